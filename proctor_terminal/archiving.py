@@ -42,13 +42,13 @@ class TrialArchiving:
         self._archive = open_archive(config)
 
     @activity.defn
-    async def archive_trial(self, given: TrialArchiveInput) -> None:
+    async def archive_trial(self, payload: TrialArchiveInput) -> None:
         """Archive a trial that has ended; once more writes the same entry anew."""
-        entry = self._entry(given)
-        await patiently(lambda: asyncio.to_thread(self._write, entry, given))
+        entry = self._entry(payload)
+        await patiently(lambda: asyncio.to_thread(self._write, entry, payload))
 
-    def _entry(self, given: TrialArchiveInput) -> ArchiveEntry:
-        plan, result, info = given.plan, given.result, activity.info()
+    def _entry(self, payload: TrialArchiveInput) -> ArchiveEntry:
+        plan, result, info = payload.plan, payload.result, activity.info()
         began_at = result.trial_started_at or info.started_time
         ended_at = result.trial_ended_at or info.started_time
         costs = [use.cost for use in result.usage]
@@ -60,8 +60,8 @@ class TrialArchiving:
             fence=own_fence(),
             run_id=info.workflow_run_id,
             campaign=plan.run_id,
-            owner=given.owner,
-            status=given.status,
+            owner=payload.owner,
+            status=payload.status,
             failed_by_participant=result.blame == "participant",
             sentence=result.failure or "",
             scenario_id=plan.task_id,
@@ -81,14 +81,14 @@ class TrialArchiving:
             temporal_namespace=info.workflow_namespace,
         )
 
-    def _write(self, entry: ArchiveEntry, given: TrialArchiveInput) -> None:
+    def _write(self, entry: ArchiveEntry, payload: TrialArchiveInput) -> None:
         scrubber = self._scrubber(entry.id)
         files = {
-            RESULT: given.result.model_dump_json(indent=1).encode(),
-            UPDATES: as_lines(updates_in(given.updates)),
+            RESULT: payload.result.model_dump_json(indent=1).encode(),
+            UPDATES: as_lines(updates_in(payload.updates)),
         }
         logs: dict[str, bytes] = {}
-        for blob in given.result.files:
+        for blob in payload.result.files:
             if blob.name == f"{_SESSIONS}{recording.TRANSCRIPT}":
                 files[TRANSCRIPT] = as_lines(_records(_whole_lines(self._content(blob), _TRANSCRIPT_AT_MOST)))
             elif blob.name == f"{_SESSIONS}{recording.RECORDING}":  # no other: an agent may leave recordings, too

@@ -142,22 +142,22 @@ class TerminalRuns:
             proctor_version=version("proctor"),
         )
 
-    async def sum_up(self, given: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
+    async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
         """All trials' results as one."""
         slots = asyncio.Semaphore(_READ_AT_ONCE)
 
-        taken = set(given.plan.taken_over.cell_ids) if given.plan.taken_over else set()
+        taken = set(payload.plan.taken_over.cell_ids) if payload.plan.taken_over else set()
 
         async def read(each: EndedCell, ref: BlobRef) -> TrialResult:
             async with slots:
                 trial = TrialResult.model_validate_json(await self._store.get(ref))
             # Trials of version 0.9 and before have no agent's name: their run had one agent.
-            whose = trial.participant or given.plan.participant
+            whose = trial.participant or payload.plan.participant
             return trial.model_copy(update={"participant": whose, "taken_over": each.cell_id in taken})
 
         found = [(each, each.outcome.result) for each in ended if each.outcome.result is not None]
         trials = await asyncio.gather(*(read(each, ref) for each, ref in found))
-        results = await asyncio.to_thread(partial(summed_up, given, trials))
+        results = await asyncio.to_thread(partial(summed_up, payload, trials))
         whose = [(each.agent, each.n_resolved, each.n_trials, each.accuracy.value) for each in results.by_agent]
         if len(whose) < 2:
             whose = [(results.participant, results.n_resolved, results.n_trials, results.accuracy)]
@@ -268,7 +268,7 @@ def _cell(
     config: TerminalConfig,
 ) -> Cell:
     """One trial; its id says all that a result depends on, so that two runs can share it."""
-    given: dict[str, JsonValue] = {
+    payload: dict[str, JsonValue] = {
         "task_id": task.name,
         "files": task.files.model_dump(mode="json"),
         "attempt": attempt,
@@ -279,7 +279,7 @@ def _cell(
         "test_seconds": task.test_seconds,
     }
     settings = config.model_dump(mode="json", include={"access", "leave_running", "verifier", "build_timeout_sec"})
-    digest = sha256(json.dumps([given, settings], sort_keys=True).encode()).hexdigest()[:12]
+    digest = sha256(json.dumps([payload, settings], sort_keys=True).encode()).hexdigest()[:12]
     who = f"{agent.name} · " if len(agents) > 1 else ""
     return Cell(
         cell_id=".".join([_as_id(agent.name)[:40], _as_id(task.name)[:100], str(attempt), digest]),
@@ -287,7 +287,7 @@ def _cell(
         group=f"{who}{task.name}",
         workflow=TRIAL_WORKFLOW,
         lanes=[Lane(kind="participant", name=agent.url or agent.kind)],
-        given={**given, "trial_name": f"{task.name}.{attempt}-of-{config.n_attempts}.{campaign_id}"},
+        given={**payload, "trial_name": f"{task.name}.{attempt}-of-{config.n_attempts}.{campaign_id}"},
     )
 
 
@@ -307,7 +307,7 @@ def run_of(trial: TrialResult) -> Run:
     )
 
 
-def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResults:
+def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResults:
     """The result of a run, whose sums follow from its trials.
 
     Attempts at one task resemble each other: the accuracy's interval is Wilson's, of the effective number of trials.
@@ -315,7 +315,7 @@ def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResul
     """
     from proctor_statistics import compared
 
-    plan = given.plan
+    plan = payload.plan
     trials = sorted(trials, key=lambda trial: (trial.task_id, trial.attempt, trial.participant))
     modes: dict[str, int] = {}
     for trial in trials:
@@ -333,16 +333,16 @@ def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResul
         participant=plan.participant,
         participant_url=plan.participant_url,
         agents=agents,
-        status=given.status,
-        failure=given.failure,
-        stopped=given.stopped,
+        status=payload.status,
+        failure=payload.failure,
+        stopped=payload.stopped,
         n_tasks=len({trial.task_id for trial in trials}),
         n_attempts=int(str(config["n_attempts"])),
         n_trials=len(trials),
         n_resolved=len(resolved),
         n_unresolved=len(trials) - len(resolved),
         n_failed=sum(trial.failure is not None for trial in trials),
-        n_missing=given.tally.total - len(trials),
+        n_missing=payload.tally.total - len(trials),
         n_doubtful=sum(bool(trial.doubts) for trial in trials),
         accuracy=round(len(resolved) / len(trials), 6) if trials else 0.0,
         accuracy_interval=of_all.accuracy if trials else None,
@@ -355,12 +355,12 @@ def summed_up(given: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResul
         failure_modes=dict(sorted(modes.items())),
         by_agent=[_of_agent(name, [trial for trial in trials if trial.participant == name]) for name in agents],
         comparisons=[compared(one, other, runs) for one, other in combinations(agents, 2)],
-        tokens=given.tally.tokens,
-        cost=given.tally.cost,
+        tokens=payload.tally.tokens,
+        cost=payload.tally.cost,
         results=[trial.model_copy(update={"instruction": trial.instruction[:_INSTRUCTION]}) for trial in trials],
-        started_at=given.started_at,
-        ended_at=given.ended_at,
-        duration_seconds=(given.ended_at - given.started_at).total_seconds(),
+        started_at=payload.started_at,
+        ended_at=payload.ended_at,
+        duration_seconds=(payload.ended_at - payload.started_at).total_seconds(),
         config=config,
         proctor_version=plan.proctor_version,
     )

@@ -121,12 +121,12 @@ class TrialActivities:
         )
 
     @activity.defn
-    async def start_environment(self, given: EnvironmentInput) -> StartedTrial:
+    async def start_environment(self, payload: EnvironmentInput) -> StartedTrial:
         """Start the trial's containers, or find those that stand."""
         began_at = datetime.now(UTC)
-        plan = given.plan
+        plan = payload.plan
         async with _failing():
-            image = ImageRef.model_validate(given.prepared.image)
+            image = ImageRef.model_validate(payload.prepared.image)
             task = await self._task(plan)
             environment = await terminal.environments.start(self._engine, task, image, plan.run_id, plan.trial_id)
         return StartedTrial(
@@ -136,36 +136,36 @@ class TrialActivities:
         )
 
     @activity.defn
-    async def hand_over(self, given: StepInput) -> Worked:
+    async def hand_over(self, payload: StepInput) -> Worked:
         """Let the agent work, for as long as it may; how it fails is a result."""
         async with _failing():
-            task, environment = await self._task(given.plan), _environment_of(given)
-            match given.plan.agent:
+            task, environment = await self._task(payload.plan), _environment_of(payload)
+            match payload.plan.agent:
                 case "null":
                     now = datetime.now(UTC)
                     return Worked(failure_mode=FailureMode.NONE, started_at=now, ended_at=now)
                 case "oracle":
-                    return await self._play_solution(given, task, environment)
+                    return await self._play_solution(payload, task, environment)
                 case _:
-                    return await self._let_participant_work(given, task, environment)
+                    return await self._let_participant_work(payload, task, environment)
 
     @activity.defn
-    async def run_trial_tests(self, given: StepInput) -> Tested:
+    async def run_trial_tests(self, payload: StepInput) -> Tested:
         """Close the environment to the agent, bring the tests in, run and read them."""
         began_at = datetime.now(UTC)
         async with _failing():
-            await self._endpoint.close(given.plan.trial_id, leave_commands=given.plan.leave_running != "nothing")
-            await self._folders.checked_folder(given.plan.task_id, given.plan.files)
-            task, environment = await self._task(given.plan), _environment_of(given)
-            show = self._recorded_tests(given, task)
+            await self._endpoint.close(payload.plan.trial_id, leave_commands=payload.plan.leave_running != "nothing")
+            await self._folders.checked_folder(payload.plan.task_id, payload.plan.files)
+            task, environment = await self._task(payload.plan), _environment_of(payload)
+            show = self._recorded_tests(payload, task)
             try:
                 outcome = await terminal.testing.run_tests(
                     self._engine,
                     task,
                     environment,
-                    given.plan.test_seconds,
-                    given.plan.leave_running,
-                    given.plan.verifier,
+                    payload.plan.test_seconds,
+                    payload.plan.leave_running,
+                    payload.plan.verifier,
                     on_output=show,
                 )
             except EnvironmentLostError:
@@ -178,7 +178,7 @@ class TrialActivities:
         return Tested(
             failure_mode=outcome.failure_mode,
             failure=outcome.failure,
-            blame=_blame_of(outcome, given.plan) if outcome.failure_mode != FailureMode.NONE else None,
+            blame=_blame_of(outcome, payload.plan) if outcome.failure_mode != FailureMode.NONE else None,
             is_resolved=outcome.is_resolved,
             reward=outcome.reward,
             parser_results=None if outcome.tests is None else dict(outcome.tests),
@@ -197,12 +197,12 @@ class TrialActivities:
         )
 
     @activity.defn
-    async def collect_logs(self, given: CollectInput) -> Collected:
+    async def collect_logs(self, payload: CollectInput) -> Collected:
         """Put everything of the environment that is kept into the store."""
         began_at = datetime.now(UTC)
-        trial_id = given.step.plan.trial_id
+        trial_id = payload.step.plan.trial_id
         async with _failing():
-            task, environment = await self._task(given.step.plan), _environment_of(given.step)
+            task, environment = await self._task(payload.step.plan), _environment_of(payload.step)
             found = await terminal.collecting.collect(self._engine, task, environment)
         found += [
             terminal.collecting.CollectedFile(name=f"sessions/{name}", content=await asyncio.to_thread(path.read_bytes))
@@ -212,7 +212,7 @@ class TrialActivities:
             Blob(name=each.name, sha256=ref.sha256, size=ref.size, is_cut=each.is_cut)
             for each, ref in zip(found, [await self._keep(each.content) for each in found], strict=True)
         ]
-        files += [Blob(name=name, sha256=ref.sha256, size=ref.size) for name, ref in given.more.items()]
+        files += [Blob(name=name, sha256=ref.sha256, size=ref.size) for name, ref in payload.more.items()]
         return Collected(files=files, seconds=_seconds_since(began_at))
 
     @activity.defn
@@ -231,17 +231,17 @@ class TrialActivities:
 
     # Agents
 
-    async def _play_solution(self, given: StepInput, task: "TerminalTask", environment: EnvironmentRef) -> Worked:
+    async def _play_solution(self, payload: StepInput, task: "TerminalTask", environment: EnvironmentRef) -> Worked:
         if activity.info().attempt > 1:
             # Half a solution can't be gone on with, and the whole of it on top of that may do something else.
             raise failures.final(
                 failures.ENVIRONMENT_LOST, "The worker was lost while the task's solution was played: it begins anew."
             )
         began_at = datetime.now(UTC)
-        recorder = self._recordings.of_agent(given.plan.trial_id, is_recording=given.plan.record)
+        recorder = self._recordings.of_agent(payload.plan.trial_id, is_recording=payload.plan.record)
         recorder.remarked("(the task's own solution)")
         played = await terminal.solutions.play_solution(
-            self._engine, task, environment, given.plan.agent_seconds, on_output=recorder.printed
+            self._engine, task, environment, payload.plan.agent_seconds, on_output=recorder.printed
         )
         said = f"exit code {played.exit_code}" if played.exit_code is not None else "ended at its time limit"
         return Worked(
@@ -254,14 +254,14 @@ class TrialActivities:
         )
 
     async def _let_participant_work(
-        self, given: StepInput, task: "TerminalTask", environment: EnvironmentRef
+        self, payload: StepInput, task: "TerminalTask", environment: EnvironmentRef
     ) -> Worked:
-        plan = given.plan
+        plan = payload.plan
         began_at = _began_at()
-        message = await self._message(given, environment)
+        message = await self._message(payload, environment)
         said_at_most = plan.agent_seconds - _seconds_since(began_at)
         failure_mode, failure, answer, is_over = FailureMode.NONE, None, None, False
-        context_id = f"{plan.trial_id}-{given.number}"
+        context_id = f"{plan.trial_id}-{payload.number}"
         async with (
             self._clients.talk_in_any_way(plan.participant_url, context_id) as participant,
             self._commands_recorded(plan, environment, began_at),
@@ -336,14 +336,14 @@ class TrialActivities:
             text=message.as_text(),
         )
 
-    async def _message(self, given: StepInput, environment: EnvironmentRef) -> TerminalTaskMessage:
-        plan = given.plan
+    async def _message(self, payload: StepInput, environment: EnvironmentRef) -> TerminalTaskMessage:
+        plan = payload.plan
         access = None
         if plan.access != "docker":
             access = await self._endpoint.open(environment, record=plan.record)
         return TerminalTaskMessage(
             task_id=plan.task_id,
-            instruction=given.prepared.instruction,
+            instruction=payload.prepared.instruction,
             container=None if plan.access == "endpoint" else environment.container,
             endpoint=access.url if access else None,
             token=access.token if access else None,
@@ -373,10 +373,10 @@ class TrialActivities:
             if isinstance(problem, Exception):
                 log.warning("%s: what ran by docker exec was not recorded to the end: %s", plan.trial_id, problem)
 
-    def _recorded_tests(self, given: StepInput, task: "TerminalTask") -> Callable[[bytes], None] | None:
-        if not given.plan.record:
+    def _recorded_tests(self, payload: StepInput, task: "TerminalTask") -> Callable[[bytes], None] | None:
+        if not payload.plan.record:
             return None
-        recording = self._recordings.of_tests(given.plan.trial_id)
+        recording = self._recordings.of_tests(payload.plan.trial_id)
         recording.typed(f"/tests/{task.test_script.name}")
         return recording.printed
 
@@ -428,8 +428,8 @@ def _blame_of(outcome: "TestsOutcome", plan: TrialPlan) -> Blame:
     return outcome.blame if outcome.blame is not None and plan.agent == "a2a" else "task"
 
 
-def _environment_of(given: StepInput) -> EnvironmentRef:
-    return EnvironmentRef.model_validate(given.started.environment)
+def _environment_of(payload: StepInput) -> EnvironmentRef:
+    return EnvironmentRef.model_validate(payload.started.environment)
 
 
 def _began_at() -> datetime:

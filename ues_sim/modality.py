@@ -210,13 +210,13 @@ class Modality:
         value = data.get(self.discriminator)
         return value if isinstance(value, str) else None
 
-    def run(self, change: Change, given: InputModel) -> None:
+    def run(self, change: Change, payload: InputModel) -> None:
         """Carry out an event's validated input. Raises OperationFailed."""
-        name = "update" if self.discriminator is None else getattr(given, self.discriminator)
+        name = "update" if self.discriminator is None else getattr(payload, self.discriminator)
         operation = self.operations.get(name)
         if operation is None:
             raise OperationFailed(f"{self.name} has no operation {name!r}")
-        operation(change, given)
+        operation(change, payload)
 
     def show_state(self, view: View) -> JsonObject:
         """The state as ``GET /{modality}/state`` answers it; as it is kept where there is no such route."""

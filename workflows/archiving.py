@@ -29,7 +29,7 @@ _WORDS = 80
 async def archive(
     steps: Steps,
     telling: Telling,
-    given: AssessmentInput,
+    payload: AssessmentInput,
     plan: Plan,
     progress: Progress | None,
     results: AssessmentResults,
@@ -38,9 +38,9 @@ async def archive(
     await steps.do(
         ArchiveActivities.archive,
         ArchiveInput(
-            context_id=given.context_id,
-            owner=given.owner,
-            message=given.message,
+            context_id=payload.context_id,
+            owner=payload.owner,
+            message=payload.message,
             plan=plan,
             results=results,
             updates=_updates(telling),
@@ -53,25 +53,25 @@ async def archive(
     )
 
 
-async def archive_trial(steps: Steps, telling: Telling, given: TrialArchiveInput) -> None:
+async def archive_trial(steps: Steps, telling: Telling, payload: TrialArchiveInput) -> None:
     """Archive a trial; a trial that can't be archived has ended all the same."""
     try:
         await steps.do(
             TrialArchiving.archive_trial,
-            given.model_copy(update={"updates": _updates(telling)}),
+            payload.model_copy(update={"updates": _updates(telling)}),
             **limits.prepared("archive"),
         )
     except FailureError as problem:
         if is_cancelled_exception(problem):
             raise
-        workflow.logger.warning("%s was not archived: %s", given.plan.trial_id, problem)
+        workflow.logger.warning("%s was not archived: %s", payload.plan.trial_id, problem)
 
 
-async def archive_campaign(steps: Steps, given: CampaignArchiveInput, telling: Telling) -> None:
+async def archive_campaign(steps: Steps, payload: CampaignArchiveInput, telling: Telling) -> None:
     """Archive a campaign, after its last update was published."""
     await steps.do(
         CampaignArchiving.archive_campaign,
-        given.model_copy(update={"updates": _updates(telling)}),
+        payload.model_copy(update={"updates": _updates(telling)}),
         **limits.prepared("archive"),
     )
 

@@ -49,14 +49,14 @@ class Assessment:
     """One assessment; its id is the A2A task's id, its result the A2A artifact."""
 
     @workflow.init
-    def __init__(self, given: AssessmentInput) -> None:
-        carried = None if given.carried is None else Carried.model_validate(given.carried)
-        self._given = given
+    def __init__(self, payload: AssessmentInput) -> None:
+        carried = None if payload.carried is None else Carried.model_validate(payload.carried)
+        self._payload = payload
         self._plan: Plan | None = None
         self._progress = carried.progress if carried else None
         self._telling = Telling(carried.stream if carried else None)
         self._steps = Steps(self._telling)
-        self._place = PlaceInContext(self._steps, given, is_taken=carried is not None)
+        self._place = PlaceInContext(self._steps, payload, is_taken=carried is not None)
         self._time = TimePlayed(self._steps, carried.progress.paused if carried else 0.0)
         self._judging = Judging(self._steps, self._telling, self._time)
         if carried:
@@ -64,7 +64,7 @@ class Assessment:
             self._follow(carried.plan)
 
     @workflow.run
-    async def run(self, given: AssessmentInput) -> AssessmentResults:
+    async def run(self, payload: AssessmentInput) -> AssessmentResults:
         """Play the whole assessment.
 
         Returns:
@@ -114,7 +114,7 @@ class Assessment:
         """Check the request, and wait until no other assessment of this context is at work."""
         waiting = asyncio.create_task(self._place.wait_for())
         try:
-            plan = await self._check(AdmitInput(task_id=self._given.task_id, request=self._given.request))
+            plan = await self._check(AdmitInput(task_id=self._payload.task_id, request=self._payload.request))
             self._follow(plan)
         except BaseException:
             waiting.cancel()
@@ -221,7 +221,7 @@ class Assessment:
         return results
 
     def _carry_on(self, carried: Carried) -> AssessmentInput:
-        return self._given.model_copy(update={"carried": carried.model_dump(mode="json")})
+        return self._payload.model_copy(update={"carried": carried.model_dump(mode="json")})
 
     # The ways out
 
@@ -242,7 +242,7 @@ class Assessment:
         details = [] if self._plan is None else [results and results.model_dump(mode="json")]
         sentence = failure.sentence
         if self._time.resets > resets_before:  # as with LastWorkflowTask
-            sentence = f"{_RESET_TOO_LATE.format(self._given.task_id)} {sentence}"
+            sentence = f"{_RESET_TOO_LATE.format(self._payload.task_id)} {sentence}"
         return ApplicationError(sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
     def _tell_of(self, failure: WhatFailed, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
@@ -290,7 +290,7 @@ class Assessment:
                 return []
             partings: list[Awaitable[Any]] = []
             if results is not None:
-                partings.append(archive(self._steps, self._telling, self._given, self._plan, self._progress, results))
+                partings.append(archive(self._steps, self._telling, self._payload, self._plan, self._progress, results))
             if self._place.is_taken:
                 left = self._progress.tasks_left if self._progress else []
                 told = tell_participant(self._steps.placed(self._plan), reason, left)

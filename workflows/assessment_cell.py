@@ -32,16 +32,16 @@ class AssessmentCell:
     """One cell of a campaign; the assessment's own task id derives from this workflow's id."""
 
     @workflow.init
-    def __init__(self, given: CellInput) -> None:
-        self._given = given.cell.given
-        self._config = RunConfig.model_validate(given.shared["config"])
-        self._campaign_id = given.campaign_id
-        self._owner = given.owner
+    def __init__(self, payload: CellInput) -> None:
+        self._payload = payload.cell.given
+        self._config = RunConfig.model_validate(payload.shared["config"])
+        self._campaign_id = payload.campaign_id
+        self._owner = payload.owner
         self._task_id = str(uuid.uuid5(uuid.NAMESPACE_URL, workflow.info().workflow_id))
         self._steps = Steps(Telling())
 
     @workflow.run
-    async def run(self, given: CellInput) -> CellOutcome:
+    async def run(self, payload: CellInput) -> CellOutcome:
         """Play the assessment; failures are part of the outcome, and only a cancellation is raised."""
         began_at = workflow.now()
         workflow.upsert_memo({"task": self._task_id})
@@ -80,11 +80,11 @@ class AssessmentCell:
         return self._played(results=results)
 
     def _request(self) -> dict[str, Any]:
-        given = self._given
-        return {"participants": {str(given["agent"]): given["url"]}, "config": given["assessment"]}
+        payload = self._payload
+        return {"participants": {str(payload["agent"]): payload["url"]}, "config": payload["assessment"]}
 
     def _played(self, **more: Any) -> PlayedAssessment:
-        about = {name: self._given.get(name) for name in ("agent", "scenario_id", "from_turn", "seed", "repeat")}
+        about = {name: self._payload.get(name) for name in ("agent", "scenario_id", "from_turn", "seed", "repeat")}
         return PlayedAssessment.model_validate({**about, "task_id": self._task_id, **more})
 
     def _failed(self, problem: FailureError) -> PlayedAssessment:

@@ -65,9 +65,9 @@ class Campaign:
     """One campaign; its id is the A2A task's id."""
 
     @workflow.init
-    def __init__(self, given: CampaignInput) -> None:
-        carried = None if given.carried is None else CarriedCampaign.model_validate(given.carried)
-        self._given = given
+    def __init__(self, payload: CampaignInput) -> None:
+        carried = None if payload.carried is None else CarriedCampaign.model_validate(payload.carried)
+        self._payload = payload
         self._plan: CampaignPlan | None = carried.plan if carried else None
         self._progress: CampaignProgress | None = carried.progress if carried else None
         self._grown: list[CellList] = []
@@ -77,10 +77,10 @@ class Campaign:
         if self._plan is not None:
             self._telling.only_milestones = not self._plan.verbose_updates
         self._steps = Steps(self._telling)
-        self._place = PlaceInContext(self._steps, given, is_taken=carried is not None)
+        self._place = PlaceInContext(self._steps, payload, is_taken=carried is not None)
 
     @workflow.run
-    async def run(self, given: CampaignInput) -> CampaignResults:
+    async def run(self, payload: CampaignInput) -> CampaignResults:
         """Play all cells.
 
         Raises:
@@ -130,7 +130,7 @@ class Campaign:
         try:
             plan: CampaignPlan = await self._steps.do(
                 CampaignActivities.plan_campaign,
-                AdmitInput(task_id=self._given.task_id, request=self._given.request, owner=self._given.owner),
+                AdmitInput(task_id=self._payload.task_id, request=self._payload.request, owner=self._payload.owner),
                 **limits.prepared("check the request"),
             )
         except BaseException:
@@ -246,7 +246,7 @@ class Campaign:
                     cell=due.cell,
                     play=due.play,
                     shared=plan.shared,
-                    owner=self._given.owner,
+                    owner=self._payload.owner,
                 ),
                 id=workflow_id,
                 result_type=CellOutcome,
@@ -254,7 +254,7 @@ class Campaign:
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-                search_attributes=names.owned_by(self._given.owner) if self._given.owner else None,
+                search_attributes=names.owned_by(self._payload.owner) if self._payload.owner else None,
                 static_summary=due.cell.label,
             )
         except WorkflowAlreadyStartedError:
@@ -331,7 +331,7 @@ class Campaign:
 
         def next_run(stream: Any) -> list[CampaignInput]:
             carried = CarriedCampaign(plan=plan, progress=progress, stream=stream)
-            return [self._given.model_copy(update={"carried": carried.model_dump(mode="json")})]
+            return [self._payload.model_copy(update={"carried": carried.model_dump(mode="json")})]
 
         await self._telling.stream.continue_as_new(next_run)
 
@@ -363,9 +363,9 @@ class Campaign:
             }
         )
         self._ended = CampaignArchiveInput(
-            context_id=self._given.context_id,
-            owner=self._given.owner,
-            message=self._given.message,
+            context_id=self._payload.context_id,
+            owner=self._payload.owner,
+            message=self._payload.message,
             plan=self._plan,
             status=status,
             failure=failure,

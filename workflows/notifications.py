@@ -14,16 +14,16 @@ class Notifications:
     """Ends when the webhook has taken the end of the task, and fails when it was given up."""
 
     @workflow.run
-    async def run(self, given: Delivery) -> None:
+    async def run(self, payload: Delivery) -> None:
         """Deliver until all is delivered."""
         queue = workflow.info().task_queue + names.NOTIFICATIONS_QUEUE
         while True:
             delivered = await workflow.execute_activity_method(
-                NotificationActivities.notify, given, task_queue=queue, **limits.notified(f"after {given.after}")
+                NotificationActivities.notify, payload, task_queue=queue, **limits.notified(f"after {payload.after}")
             )
             if delivered.is_done:
                 return
-            given = given.model_copy(update={"after": delivered.after})
+            payload = payload.model_copy(update={"after": delivered.after})
             if workflow.info().is_continue_as_new_suggested():
-                workflow.continue_as_new(given)
+                workflow.continue_as_new(payload)
             await workflow.sleep(timedelta(seconds=1))

@@ -19,7 +19,7 @@ from workflows.telling import Telling
 from workflows.under_way import UnderWay
 from workflows.what_failed import what_failed
 
-Given = TypeVar("Given")
+Payload = TypeVar("Payload")
 Done = TypeVar("Done")
 
 
@@ -34,24 +34,24 @@ class Steps:
         self.usage_of_failures: defaultdict[str, list[ModelUse]] = defaultdict(list)
         """What steps without a result asked of models, by the names of the activities."""
 
-    async def do(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
+    async def do(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
         """An activity that some worker takes from a task queue; one whose simulator's server is lost is done again on
         the server that it names.
         """
         while True:
             try:
-                return await self.do_once(step, given, **options)
+                return await self.do_once(step, payload, **options)
             except ActivityError as problem:
                 if not self.has_moved(problem):
                     raise
                 kind, sentence, _ = what_failed(problem)
                 self._telling.publish_failure(kind, sentence)
 
-    async def do_once(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
+    async def do_once(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
         """The same for callers that handle failures and repeat steps."""
         with self._under_way.begin_step(step.__name__):
             try:
-                return await workflow.execute_activity_method(step, self._placed(given), **options)
+                return await workflow.execute_activity_method(step, self._placed(payload), **options)
             except ActivityError as problem:
                 self.usage_of_failures[step.__name__] += usage_of(problem)
                 if isinstance(problem.cause, ApplicationError) and problem.cause.type == failures.CALLED_OFF:
@@ -75,15 +75,15 @@ class Steps:
         """A plan that says on which server the assessment is."""
         return plan if plan.simulator == self.simulator else plan.model_copy(update={"simulator": self.simulator})
 
-    def _placed(self, given: Given) -> Given:
-        if not isinstance(given, OfAssessment) or given.plan.simulator == self.simulator:
-            return given
-        return given.model_copy(update={"plan": self.placed(given.plan)})
+    def _placed(self, payload: Payload) -> Payload:
+        if not isinstance(payload, OfAssessment) or payload.plan.simulator == self.simulator:
+            return payload
+        return payload.model_copy(update={"plan": self.placed(payload.plan)})
 
-    async def do_here(self, step: Callable[[Any, Given], Awaitable[Done]], given: Given, **options: Any) -> Done:
+    async def do_here(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
         """A local activity: quick work of the worker that has this workflow task (``limits.quick``)."""
         with self._under_way.begin_step(step.__name__):
-            return await workflow.execute_local_activity_method(step, self._placed(given), **options)
+            return await workflow.execute_local_activity_method(step, self._placed(payload), **options)
 
     def hear_of(self, trouble: Trouble) -> None:
         """Publish that a running step fails repeatedly and is still retried."""

@@ -49,17 +49,17 @@ class TerminalTrial:
     """One attempt at one task, as a cell of a campaign."""
 
     @workflow.init
-    def __init__(self, given: CellInput) -> None:
-        self._campaign_id = given.campaign_id
-        self._owner = given.owner
-        self._label = given.cell.label
+    def __init__(self, payload: CellInput) -> None:
+        self._campaign_id = payload.campaign_id
+        self._owner = payload.owner
+        self._label = payload.cell.label
         self._plan = TrialPlan.model_validate(
             {
-                **given.shared,
-                **given.cell.given,
+                **payload.shared,
+                **payload.cell.given,
                 "trial_id": workflow.info().workflow_id,
-                "run_id": given.campaign_id,
-                "play": given.play,
+                "run_id": payload.campaign_id,
+                "play": payload.play,
             }
         )
         self._telling = Telling()
@@ -69,7 +69,7 @@ class TerminalTrial:
         self._instruction = ""
 
     @workflow.run
-    async def run(self, given: CellInput) -> CellOutcome:
+    async def run(self, payload: CellInput) -> CellOutcome:
         """Play the trial; failures are part of the outcome, and only a cancellation is raised."""
         began_at = workflow.now()
         try:
@@ -224,8 +224,8 @@ class TerminalTrial:
         await run_undisturbed(self._archive(result, "canceled"))
 
     async def _archive(self, result: TrialResult, status: ResultStatus) -> None:
-        given = TrialArchiveInput(plan=self._plan, owner=self._owner, result=result, status=status, updates=[])
-        await archive_trial(self._steps, self._telling, given)
+        payload = TrialArchiveInput(plan=self._plan, owner=self._owner, result=result, status=status, updates=[])
+        await archive_trial(self._steps, self._telling, payload)
 
     # What came of it
 

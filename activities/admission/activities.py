@@ -38,15 +38,15 @@ class AdmissionActivities:
         self._scenarios = scenarios
 
     @activity.defn
-    async def admit(self, given: AdmitInput) -> Plan:
+    async def admit(self, payload: AdmitInput) -> Plan:
         """Check a request and fix its scenario; a bad one is ``Rejected`` with a sentence for its sender."""
         try:
-            return await self._admitted(given)
+            return await self._admitted(payload)
         except ApplicationError as problem:
-            log.info("%s: %s: %s", given.task_id, (problem.type or "failed").lower(), problem.message)
+            log.info("%s: %s: %s", payload.task_id, (problem.type or "failed").lower(), problem.message)
             raise
 
-    async def _admitted(self, given: AdmitInput) -> Plan:
+    async def _admitted(self, payload: AdmitInput) -> Plan:
         if self._config.card_subject == "terminal-bench":
             raise failures.final(
                 failures.REJECTED,
@@ -54,12 +54,12 @@ class AdmissionActivities:
                 "ask an evaluator that was started with `proctor up`.",
             )
         try:
-            request = parse_request(given.request)
+            request = parse_request(payload.request)
             package, files = await self._scenarios.load_package(request.config.scenario_id)
         except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         return await plan_assessment(
-            self._config, self._store, given.task_id, request, package, files, unknown_settings(given.request)
+            self._config, self._store, payload.task_id, request, package, files, unknown_settings(payload.request)
         )
 
 

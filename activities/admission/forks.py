@@ -33,10 +33,10 @@ class ForkActivities:
         self._origins = Origins(config, store, scenarios)
 
     @activity.defn
-    async def admit_fork(self, given: AdmitInput) -> Plan:
+    async def admit_fork(self, payload: AdmitInput) -> Plan:
         """Check a request for a fork, and fix it; a bad one is ``Rejected`` with a sentence for its sender."""
         try:
-            asked = parse_request(given.request)
+            asked = parse_request(payload.request)
             origin = await self._origins.find(asked.config.fork_of or "")
             request = origin.merged(asked)
             turn = asked.config.from_turn or 1
@@ -45,7 +45,7 @@ class ForkActivities:
         except BadRequestError as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         plan = await plan_assessment(
-            self._config, self._store, given.task_id, request, package, files, unknown_settings(given.request)
+            self._config, self._store, payload.task_id, request, package, files, unknown_settings(payload.request)
         )
         inherited = origin.played.before(turn)
         fork = ForkPlan(

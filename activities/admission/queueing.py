@@ -19,9 +19,9 @@ class QueueActivities:
     """What an assessment and its queue have to ask Temporal itself."""
 
     @activity.defn
-    async def join_queue(self, given: QueueInput) -> None:
+    async def join_queue(self, payload: QueueInput) -> None:
         """Enter the queue of a context, starting it where there is none."""
-        await join(activity.client(), activity.info().task_queue, given)
+        await join(activity.client(), activity.info().task_queue, payload)
 
     @activity.defn
     async def wait_until_over(self, task_id: str) -> None:
@@ -39,25 +39,25 @@ class QueueActivities:
         return await is_running(activity.client(), task_id)
 
 
-async def join(client: Client, task_queue: str, given: QueueInput) -> None:
+async def join(client: Client, task_queue: str, payload: QueueInput) -> None:
     """Enter the queue of a context. One that is started for this begins with the task that the context was made for,
     where that is still at work.
     """
     await client.start_workflow(
         CONTEXT_QUEUE,
-        args=[[], None, given.context_id] if await _has_founder(client, given) else [],
-        id=given.queue_id,
+        args=[[], None, payload.context_id] if await _has_founder(client, payload) else [],
+        id=payload.queue_id,
         task_queue=task_queue,
         start_signal=JOIN_SIGNAL,
-        start_signal_args=[given.task_id],
-        static_summary=f"assessments of context {given.queue_id.removeprefix('context-')}, one after another",
+        start_signal_args=[payload.task_id],
+        static_summary=f"assessments of context {payload.queue_id.removeprefix('context-')}, one after another",
     )
 
 
-async def _has_founder(client: Client, given: QueueInput) -> bool:
+async def _has_founder(client: Client, payload: QueueInput) -> bool:
     """Whether the context was made for a task of the same caller that runs."""
     try:
-        found = await client.get_workflow_handle(given.context_id).describe() if given.context_id else None
+        found = await client.get_workflow_handle(payload.context_id).describe() if payload.context_id else None
     except RPCError as problem:
         if problem.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):  # callers choose what they like
             return False
@@ -65,8 +65,8 @@ async def _has_founder(client: Client, given: QueueInput) -> bool:
     if found is None or found.status != WorkflowExecutionStatus.RUNNING:
         return False
     attributes = found.typed_search_attributes
-    is_founder = attributes.get(PROCTOR_CONTEXT) == given.context_id
-    return is_founder and (attributes.get(PROCTOR_OWNER) or "") == given.owner
+    is_founder = attributes.get(PROCTOR_CONTEXT) == payload.context_id
+    return is_founder and (attributes.get(PROCTOR_OWNER) or "") == payload.owner
 
 
 async def is_running(client: Client, task_id: str) -> bool:

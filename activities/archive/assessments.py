@@ -39,22 +39,22 @@ class ArchiveActivities:
         self._archive = open_archive(config)
 
     @activity.defn
-    async def archive(self, given: ArchiveInput) -> None:
+    async def archive(self, payload: ArchiveInput) -> None:
         """Archive an assessment that has ended; once more writes the same entry anew."""
-        entry, updates = self._entry(given), updates_in(given.updates)
-        rest = (self._scrubber(entry.id), entry, given.model_copy(update={"updates": []}), updates)
-        if given.plan.initial_state.size > _LARGE:
+        entry, updates = self._entry(payload), updates_in(payload.updates)
+        rest = (self._scrubber(entry.id), entry, payload.model_copy(update={"updates": []}), updates)
+        if payload.plan.initial_state.size > _LARGE:
             addresses = (self._config.storage_url, self._config.archive_url)
             await patiently(lambda: asyncio.to_thread(self._write_elsewhere, entry, *addresses, *rest))
         else:
             await patiently(lambda: asyncio.to_thread(_write, self._store, self._archive, *rest))
 
-    def _write_elsewhere(self, entry: ArchiveEntry, *given: Any) -> None:
+    def _write_elsewhere(self, entry: ArchiveEntry, *payload: Any) -> None:
         with self._archive.indexing(entry):  # one file of the index for all such processes
-            elsewhere.do(write_by_addresses, *given)
+            elsewhere.do(write_by_addresses, *payload)
 
-    def _entry(self, given: ArchiveInput) -> ArchiveEntry:
-        plan, results, info = given.plan, given.results, activity.info()
+    def _entry(self, payload: ArchiveInput) -> ArchiveEntry:
+        plan, results, info = payload.plan, payload.results, activity.info()
         provenance = results.provenance or Provenance()
         cost, currency = _cost([*provenance.judges, *provenance.characters])
         began_at = provenance.started_at or info.started_time
@@ -62,10 +62,10 @@ class ArchiveActivities:
             id=plan.assessment_id,
             fence=own_fence(),
             run_id=info.workflow_run_id,
-            campaign=given.campaign,
+            campaign=payload.campaign,
             forked_from=results.forked_from,
-            context_id=given.context_id,
-            owner=given.owner,
+            context_id=payload.context_id,
+            owner=payload.owner,
             status=results.status,
             failed_by_participant=results.failure_kind in failures.BY_PARTICIPANT,
             sentence=_SENTENCES.get(results.status, results.failure or ""),
@@ -73,9 +73,9 @@ class ArchiveActivities:
             scenario_name=plan.scenario_name,
             scenario_version=plan.scenario_version,
             role=plan.participant,
-            participant=given.card.name if given.card else plan.participant,
+            participant=payload.card.name if payload.card else plan.participant,
             participant_url=plan.participant_url,
-            participant_version=given.card.version if given.card else None,
+            participant_version=payload.card.version if payload.card else None,
             seed=plan.seed,
             offline=plan.offline,
             score=results.scores.overall.score,
@@ -99,7 +99,7 @@ class ArchiveActivities:
             started_at=began_at,
             ended_at=provenance.ended_at or info.started_time,
             temporal_namespace=info.workflow_namespace if self._config.temporal_ui_url else None,
-            message=given.message,
+            message=payload.message,
         )
 
 
@@ -108,20 +108,20 @@ def _write(
     archive: Archive,
     scrubber: Scrubber,
     entry: ArchiveEntry,
-    given: ArchiveInput,
+    payload: ArchiveInput,
     updates: list[ArchivedUpdate],
     *,
     is_indexed: bool = True,
 ) -> None:
-    told = read_states(given.turns, store)
-    turns = turn_records(given.results, updates, given.turns, given.turn_notes, told.by_turn)
+    told = read_states(payload.turns, store)
+    turns = turn_records(payload.results, updates, payload.turns, payload.turn_notes, told.by_turn)
     files = {
-        RESULT: given.results.model_dump_json(indent=1).encode(),
+        RESULT: payload.results.model_dump_json(indent=1).encode(),
         UPDATES: as_lines(updates),
         TURNS: as_lines(turns),
         STATES: as_lines(told.records),
     }
-    contents = {"scenario": store.get_blocking(given.plan.scenario)}
+    contents = {"scenario": store.get_blocking(payload.plan.scenario)}
     if told.initial:
         contents["initial_state"] = to_json(told.initial)
     clean = scrubber.written

@@ -76,9 +76,9 @@ def _cause(problem: Exception) -> str:
     return type(problem).__name__
 
 
-def _count_ended(kind: str, given: Any) -> None:
+def _count_ended(kind: str, payload: Any) -> None:
     """Count what was archived; once more, should an attempt that did it have been lost before Temporal heard of it."""
     if kind == "archive":
-        ASSESSMENTS_ENDED.labels("assessment", str(given.results.status)).inc()
+        ASSESSMENTS_ENDED.labels("assessment", str(payload.results.status)).inc()
     else:
-        ASSESSMENTS_ENDED.labels("trial", str(given.status)).inc()
+        ASSESSMENTS_ENDED.labels("trial", str(payload.status)).inc()

@@ -28,11 +28,11 @@ class ResetActivities:
     """What a run that is a reset has to ask Temporal itself."""
 
     @activity.defn
-    async def measure_pauses(self, given: PausesInput) -> float:
+    async def measure_pauses(self, payload: PausesInput) -> float:
         """Seconds that this activity's run has not been played, of those since ``given.since``."""
         info = activity.info()
         workflow = activity.client().get_workflow_handle(info.workflow_id or "", run_id=info.workflow_run_id)
-        return (await pauses(workflow.fetch_history_events(), given.since)).total_seconds()
+        return (await pauses(workflow.fetch_history_events(), payload.since)).total_seconds()
 
 
 async def pauses(history: AsyncIterator[HistoryEvent], since: datetime) -> timedelta:

@@ -42,7 +42,7 @@ class Kind(Protocol):
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
         """Check the request of a caller and fix what it plays; ``BadRequestError`` says what is wrong with it."""
 
-    async def sum_up(self, given: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
+    async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
         """The result of everything that has ended, in the store."""
 
 
@@ -54,26 +54,26 @@ class CampaignActivities:
         self._kinds = list(kinds)
 
     @activity.defn
-    async def plan_campaign(self, given: AdmitInput) -> CampaignPlan:
+    async def plan_campaign(self, payload: AdmitInput) -> CampaignPlan:
         """Check a request for a campaign; a bad one is ``Rejected`` with a sentence for its sender."""
         try:
             for kind in self._kinds:
-                if kind.is_asked_for(given.request):
-                    return await kind.plan(given.task_id, given.request, given.owner)
+                if kind.is_asked_for(payload.request):
+                    return await kind.plan(payload.task_id, payload.request, payload.owner)
         except BadRequestError as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         raise failures.final(failures.REJECTED, "The request asks for no kind of campaign that this evaluator has.")
 
     @activity.defn
-    async def read_cells(self, given: CellsInput) -> list[Cell]:
+    async def read_cells(self, payload: CellsInput) -> list[Cell]:
         """Some cells of a list."""
-        cells = _CELLS.validate_json(await self._store.get(given.cells.cells))
-        return cells[given.start : given.start + given.count]
+        cells = _CELLS.validate_json(await self._store.get(payload.cells.cells))
+        return cells[payload.start : payload.start + payload.count]
 
     @activity.defn
-    async def join_cell(self, given: JoinInput) -> CellOutcome:
+    async def join_cell(self, payload: JoinInput) -> CellOutcome:
         """Wait for a cell's workflow that was started before; it is cancelled with this attempt where that is."""
-        workflow = activity.client().get_workflow_handle(given.workflow_id, result_type=CellOutcome)
+        workflow = activity.client().get_workflow_handle(payload.workflow_id, result_type=CellOutcome)
         try:
             outcome: CellOutcome = await workflow.result()
         except WorkflowFailureError as problem:
@@ -91,16 +91,16 @@ class CampaignActivities:
         return outcome
 
     @activity.defn
-    async def keep_outcomes(self, given: LedgerInput) -> BlobRef:
+    async def keep_outcomes(self, payload: LedgerInput) -> BlobRef:
         """Put a page of the ledger away."""
-        return await self._store.put(ENDED_CELLS.dump_json(given.ended))
+        return await self._store.put(ENDED_CELLS.dump_json(payload.ended))
 
     @activity.defn
-    async def sum_up_campaign(self, given: SumUpInput) -> Summed:
+    async def sum_up_campaign(self, payload: SumUpInput) -> Summed:
         """The result of a campaign."""
-        pages = await asyncio.gather(*(self._store.get(page) for page in given.ledger))
-        ended = [*(each for page in pages for each in ENDED_CELLS.validate_json(page)), *given.ended]
-        summed = await self._kind(given.plan).sum_up(given, ended)
+        pages = await asyncio.gather(*(self._store.get(page) for page in payload.ledger))
+        ended = [*(each for page in pages for each in ENDED_CELLS.validate_json(page)), *payload.ended]
+        summed = await self._kind(payload.plan).sum_up(payload, ended)
         return summed.model_copy(update={"ledger": await self._store.put(ENDED_CELLS.dump_json(ended))})
 
     def _kind(self, plan: CampaignPlan) -> Kind:

@@ -25,42 +25,42 @@ class CampaignArchiving:
         self._archive = open_archive(config)
 
     @activity.defn
-    async def archive_campaign(self, given: CampaignArchiveInput) -> None:
+    async def archive_campaign(self, payload: CampaignArchiveInput) -> None:
         """Archive a campaign that has ended; once more writes the same entry anew."""
-        entry = self._entry(given)
-        await patiently(lambda: asyncio.to_thread(self._write, entry, given))
+        entry = self._entry(payload)
+        await patiently(lambda: asyncio.to_thread(self._write, entry, payload))
 
-    def _entry(self, given: CampaignArchiveInput) -> ArchiveEntry:
-        plan, info = given.plan, activity.info()
+    def _entry(self, payload: CampaignArchiveInput) -> ArchiveEntry:
+        plan, info = payload.plan, activity.info()
         return ArchiveEntry(
             kind="campaign",
             id=plan.campaign_id,
             fence=own_fence(),
             run_id=info.workflow_run_id,
             campaign_kind=plan.kind,
-            tally=given.tally,
-            context_id=given.context_id,
-            owner=given.owner,
-            status=given.status,
-            sentence=given.failure or given.summed.sentence,
+            tally=payload.tally,
+            context_id=payload.context_id,
+            owner=payload.owner,
+            status=payload.status,
+            sentence=payload.failure or payload.summed.sentence,
             scenario_id=plan.title,
             participant=plan.participant,
             participant_url=plan.participant_url,
-            earned=given.summed.score,
-            seconds=(given.ended_at - given.started_at).total_seconds(),
-            cost=given.tally.cost,
-            started_at=given.started_at,
-            ended_at=given.ended_at,
+            earned=payload.summed.score,
+            seconds=(payload.ended_at - payload.started_at).total_seconds(),
+            cost=payload.tally.cost,
+            started_at=payload.started_at,
+            ended_at=payload.ended_at,
             temporal_namespace=info.workflow_namespace,
-            message=given.message,
+            message=payload.message,
         )
 
-    def _write(self, entry: ArchiveEntry, given: CampaignArchiveInput) -> None:
+    def _write(self, entry: ArchiveEntry, payload: CampaignArchiveInput) -> None:
         files = {
-            RESULT: self._store.get_blocking(given.summed.results),
-            UPDATES: as_lines(updates_in(given.updates)),
+            RESULT: self._store.get_blocking(payload.summed.results),
+            UPDATES: as_lines(updates_in(payload.updates)),
         }
-        if given.summed.runs is not None:
-            files[RUNS] = self._store.get_blocking(given.summed.runs)
+        if payload.summed.runs is not None:
+            files[RUNS] = self._store.get_blocking(payload.summed.runs)
         clean = self._scrubber(entry.id).written
         self._archive.write(entry, {name: clean(content) for name, content in files.items()}, {})

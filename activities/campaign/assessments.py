@@ -139,9 +139,9 @@ class AssessmentRuns:
         )
 
     @activity.defn
-    async def keep_played(self, given: PlayedAssessment) -> BlobRef:
+    async def keep_played(self, payload: PlayedAssessment) -> BlobRef:
         """Put the result of one assessment away."""
-        return await self._store.put(given.model_dump_json().encode())
+        return await self._store.put(payload.model_dump_json().encode())
 
     @activity.defn
     async def join_assessment(self, task_id: str) -> AssessmentResults:
@@ -163,10 +163,10 @@ class AssessmentRuns:
             raise
         return results
 
-    async def sum_up(self, given: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
+    async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
         """All assessments' results as one, with the statistics of them."""
         slots = asyncio.Semaphore(_READ_AT_ONCE)
-        taken = set(given.plan.taken_over.cell_ids) if given.plan.taken_over else set()
+        taken = set(payload.plan.taken_over.cell_ids) if payload.plan.taken_over else set()
 
         warnings: dict[str, None] = {}
 
@@ -180,7 +180,7 @@ class AssessmentRuns:
 
         found = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
         found.sort(key=_order)
-        results = await asyncio.to_thread(partial(summed_up, given, found, sorted(warnings)))
+        results = await asyncio.to_thread(partial(summed_up, payload, found, sorted(warnings)))
         played, mean = len(results.cells), _mean(run for _, run in found)
         sentence = f"{played} of {played + results.missing} assessments were played"
         sentence += f"; mean {mean:.1f}% of the judged points." if mean is not None else "."
@@ -361,11 +361,11 @@ def _run_of(played: PlayedAssessment) -> Run:
     )
 
 
-def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str]) -> RunResults:
+def summed_up(payload: SumUpInput, found: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str]) -> RunResults:
     """The result of a campaign, whose sums follow from its assessments."""
     from proctor_statistics import compared, forks_compared, items, summaries
 
-    plan = given.plan
+    plan = payload.plan
     config = RunConfig.model_validate(plan.shared["config"])
     runs = [run for _, run in found]
     agents = dict.fromkeys(run.agent for run in runs)
@@ -374,23 +374,23 @@ def summed_up(given: SumUpInput, found: Sequence[tuple[RunCell, Run]], judge_war
     assert isinstance(hashes, dict)
     return RunResults(
         campaign_id=plan.campaign_id,
-        status=given.status,
-        failure=given.failure,
-        stopped=given.stopped,
+        status=payload.status,
+        failure=payload.failure,
+        stopped=payload.stopped,
         agents={name: str(url) for name, url in shared_agents.items()},
         scenario_hashes={name: str(each) for name, each in hashes.items()},
         cells=[cell for cell, _ in found],
-        missing=max(given.tally.total - len(found), 0),
+        missing=max(payload.tally.total - len(found), 0),
         summaries=summaries(runs, threshold=config.passing_percent),
         comparisons=[compared(one, other, runs) for one, other in combinations(agents, 2)],
         items=items(runs),
         judge_warnings=list(judge_warnings),
         forks=forks_compared(_forks_in(found)),
-        tokens=given.tally.tokens,
-        cost=given.tally.cost,
-        started_at=given.started_at,
-        ended_at=given.ended_at,
-        duration_seconds=(given.ended_at - given.started_at).total_seconds(),
+        tokens=payload.tally.tokens,
+        cost=payload.tally.cost,
+        started_at=payload.started_at,
+        ended_at=payload.ended_at,
+        duration_seconds=(payload.ended_at - payload.started_at).total_seconds(),
         config=config.model_dump(mode="json"),
         proctor_version=plan.proctor_version,
     )

@@ -20,16 +20,16 @@ class CharacterActivities:
         self._models = models
 
     @activity.defn
-    async def respond(self, given: RespondInput) -> Responded:
+    async def respond(self, payload: RespondInput) -> Responded:
         """Let one character decide whether, what and when it answers one message."""
-        scenario = await self._scenarios.load_scenario(given.scenario)
-        if not given.offline:
+        scenario = await self._scenarios.load_scenario(payload.scenario)
+        if not payload.offline:
             await prepare()
         with attempt_meter(self._models.prices) as meter:
             try:
-                model = None if given.offline else self._models.for_characters(given.seed, meter, PROMPT_VERSION)
+                model = None if payload.offline else self._models.for_characters(payload.seed, meter, PROMPT_VERSION)
                 reply = await generator.respond(
-                    given.message, given.character_id, scenario, model, given.seed, given.turn
+                    payload.message, payload.character_id, scenario, model, payload.seed, payload.turn
                 )
             except ModelSettingsError as problem:
                 raise failures.final(failures.MODEL_SETTING, str(problem)) from None

@@ -47,36 +47,36 @@ class EvaluatorJudge:
         self._wants_current: dict[str, bool] = {}
 
     async def judge(
-        self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
+        self, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
     ) -> CriterionResult:
         """Judge one criterion.
 
         Raises:
             ApplicationError: ``EvaluatorFailed``, for good, or ``EvaluatorInterrupted``, to be tried again.
         """
-        simulation = await self.looks.look_at(given)
+        simulation = await self.looks.look_at(payload)
         try:
-            result = await self._run(given, scenario, criterion, models, simulation)
+            result = await self._run(payload, scenario, criterion, models, simulation)
         except EvaluatorRetryError as problem:
-            self.looks.forget(given, simulation)
+            self.looks.forget(payload, simulation)
             raise failures.passing(failures.EVALUATOR_INTERRUPTED, _blame(criterion, str(problem))) from None
         except (EvaluatorFailedError, ScenarioError) as problem:
             # A simulator that was lost meanwhile answers like an empty one, which an evaluator can't know.
-            await self.looks.require_still(given, simulation)
+            await self.looks.require_still(payload, simulation)
             raise failures.final(failures.EVALUATOR_FAILED, _blame(criterion, str(problem))) from None
-        await self.looks.require_still(given, simulation)
+        await self.looks.require_still(payload, simulation)
         return result
 
     async def _run(
         self,
-        given: JudgeInput,
+        payload: JudgeInput,
         scenario: ScenarioConfig,
         criterion: EvaluationCriterion,
         models: AskedModels,
         simulation: Simulation,
     ) -> CriterionResult:
-        is_offline = given.plan.offline
-        directory, code = await self._code(given)
+        is_offline = payload.plan.offline
+        directory, code = await self._code(payload)
         bench = Bench(
             task=JudgeTask(
                 directory=directory,
@@ -86,8 +86,8 @@ class EvaluatorJudge:
                 has_model=not is_offline,
                 model="" if is_offline else ", ".join(dict.fromkeys(models.names)),
             ),
-            evidence=f"{given.evidence.record.sha256} {code}",
-            fetch=lambda: self._store.get(given.evidence.record),
+            evidence=f"{payload.evidence.record.sha256} {code}",
+            fetch=lambda: self._store.get(payload.evidence.record),
             contents=self._store,
         )
         seconds = _LOCAL_SECONDS if activity.info().is_local else None
@@ -96,12 +96,12 @@ class EvaluatorJudge:
         result = result.model_copy(update={"evaluator_hash": code})
         return await models.with_calibration(result, "facts") if models.meter.read() else result
 
-    async def _code(self, given: JudgeInput) -> tuple[Path, str]:
+    async def _code(self, payload: JudgeInput) -> tuple[Path, str]:
         """The folder of the evaluators, and the hash of its files: as they were at admission, unless a reset asks for
         the current ones.
         """
-        plan = given.plan
-        if given.is_reset and await self._is_current_wanted():
+        plan = payload.plan
+        if payload.is_reset and await self._is_current_wanted():
             return await self._scenarios.unpack_current_code(plan.scenario_id)
         return await self._scenarios.unpack_frozen_code(plan.scenario_id, plan.package), plan.package.sha256
 

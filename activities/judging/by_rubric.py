@@ -20,13 +20,13 @@ _LAST_RESORT = 3
 
 
 async def judge_by_rubric(
-    store: BlobStore, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
+    store: BlobStore, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
 ) -> CriterionResult:
     """Judge one criterion.
 
     Args:
         store: has the evidence.
-        given: the plan and the evidence.
+        payload: the plan and the evidence.
         scenario: the scenario as it was admitted.
         criterion: one of the scenario's.
         models: the panel; offline it is not asked.
@@ -34,7 +34,7 @@ async def judge_by_rubric(
     Raises:
         ModelError: a model can't be asked, or gives no usable answer.
     """
-    record = await _read_record(store, given)
+    record = await _read_record(store, payload)
     context = AgentBeatsEvalContext(
         client=None,
         scenario_config=scenario.model_dump(mode="json"),
@@ -45,7 +45,7 @@ async def judge_by_rubric(
         llm=None,
         turn_notes=dict(record.turn_notes),
     )
-    if not given.plan.offline:
+    if not payload.plan.offline:
         await prepare()
     judges = models.judges(PROMPT_VERSION)
     is_last_resort = activity.info().attempt >= _LAST_RESORT
@@ -54,8 +54,8 @@ async def judge_by_rubric(
     return await models.with_calibration(result, "items") if judges else result
 
 
-async def _read_record(store: BlobStore, given: JudgeInput) -> JudgeRecord:
-    content = await store.get(given.evidence.record)
-    if given.plan.offline:  # a rubric's checks read the actions alone
+async def _read_record(store: BlobStore, payload: JudgeInput) -> JudgeRecord:
+    content = await store.get(payload.evidence.record)
+    if payload.plan.offline:  # a rubric's checks read the actions alone
         return JudgeRecord.model_validate_json(content)
     return await asyncio.to_thread(read_record, store, content)

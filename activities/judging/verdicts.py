@@ -40,30 +40,30 @@ class VerdictActivities:
         self.evaluators = EvaluatorJudge(store, scenarios, simulations)
 
     @activity.defn
-    async def judge_criterion(self, given: JudgeInput) -> CriterionResult:
+    async def judge_criterion(self, payload: JudgeInput) -> CriterionResult:
         """Judge one criterion; points that no one will judge, as was known at admission, come back unscored.
 
         A scenario whose evaluator gives no verdict is ``EvaluatorFailed``: mend it, then judge again. As a local
         activity, which asks no model, this gives an evaluator less time.
         """
-        scenario = await self._scenarios.load_scenario(given.plan.scenario)
-        criterion = next(c for c in scenario.criteria if c.criterion_id == given.criterion_id)
+        scenario = await self._scenarios.load_scenario(payload.plan.scenario)
+        criterion = next(c for c in scenario.criteria if c.criterion_id == payload.criterion_id)
         with attempt_meter(self._models.prices) as meter:
-            models = AskedModels(given.plan, self._models, meter, self._state)
+            models = AskedModels(payload.plan, self._models, meter, self._state)
             try:
-                verdict = await self._judge(given, scenario, criterion, models)
+                verdict = await self._judge(payload, scenario, criterion, models)
             except ModelSettingsError as problem:
                 raise failures.final(failures.MODEL_SETTING, str(problem)) from None
             return verdict.model_copy(update={"usage": meter.read(), "description": criterion.description})
 
     async def _judge(
-        self, given: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
+        self, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
     ) -> CriterionResult:
         if criterion.evaluator_id:
-            if points_left_out(criterion, has_model=not given.plan.offline) == criterion.max_score:
+            if points_left_out(criterion, has_model=not payload.plan.offline) == criterion.max_score:
                 return unscored(criterion, NO_MODEL)
-            return await self.evaluators.judge(given, scenario, criterion, models)
-        verdict = await judge_by_rubric(self._store, given, scenario, criterion, models)
+            return await self.evaluators.judge(payload, scenario, criterion, models)
+        verdict = await judge_by_rubric(self._store, payload, scenario, criterion, models)
         if (work := work_criterion(criterion)) is not None and verdict.max_score:
-            return in_proportion(verdict, await self.evaluators.judge(given, scenario, work, models))
+            return in_proportion(verdict, await self.evaluators.judge(payload, scenario, work, models))
         return verdict

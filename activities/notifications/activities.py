@@ -41,20 +41,20 @@ class NotificationActivities:
         self._story = story
 
     @activity.defn
-    async def notify(self, given: Delivery) -> Delivered:
+    async def notify(self, payload: Delivery) -> Delivered:
         """Tell a webhook a task's story from where it was left.
 
         An attempt that came further and then fails ends as a success: the next activity's retries count anew.
         """
-        webhook = self._open(given)
-        begun_after = taken = max([given.after, *map(int, map(str, heartbeats.notes()))])
+        webhook = self._open(payload)
+        begun_after = taken = max([payload.after, *map(int, map(str, heartbeats.notes()))])
         try:
             async with (
                 _Pace() as pace,
                 httpx.AsyncClient(
                     timeout=_ANSWER_SECONDS, trust_env=False, follow_redirects=False, verify=tls()
                 ) as http,
-                aclosing(self._story(given.task_id, webhook.protocol)) as story,
+                aclosing(self._story(payload.task_id, webhook.protocol)) as story,
             ):
                 is_news = False
                 async for notification in story:
@@ -65,15 +65,15 @@ class NotificationActivities:
                         taken = notification.number
                         heartbeats.note_only(str(taken))
         except Exception as problem:
-            log.info("%s: notifying %s: %s", given.task_id, webhook.id, problem)
+            log.info("%s: notifying %s: %s", payload.task_id, webhook.id, problem)
             if taken == begun_after or (isinstance(problem, ApplicationError) and problem.non_retryable):
                 raise
             return Delivered(after=taken, is_done=False)
         return Delivered(after=taken, is_done=True)
 
-    def _open(self, given: Delivery) -> Webhook:
+    def _open(self, payload: Delivery) -> Webhook:
         try:
-            return Webhook.model_validate_json(unseal(self._config, SEALED_WEBHOOK, given.sealed_webhook))
+            return Webhook.model_validate_json(unseal(self._config, SEALED_WEBHOOK, payload.sealed_webhook))
         except NotOursError as problem:
             raise failures.final(failures.WEBHOOK_UNUSABLE, f"The webhook can't be read: {problem}.") from None
 

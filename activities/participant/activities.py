@@ -104,13 +104,13 @@ class ParticipantActivities:
         await self._clients.aclose()
 
     @activity.defn
-    async def greet(self, given: GreetInput) -> Greeted:
+    async def greet(self, payload: GreetInput) -> Greeted:
         """Send ``assessment_start``; returns the checkpoint reached, as a participant may act at once."""
-        plan, prepared = given.plan, given.prepared
+        plan, prepared = payload.plan, payload.prepared
         work = _Work(plan, prepared.checkpoint, f"{_run()} start", None, may_start_over=True)
         simulation = await self._begin(work)
         answer, simulation, card = await self._heard(
-            plan, "the start message", lambda participant: self._start(participant, given, work, simulation)
+            plan, "the start message", lambda participant: self._start(participant, payload, work, simulation)
         )
         stands = await patiently(simulation.look)
         if stands.mark != simulation.mark:
@@ -129,26 +129,26 @@ class ParticipantActivities:
         )
 
     @activity.defn
-    async def purple_turn(self, given: TurnInput) -> TurnAnswer:
+    async def purple_turn(self, payload: TurnInput) -> TurnAnswer:
         """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
-        plan = given.plan
-        step = f"{_run()} turn {given.turn} try {given.attempt}"
-        work = _Work(plan, given.checkpoint, step, None if given.needs_new_key else given.key.issue)
+        plan = payload.plan
+        step = f"{_run()} turn {payload.turn} try {payload.attempt}"
+        work = _Work(plan, payload.checkpoint, step, None if payload.needs_new_key else payload.key.issue)
         simulation = await self._begin(work)
         try:
             answer = await self._heard(
-                plan, f"turn {given.turn}", lambda participant: self._play_once(participant, given, simulation)
+                plan, f"turn {payload.turn}", lambda participant: self._play_once(participant, payload, simulation)
             )
             try:
-                return await self._taken(given, answer, simulation, step)
+                return await self._taken(payload, answer, simulation, step)
             except ApplicationError as problem:
                 raise failures.of_ended_task(problem) from None
         except SimulationGoneError:
             raise _lost(step) from None
 
-    async def _taken(self, given: TurnInput, answer: Answer, simulation: Simulation, step: str) -> TurnAnswer:
+    async def _taken(self, payload: TurnInput, answer: Answer, simulation: Simulation, step: str) -> TurnAnswer:
         """Take the answer to a turn. Where it may settle with the simulation in hand, it does."""
-        simulations = self._simulations.of(given.plan)
+        simulations = self._simulations.of(payload.plan)
         clarifications = [each.clarification for each in notes.noted(notes.ClarificationNote)]
         try:
             said = answer.to_turn()
@@ -157,13 +157,13 @@ class ParticipantActivities:
             raise _after(clarifications, problem) from None
         issue = _key_in(simulation)
         if simulations.host.outlive_workers:
-            applied = await self._settled(given, simulation)
+            applied = await self._settled(payload, simulation)
             checkpoint = applied.checkpoint
         else:
             applied = None
             stands = await _require_mark(simulation, step)
-            checkpoint = given.checkpoint
-            if issue != given.key.issue or not stands.is_untouched:
+            checkpoint = payload.checkpoint
+            if issue != payload.key.issue or not stands.is_untouched:
                 checkpoint = await patiently(lambda: simulations.keep(simulation))
         return TurnAnswer(
             checkpoint=checkpoint,
@@ -174,34 +174,34 @@ class ParticipantActivities:
             time_step=_time_step(said),
             model_usage=said.model_usage,
             clarifications=clarifications,
-            key=given.key
-            if issue == given.key.issue
-            else ParticipantKey(issue=issue, run=_run(), simulator=given.plan.simulator),
+            key=payload.key
+            if issue == payload.key.issue
+            else ParticipantKey(issue=issue, run=_run(), simulator=payload.plan.simulator),
             applied=applied,
         )
 
-    async def _settled(self, given: TurnInput, simulation: Simulation) -> TurnApplied:
+    async def _settled(self, payload: TurnInput, simulation: Simulation) -> TurnApplied:
         """Read what was done in the turn."""
-        plan = given.plan
+        plan = payload.plan
         scenario = await patiently(lambda: self._scenarios.load_scenario(plan.scenario))
-        settling = Settling(scenario, given.turn, given.current_time)
+        settling = Settling(scenario, payload.turn, payload.current_time)
         found, checkpoint = await self._simulations.of(plan).step_in_hand(
             plan.simulation_id, simulation.mark or "", settling.step
         )
         return settling.outcome(found, checkpoint)
 
     @activity.defn
-    async def farewell(self, given: FarewellInput) -> None:
+    async def farewell(self, payload: FarewellInput) -> None:
         """Have the participant stop what it may still be at, and send ``assessment_complete``.
 
         A participant that can't be told is no failure. An assessment that has been reset since is none that has ended.
         """
-        plan = given.plan
+        plan = payload.plan
         with suppress(UESError, TimeoutError):
             async with asyncio.timeout(_LOOK_SECONDS):
                 if await self._simulations.of(plan).is_held_by_newer(plan.simulation_id):
                     return
-        left = list(given.left)
+        left = list(payload.left)
         with suppress(RPCError):
             left += await notes.tasks_called_off()
         with suppress(ApplicationError, TimeoutError):
@@ -213,7 +213,7 @@ class ParticipantActivities:
                 # its notes, or the participant says so.
                 await _stop_all(participant, left)
                 await participant.send(
-                    AssessmentCompleteMessage(reason=given.reason),
+                    AssessmentCompleteMessage(reason=payload.reason),
                     message_id(plan.assessment_id, _run(), "complete"),
                     fence=own_fence(),
                 )
@@ -253,9 +253,9 @@ class ParticipantActivities:
         return await patiently(begin)
 
     async def _start(
-        self, participant: ParticipantClient, given: GreetInput, work: "_Work", simulation: Simulation
+        self, participant: ParticipantClient, payload: GreetInput, work: "_Work", simulation: Simulation
     ) -> tuple[Answer, Simulation, ParticipantCard]:
-        prepared, known = given.prepared, None
+        prepared, known = payload.prepared, None
         if tasks := notes.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None and not known.may_have_refused:
@@ -264,13 +264,13 @@ class ParticipantActivities:
                 # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
                 heartbeats.forget()
                 simulation = await self._begin(work, again=True)
-        elif given.is_reset and _key_in(simulation) == own_fence():
+        elif payload.is_reset and _key_in(simulation) == own_fence():
             await _stop_all(participant, await notes.tasks_of_earlier_runs())
         access = simulation.make_access(_key_in(simulation))
         message = await self._greeting(
-            given.plan, access, prepared.current_time, prepared.summary, resumes_turn=given.resumes_turn
+            payload.plan, access, prepared.current_time, prepared.summary, resumes_turn=payload.resumes_turn
         )
-        start_id = message_id(given.plan.assessment_id, simulation.mark, access.fingerprint)
+        start_id = message_id(payload.plan.assessment_id, simulation.mark, access.fingerprint)
         try:
             answer = known or await self._say(participant, simulation, message, start_id, _note_task)
             answer = await self._say_as_text(participant, simulation, message, start_id, answer, _note_task)
@@ -283,34 +283,34 @@ class ParticipantActivities:
             ) from None
         return answer, simulation, participant.card
 
-    async def _play_once(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
+    async def _play_once(self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation) -> Answer:
         try:
-            return await self._play_to_the_end(participant, given, simulation)
+            return await self._play_to_the_end(participant, payload, simulation)
         except _CutOffError:
             raise failures.final(
                 failures.PARTICIPANT_FAILED,
-                f"The connection to the participant was lost in turn {given.turn}, after it had begun to act: "
+                f"The connection to the participant was lost in turn {payload.turn}, after it had begun to act: "
                 "the turn has to be played again.",
             ) from None
 
     async def _play_to_the_end(
-        self, participant: ParticipantClient, given: TurnInput, simulation: Simulation
+        self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation
     ) -> Answer:
         """Play a turn. A question is answered once, and an answer that can't be read is asked for once more.
 
         Each clarification is noted before it is sent, and its message id derives from the step: an attempt that comes
         after a killed one sends the same message again, or waits for the task that the participant began for it.
         """
-        answer = await self._play(participant, given, simulation)
+        answer = await self._play(participant, payload, simulation)
         sent: set[str] = set()
-        while (needed := _find_clarification(given.turn, answer)) is not None:
+        while (needed := _find_clarification(payload.turn, answer)) is not None:
             made = [each.clarification for each in notes.noted(notes.ClarificationNote)]
             noted = [each for each in made if each.kind == needed.kind]
             if needed.kind in sent or any(map(notes.has_task_after, noted)):
                 break
             sent.add(needed.kind)
             notes.note(notes.ClarificationNote(clarification=noted[0] if noted else needed))
-            after = await self._clarify(participant, given, simulation, needed, answer)
+            after = await self._clarify(participant, payload, simulation, needed, answer)
             if after is None or (after.has_failed and needed.kind == "unreadable"):
                 break
             answer = after
@@ -319,7 +319,7 @@ class ParticipantActivities:
     async def _clarify(
         self,
         participant: ParticipantClient,
-        given: TurnInput,
+        payload: TurnInput,
         simulation: Simulation,
         clarification: Clarification,
         answer: Answer,
@@ -331,7 +331,7 @@ class ParticipantActivities:
         try:
             return await participant.tell(
                 _NO_ANSWER if is_question else _ASKED_AGAIN.format(problem=clarification.problem),
-                message_id(given.plan.assessment_id, simulation.mark, clarification.kind),
+                message_id(payload.plan.assessment_id, simulation.mark, clarification.kind),
                 _note_task,
                 fence=own_fence(),
                 task_id=answer.task_id if is_question else None,
@@ -341,45 +341,45 @@ class ParticipantActivities:
                 raise
             return None
 
-    async def _play(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
+    async def _play(self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation) -> Answer:
         message = TurnStartMessage(
-            turn_number=given.turn,
-            current_time=given.current_time,
-            events_processed=given.events_processed,
-            attempt=given.attempt,
+            turn_number=payload.turn,
+            current_time=payload.current_time,
+            events_processed=payload.events_processed,
+            attempt=payload.attempt,
         )
-        step = (given.plan.assessment_id, simulation.mark)
+        step = (payload.plan.assessment_id, simulation.mark)
         if tasks := notes.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is None:
                 raise failures.final(
                     failures.PARTICIPANT_FAILED,
-                    f"The participant lost its task of turn {given.turn}: it was restarted in mid-turn.",
+                    f"The participant lost its task of turn {payload.turn}: it was restarted in mid-turn.",
                 )
             answer = known
         else:
             if _key_in(simulation) == own_fence():
-                left = [*given.left, *await notes.tasks_of_earlier_runs()]
+                left = [*payload.left, *await notes.tasks_of_earlier_runs()]
                 await _stop_all(participant, left)
-            if _key_in(simulation) != given.key.issue or not simulation.is_known_to_participant:
-                greeted = await self._greet_again(participant, given, simulation)
+            if _key_in(simulation) != payload.key.issue or not simulation.is_known_to_participant:
+                greeted = await self._greet_again(participant, payload, simulation)
                 if greeted.has_failed:
                     return greeted
             answer = await self._say(participant, simulation, message, message_id(*step), _note_task)
         if answer.may_have_refused and (await patiently(simulation.look)).is_untouched:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
-            greeted = await self._greet_again(participant, given, simulation)
+            greeted = await self._greet_again(participant, payload, simulation)
             if greeted.has_failed:
                 return greeted
             answer = await self._say(participant, simulation, message, message_id(*step, "after start"), _note_task)
         return answer
 
-    async def _greet_again(self, participant: ParticipantClient, given: TurnInput, simulation: Simulation) -> Answer:
+    async def _greet_again(self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation) -> Answer:
         """Tell a participant in mid-assessment where the simulation is and how to get in."""
         access = simulation.make_access(_key_in(simulation))
-        summary = await summarise(simulation.admin, given.current_time)
-        greeting = await self._greeting(given.plan, access, given.current_time, summary, resumes_turn=given.turn)
-        start_id = message_id(given.plan.assessment_id, simulation.mark, "start", access.fingerprint)
+        summary = await summarise(simulation.admin, payload.current_time)
+        greeting = await self._greeting(payload.plan, access, payload.current_time, summary, resumes_turn=payload.turn)
+        start_id = message_id(payload.plan.assessment_id, simulation.mark, "start", access.fingerprint)
         answer = await self._say(participant, simulation, greeting, start_id)
         answer = await self._say_as_text(participant, simulation, greeting, start_id, answer)
         if not answer.has_failed:

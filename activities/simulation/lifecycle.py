@@ -75,16 +75,16 @@ class LifecycleActivities:
         )
 
     @activity.defn
-    async def conclude(self, given: ConcludeInput) -> Evidence:
+    async def conclude(self, payload: ConcludeInput) -> Evidence:
         """Revoke the participant's key, and keep what the judges will look at."""
-        found, checkpoint = await self._simulations.of(given.plan).step(
-            given.plan.simulation_id, given.checkpoint, Step(closes=True, shows_all=True)
+        found, checkpoint = await self._simulations.of(payload.plan).step(
+            payload.plan.simulation_id, payload.checkpoint, Step(closes=True, shows_all=True)
         )
         store = self._store
-        initial, final = Shown.read(store, await store.get(given.initial_state)), Shown.of(store, found)
+        initial, final = Shown.read(store, await store.get(payload.initial_state)), Shown.of(store, found)
         record = JudgeRecord(
-            action_log=given.action_log,
-            turn_notes=given.turn_notes,
+            action_log=payload.action_log,
+            turn_notes=payload.turn_notes,
             initial_state=initial.states,
             final_state=final.states,
             parts=[*below(initial.listed, "initial_state"), *below(final.listed, "final_state")],

@@ -21,30 +21,30 @@ class TurnActivities:
         self._simulations = simulations
 
     @activity.defn
-    async def apply(self, given: ApplyInput) -> TurnApplied:
+    async def apply(self, payload: ApplyInput) -> TurnApplied:
         """Let a turn settle whose simulation was kept when the participant had answered: read what it did.
 
         Mostly ``purple_turn`` does this itself, with the simulation in hand.
         """
-        plan = given.plan
+        plan = payload.plan
         scenario = await self._scenarios.load_scenario(plan.scenario)
-        settling = Settling(scenario, given.turn, given.turn_start)
-        found, checkpoint = await self._simulations.of(plan).step(plan.simulation_id, given.checkpoint, settling.step)
+        settling = Settling(scenario, payload.turn, payload.turn_start)
+        found, checkpoint = await self._simulations.of(plan).step(plan.simulation_id, payload.checkpoint, settling.step)
         return settling.outcome(found, checkpoint)
 
     @activity.defn
-    async def advance(self, given: AdvanceInput) -> Advanced:
+    async def advance(self, payload: AdvanceInput) -> Advanced:
         """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
-        plan = given.plan
+        plan = payload.plan
         scenario = await self._scenarios.load_scenario(plan.scenario)
         found, checkpoint = await self._simulations.of(plan).step(
             plan.simulation_id,
-            given.checkpoint,
-            Step(events=tuple(_planned(reply, scenario, given.turn) for reply in given.replies), to=given.to),
+            payload.checkpoint,
+            Step(events=tuple(_planned(reply, scenario, payload.turn) for reply in payload.replies), to=payload.to),
         )
         return Advanced(
             checkpoint=checkpoint,
-            current_time=max(given.to, found.current_time),
+            current_time=max(payload.to, found.current_time),
             events_processed=found.events_executed,
         )
 

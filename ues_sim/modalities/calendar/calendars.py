@@ -27,24 +27,24 @@ def unnamed_calendar(calendar_id: str, now: str) -> JsonObject:
     return Calendar(calendar_id=calendar_id, name=name, created_at=now, updated_at=now).model_dump()
 
 
-def create_calendar(change: Change, given: CalendarInput) -> None:
+def create_calendar(change: Change, payload: CalendarInput) -> None:
     """Make a calendar."""
-    calendar_id = given.calendar_id if "calendar_id" in given.given_fields else change.draw_id()
+    calendar_id = payload.calendar_id if "calendar_id" in payload.given_fields else change.draw_id()
     if calendar_id in change.state["calendars"]:
         raise change.fail(f"calendar_id {calendar_id!r} is taken")
-    calendar = Calendar.model_validate({**_settings(given), "calendar_id": calendar_id}).model_dump()
+    calendar = Calendar.model_validate({**_settings(payload), "calendar_id": calendar_id}).model_dump()
     change.put(("calendars", calendar_id), {**calendar, "created_at": change.now, "updated_at": change.now})
 
 
-def update_calendar(change: Change, given: CalendarInput) -> None:
+def update_calendar(change: Change, payload: CalendarInput) -> None:
     """Change the settings that are given."""
-    path = ("calendars", _known(change, given))
-    change.update(path, **_settings(given), updated_at=change.now)
+    path = ("calendars", _known(change, payload))
+    change.update(path, **_settings(payload), updated_at=change.now)
 
 
-def delete_calendar(change: Change, given: CalendarInput) -> None:
+def delete_calendar(change: Change, payload: CalendarInput) -> None:
     """Delete a calendar with all that is in it. The default calendar can't be deleted."""
-    calendar_id = _known(change, given)
+    calendar_id = _known(change, payload)
     if calendar_id == change.state["default_calendar_id"]:
         raise change.fail(f"{calendar_id!r} is the default calendar; make another one the default first")
     events = change.state["events"]
@@ -53,21 +53,21 @@ def delete_calendar(change: Change, given: CalendarInput) -> None:
     change.remove(("calendars", calendar_id))
 
 
-def set_default_calendar(change: Change, given: CalendarInput) -> None:
+def set_default_calendar(change: Change, payload: CalendarInput) -> None:
     """Choose the calendar that new appointments go into."""
-    change.put(("default_calendar_id",), _known(change, given))
+    change.put(("default_calendar_id",), _known(change, payload))
 
 
-def _known(change: Change, given: CalendarInput) -> str:
+def _known(change: Change, payload: CalendarInput) -> str:
     calendars = change.state["calendars"]
-    if given.calendar_id not in calendars:
-        raise change.fail(f"there is no calendar {given.calendar_id!r}; there are {', '.join(map(repr, calendars))}")
-    return given.calendar_id
+    if payload.calendar_id not in calendars:
+        raise change.fail(f"there is no calendar {payload.calendar_id!r}; there are {', '.join(map(repr, calendars))}")
+    return payload.calendar_id
 
 
-def _settings(given: CalendarInput) -> JsonObject:
-    dumped = given.model_dump()
-    return {name: dumped[name] for name in SETTINGS if name in given.given_fields}
+def _settings(payload: CalendarInput) -> JsonObject:
+    dumped = payload.model_dump()
+    return {name: dumped[name] for name in SETTINGS if name in payload.given_fields}
 
 
 def complete(state: State) -> None:

@@ -17,14 +17,14 @@ from ues_sim.schema import JsonObject
 from ues_sim.times import from_text, to_text
 
 
-def meant(change: Change, event: Event, given: CalendarInput) -> tuple[Event, str | None]:
+def meant(change: Change, event: Event, payload: CalendarInput) -> tuple[Event, str | None]:
     """What an input speaks of: an event and None, or a series and which of its occurrences. An event that stands for an
     occurrence leads to its series when the scope goes beyond it.
     """
     series = change.state["events"].get(event["parent_event_id"])
-    if given.recurrence_scope != "this" and series is not None and series["recurrence"] and event["recurrence_id"]:
+    if payload.recurrence_scope != "this" and series is not None and series["recurrence"] and event["recurrence_id"]:
         return series, event["recurrence_id"]
-    return event, given.recurrence_id if event["recurrence"] else None
+    return event, payload.recurrence_id if event["recurrence"] else None
 
 
 def replacements(state: State, event: Event) -> list[Event]:

@@ -9,10 +9,10 @@ def _place(state: State, message_id: str) -> int | None:
     return next((n for n, message in enumerate(state["messages"]) if message["message_id"] == message_id), None)
 
 
-def _conversation_id(state: State, given: ChatInput) -> str:
+def _conversation_id(state: State, payload: ChatInput) -> str:
     """The conversation that is named, else the state's default one."""
-    named = "conversation_id" in given.model_fields_set
-    return given.conversation_id if named else str(state["default_conversation_id"])
+    named = "conversation_id" in payload.model_fields_set
+    return payload.conversation_id if named else str(state["default_conversation_id"])
 
 
 def input_of(request: SendChatMessageRequest | ClearChatRequest, state: State) -> JsonObject:
@@ -30,21 +30,21 @@ def refuse_another_role(request: SendChatMessageRequest, _state: State) -> str |
     return f"You are the assistant: role {request.role!r} is not yours to speak in; send it with role 'assistant'."
 
 
-def send_message(change: Change, given: ChatInput) -> None:
+def send_message(change: Change, payload: ChatInput) -> None:
     """Add a message, its conversation when it is the first, and drop the oldest beyond ``max_history_size``."""
-    message_id = given.message_id or change.draw_id()
-    conversation_id = _conversation_id(change.state, given)
-    if given.message_id is not None and _place(change.state, message_id) is not None:
+    message_id = payload.message_id or change.draw_id()
+    conversation_id = _conversation_id(change.state, payload)
+    if payload.message_id is not None and _place(change.state, message_id) is not None:
         raise change.fail(f"message_id {message_id!r} is taken")
     change.append(
         ("messages",),
         {
             "message_id": message_id,
             "conversation_id": conversation_id,
-            "role": given.role,
-            "content": given.content,
-            "timestamp": given.timestamp,
-            "metadata": given.metadata,
+            "role": payload.role,
+            "content": payload.content,
+            "timestamp": payload.timestamp,
+            "metadata": payload.metadata,
         },
     )
     known = change.state["conversations"].get(conversation_id)
@@ -53,27 +53,27 @@ def send_message(change: Change, given: ChatInput) -> None:
         ("conversations", conversation_id),
         {
             "conversation_id": conversation_id,
-            "created_at": known["created_at"] if known else given.timestamp,
-            "last_message_at": max(known["last_message_at"], given.timestamp) if known else given.timestamp,
+            "created_at": known["created_at"] if known else payload.timestamp,
+            "last_message_at": max(known["last_message_at"], payload.timestamp) if known else payload.timestamp,
             "message_count": (known["message_count"] if known else 0) + 1,
-            "participant_roles": roles if given.role in roles else [*roles, given.role],
+            "participant_roles": roles if payload.role in roles else [*roles, payload.role],
         },
     )
     while len(change.state["messages"]) > max(1, change.state["max_history_size"]):
         _remove(change, 0)
 
 
-def delete_message(change: Change, given: ChatInput) -> None:
+def delete_message(change: Change, payload: ChatInput) -> None:
     """Remove one message."""
-    place = _place(change.state, given.message_id or "")
+    place = _place(change.state, payload.message_id or "")
     if place is None:
-        raise change.fail(f"there is no chat message {given.message_id!r}")
+        raise change.fail(f"there is no chat message {payload.message_id!r}")
     _remove(change, place)
 
 
-def clear_conversation(change: Change, given: ChatInput) -> None:
+def clear_conversation(change: Change, payload: ChatInput) -> None:
     """Remove a conversation with its messages. Clearing a missing one has no effect."""
-    messages, conversation_id = change.state["messages"], _conversation_id(change.state, given)
+    messages, conversation_id = change.state["messages"], _conversation_id(change.state, payload)
     for place in reversed(range(len(messages))):
         if messages[place]["conversation_id"] == conversation_id:
             change.remove(("messages", place))

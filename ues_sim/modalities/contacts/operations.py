@@ -24,18 +24,18 @@ MOST_ITEMS = 500
 """How many entries each of a contact's lists may have."""
 
 
-def create(change: Change, given: ContactsInput) -> None:
+def create(change: Change, payload: ContactsInput) -> None:
     """A contact is made; without a display name it gets one from its names, its company or its first identifier."""
-    contact_id = given.contact_id or change.draw_id()
+    contact_id = payload.contact_id or change.draw_id()
     if contact_id in change.state["contacts"]:
         raise change.fail(f"contact_id {contact_id!r} is taken")
     contact: Contact = {"contact_id": contact_id}
-    contact |= {name: getattr(given, name) for name in TEXTS}
-    _refuse_long_lists(change, {name: getattr(given, name) or () for name in LISTS})
-    contact |= {name: _items(name, getattr(given, name)) for name in LISTS}
-    contact |= {"is_favorite": bool(given.is_favorite), "is_blocked": bool(given.is_blocked)}
-    contact |= {"created_at": given.timestamp, "updated_at": given.timestamp}
-    contact["display_name"] = given.display_name or made_up_name(contact)
+    contact |= {name: getattr(payload, name) for name in TEXTS}
+    _refuse_long_lists(change, {name: getattr(payload, name) or () for name in LISTS})
+    contact |= {name: _items(name, getattr(payload, name)) for name in LISTS}
+    contact |= {"is_favorite": bool(payload.is_favorite), "is_blocked": bool(payload.is_blocked)}
+    contact |= {"created_at": payload.timestamp, "updated_at": payload.timestamp}
+    contact["display_name"] = payload.display_name or made_up_name(contact)
     change.put(("contacts", contact_id), contact)
 
 
@@ -46,16 +46,16 @@ def _refuse_long_lists(change: Change, fields: Contact) -> None:
             raise change.fail(f"a contact has at most {MOST_ITEMS} {name}")
 
 
-def _items(name: str, given: list[Any] | None) -> list[Any]:
+def _items(name: str, payload: list[Any] | None) -> list[Any]:
     """A list as it is kept: phone numbers in their normal form, nothing twice."""
-    items = _plain(given)
+    items = _plain(payload)
     if name == "identifiers":
         items = [{**item, "value": normal_address(item["identifier_type"], item["value"])} for item in items]
     return _distinct(items)
 
 
-def _plain(given: list[Any] | None) -> list[Any]:
-    return [item if isinstance(item, str) else item.model_dump() for item in given or ()]
+def _plain(payload: list[Any] | None) -> list[Any]:
+    return [item if isinstance(item, str) else item.model_dump() for item in payload or ()]
 
 
 def _distinct(items: list[Any]) -> list[Any]:
@@ -73,27 +73,27 @@ def made_up_name(contact: Contact) -> str | None:
     return names or contact["nickname"] or contact["company"] or (identifiers[0]["value"] if identifiers else None)
 
 
-def update(change: Change, given: ContactsInput) -> None:
+def update(change: Change, payload: ContactsInput) -> None:
     """Fields that are given change. A display name that was made up, or is to be empty, follows the names that it is
     made of.
     """
-    contact = _contact(change, given.contact_id)
+    contact = _contact(change, payload.contact_id)
     for how in ("", "add_", "remove_"):
-        _refuse_long_lists(change, {name: getattr(given, f"{how}{name}") or () for name in LISTS})
-    news: Contact = {name: getattr(given, name) for name in (*TEXTS, "is_favorite", "is_blocked")}
+        _refuse_long_lists(change, {name: getattr(payload, f"{how}{name}") or () for name in LISTS})
+    news: Contact = {name: getattr(payload, name) for name in (*TEXTS, "is_favorite", "is_blocked")}
     news = {name: value for name, value in news.items() if value is not None}
     for name in LISTS:
-        replaced = getattr(given, name)
+        replaced = getattr(payload, name)
         items = contact[name] if replaced is None else _items(name, replaced)
-        gone = _plain(getattr(given, f"remove_{name}"))
+        gone = _plain(getattr(payload, f"remove_{name}"))
         items = [item for item in items if not any(_same(name, item, other) for other in gone)]
-        more = _items(name, getattr(given, f"add_{name}"))
+        more = _items(name, getattr(payload, f"add_{name}"))
         news[name] = _with_more_identifiers(items, more) if name == "identifiers" else _distinct([*items, *more])
     _refuse_long_lists(change, news)
     told = news.get("display_name")
     if told == "" or (told is None and contact["display_name"] == made_up_name(contact)):
         news["display_name"] = made_up_name({**contact, **news})
-    change.update(("contacts", contact["contact_id"]), **news, updated_at=given.timestamp)
+    change.update(("contacts", contact["contact_id"]), **news, updated_at=payload.timestamp)
 
 
 def _same(name: str, kept: Any, named: Any) -> bool:
@@ -127,55 +127,55 @@ def _contact(change: Change, contact_id: str | None) -> Contact:
     return found
 
 
-def delete(change: Change, given: ContactsInput) -> None:
+def delete(change: Change, payload: ContactsInput) -> None:
     """A contact is removed."""
-    change.remove(("contacts", _contact(change, given.contact_id)["contact_id"]))
+    change.remove(("contacts", _contact(change, payload.contact_id)["contact_id"]))
 
 
-def _flag(change: Change, given: ContactsInput, **flag: bool) -> None:
-    contact = _contact(change, given.contact_id)
-    change.update(("contacts", contact["contact_id"]), **flag, updated_at=given.timestamp)
+def _flag(change: Change, payload: ContactsInput, **flag: bool) -> None:
+    contact = _contact(change, payload.contact_id)
+    change.update(("contacts", contact["contact_id"]), **flag, updated_at=payload.timestamp)
 
 
-def block(change: Change, given: ContactsInput) -> None:
+def block(change: Change, payload: ContactsInput) -> None:
     """A contact's messages are spam from now on."""
-    _flag(change, given, is_blocked=True)
+    _flag(change, payload, is_blocked=True)
 
 
-def unblock(change: Change, given: ContactsInput) -> None:
+def unblock(change: Change, payload: ContactsInput) -> None:
     """A contact's messages are not spam from now on."""
-    _flag(change, given, is_blocked=False)
+    _flag(change, payload, is_blocked=False)
 
 
-def favorite(change: Change, given: ContactsInput) -> None:
+def favorite(change: Change, payload: ContactsInput) -> None:
     """A contact becomes a favourite."""
-    _flag(change, given, is_favorite=True)
+    _flag(change, payload, is_favorite=True)
 
 
-def unfavorite(change: Change, given: ContactsInput) -> None:
+def unfavorite(change: Change, payload: ContactsInput) -> None:
     """Remove a contact from the favourites."""
-    _flag(change, given, is_favorite=False)
+    _flag(change, payload, is_favorite=False)
 
 
-def add_to_group(change: Change, given: ContactsInput) -> None:
+def add_to_group(change: Change, payload: ContactsInput) -> None:
     """A contact joins a group; joining twice is joining once."""
-    contact = _contact(change, given.contact_id)
-    groups = _distinct([*contact["groups"], given.group])
-    change.update(("contacts", contact["contact_id"]), groups=groups, updated_at=given.timestamp)
+    contact = _contact(change, payload.contact_id)
+    groups = _distinct([*contact["groups"], payload.group])
+    change.update(("contacts", contact["contact_id"]), groups=groups, updated_at=payload.timestamp)
 
 
-def remove_from_group(change: Change, given: ContactsInput) -> None:
+def remove_from_group(change: Change, payload: ContactsInput) -> None:
     """A contact leaves a group."""
-    contact = _contact(change, given.contact_id)
-    if given.group not in contact["groups"]:
-        raise change.fail(f"contact {given.contact_id!r} is not in the group {given.group!r}")
-    groups = [group for group in contact["groups"] if group != given.group]
-    change.update(("contacts", contact["contact_id"]), groups=groups, updated_at=given.timestamp)
+    contact = _contact(change, payload.contact_id)
+    if payload.group not in contact["groups"]:
+        raise change.fail(f"contact {payload.contact_id!r} is not in the group {payload.group!r}")
+    groups = [group for group in contact["groups"] if group != payload.group]
+    change.update(("contacts", contact["contact_id"]), groups=groups, updated_at=payload.timestamp)
 
 
-def merge(change: Change, given: ContactsInput) -> None:
+def merge(change: Change, payload: ContactsInput) -> None:
     """The primary contact keeps what it has, takes over what it lacks, and the secondary one is deleted."""
-    primary, secondary = _contact(change, given.contact_id), _contact(change, given.secondary_contact_id)
+    primary, secondary = _contact(change, payload.contact_id), _contact(change, payload.secondary_contact_id)
     if primary is secondary:
         raise change.fail("a contact can't be merged with itself")
     was_made_up = primary["display_name"] == made_up_name(primary)
@@ -187,7 +187,7 @@ def merge(change: Change, given: ContactsInput) -> None:
         news[name] = primary[name] or secondary[name]
     if was_made_up:
         news["display_name"] = made_up_name({**primary, **news})
-    change.update(("contacts", primary["contact_id"]), **news, updated_at=given.timestamp)
+    change.update(("contacts", primary["contact_id"]), **news, updated_at=payload.timestamp)
     change.remove(("contacts", secondary["contact_id"]))
 
 

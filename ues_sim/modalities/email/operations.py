@@ -90,46 +90,46 @@ def refuse_another_sender(request: SendEmailRequest, state: State) -> str | None
 # --- messages that come and go ----------------------------------------------------------------------------------------
 
 
-def receive(change: Change, given: EmailInput) -> None:
+def receive(change: Change, payload: EmailInput) -> None:
     """A message arrives, unread: in the folder that the input names, else in the inbox, or as spam if from a blocked
     contact.
     """
-    if given.from_address is None:
+    if payload.from_address is None:
         raise change.fail("receive needs from_address")
-    if given.folder == "drafts":
+    if payload.folder == "drafts":
         raise change.fail("an email can't arrive as a draft; use save_draft")
-    blocked = is_blocked(change.neighbours.get("contacts", {}), "email", given.from_address)
-    folder = given.folder or ("spam" if blocked else "inbox")
-    email = _compose(change, given, sender=given.from_address, folder=folder, is_read=False)
-    email["to_addresses"] = given.to_addresses or [change.state["user_email_address"]]
+    blocked = is_blocked(change.neighbours.get("contacts", {}), "email", payload.from_address)
+    folder = payload.folder or ("spam" if blocked else "inbox")
+    email = _compose(change, payload, sender=payload.from_address, folder=folder, is_read=False)
+    email["to_addresses"] = payload.to_addresses or [change.state["user_email_address"]]
     _deliver(change, email)
 
 
-def send(change: Change, given: EmailInput) -> None:
+def send(change: Change, payload: EmailInput) -> None:
     """The user sends a message."""
-    if not given.to_addresses:
+    if not payload.to_addresses:
         raise change.fail("send needs to_addresses")
-    _deliver(change, _outgoing(change, given))
+    _deliver(change, _outgoing(change, payload))
 
 
-def reply(change: Change, given: EmailInput) -> None:
+def reply(change: Change, payload: EmailInput) -> None:
     """The user answers the sender of a message."""
-    _answer(change, given, to_all=False)
+    _answer(change, payload, to_all=False)
 
 
-def reply_all(change: Change, given: EmailInput) -> None:
+def reply_all(change: Change, payload: EmailInput) -> None:
     """The user answers the sender of a message and all its other recipients."""
-    _answer(change, given, to_all=True)
+    _answer(change, payload, to_all=True)
 
 
-def forward(change: Change, given: EmailInput) -> None:
+def forward(change: Change, payload: EmailInput) -> None:
     """The user passes a message on, with its text and attachments."""
-    original = _original(change, given)
-    if not given.to_addresses:
+    original = _original(change, payload)
+    if not payload.to_addresses:
         raise change.fail("forward needs to_addresses")
-    email = _outgoing(change, given, answers=original)
-    email["subject"] = given.subject or _prefixed("Fwd", original["subject"])
-    email["body_text"] = _forwarded(original, given.body_text)
+    email = _outgoing(change, payload, answers=original)
+    email["subject"] = payload.subject or _prefixed("Fwd", original["subject"])
+    email["body_text"] = _forwarded(original, payload.body_text)
     email["attachments"] = [*original["attachments"], *email["attachments"]]
     _deliver(change, email)
 
@@ -167,67 +167,67 @@ def _thread_fields(original: Email) -> JsonObject:
     }
 
 
-def _answer(change: Change, given: EmailInput, *, to_all: bool) -> None:
-    original = _original(change, given)
-    email = _outgoing(change, given, answers=original)
-    to = given.to_addresses or []
+def _answer(change: Change, payload: EmailInput, *, to_all: bool) -> None:
+    original = _original(change, payload)
+    email = _outgoing(change, payload, answers=original)
+    to = payload.to_addresses or []
     email["to_addresses"], email["cc_addresses"] = _recipients(
         original, change.state, to, email["cc_addresses"], to_all=to_all
     )
-    email["subject"] = given.subject or _prefixed("Re", original["subject"])
+    email["subject"] = payload.subject or _prefixed("Re", original["subject"])
     _deliver(change, email)
 
 
-def _original(change: Change, given: EmailInput) -> Email:
+def _original(change: Change, payload: EmailInput) -> Email:
     emails = change.state["emails"]
-    named = [name for name in (given.message_id, given.in_reply_to, *(given.message_ids or ())) if name]
+    named = [name for name in (payload.message_id, payload.in_reply_to, *(payload.message_ids or ())) if name]
     found = next((name for name in named if name in emails), None)
     if found is None:
         if not named:
-            raise change.fail(f"{given.operation} needs message_id")
-        raise change.fail(f"there is no email {named[0]!r} to {given.operation.replace('_', ' ')}")
+            raise change.fail(f"{payload.operation} needs message_id")
+        raise change.fail(f"there is no email {named[0]!r} to {payload.operation.replace('_', ' ')}")
     email: Email = emails[found]
     return email
 
 
-def _outgoing(change: Change, given: EmailInput, answers: Email | None = None) -> Email:
-    sender = given.from_address or change.state["user_email_address"]
-    email = _compose(change, given, sender=sender, folder="sent", is_read=True)
+def _outgoing(change: Change, payload: EmailInput, answers: Email | None = None) -> Email:
+    sender = payload.from_address or change.state["user_email_address"]
+    email = _compose(change, payload, sender=sender, folder="sent", is_read=True)
     if answers is not None:
-        if given.message_id in (None, answers["message_id"]):
+        if payload.message_id in (None, answers["message_id"]):
             email["message_id"] = change.draw_id()
         email |= _thread_fields(answers)
     return email
 
 
-def _compose(change: Change, given: EmailInput, *, sender: str, folder: str, is_read: bool) -> Email:
+def _compose(change: Change, payload: EmailInput, *, sender: str, folder: str, is_read: bool) -> Email:
     """A new email from the input's fields. Its thread is empty when the input names none."""
     return {
-        "message_id": given.message_id or change.draw_id(),
-        "thread_id": given.thread_id or "",
+        "message_id": payload.message_id or change.draw_id(),
+        "thread_id": payload.thread_id or "",
         "from_address": sender,
-        "to_addresses": given.to_addresses or [],
-        "cc_addresses": given.cc_addresses or [],
-        "bcc_addresses": given.bcc_addresses or [],
-        "reply_to_address": given.reply_to_address,
-        "subject": given.subject or "",
-        "body_text": given.body_text or "",
-        "body_html": given.body_html,
-        "attachments": [_attachment(change, item) for item in given.attachments or ()],
-        "in_reply_to": given.in_reply_to,
-        "references": given.references or [],
-        "sent_at": given.timestamp,
+        "to_addresses": payload.to_addresses or [],
+        "cc_addresses": payload.cc_addresses or [],
+        "bcc_addresses": payload.bcc_addresses or [],
+        "reply_to_address": payload.reply_to_address,
+        "subject": payload.subject or "",
+        "body_text": payload.body_text or "",
+        "body_html": payload.body_html,
+        "attachments": [_attachment(change, item) for item in payload.attachments or ()],
+        "in_reply_to": payload.in_reply_to,
+        "references": payload.references or [],
+        "sent_at": payload.timestamp,
         "received_at": change.now,
         "is_read": is_read,
         "is_starred": False,
-        "priority": given.priority,
+        "priority": payload.priority,
         "folder": folder,
-        "labels": _distinct(given.labels or ()),
+        "labels": _distinct(payload.labels or ()),
     }
 
 
-def _attachment(change: Change, given: EmailAttachment) -> JsonObject:
-    return {**given.model_dump(), "attachment_id": given.attachment_id or change.draw_id()}
+def _attachment(change: Change, payload: EmailAttachment) -> JsonObject:
+    return {**payload.model_dump(), "attachment_id": payload.attachment_id or change.draw_id()}
 
 
 def _deliver(change: Change, email: Email) -> None:
@@ -248,10 +248,10 @@ def _deliver(change: Change, email: Email) -> None:
 # --- drafts -----------------------------------------------------------------------------------------------------------
 
 
-def save_draft(change: Change, given: EmailInput) -> None:
+def save_draft(change: Change, payload: EmailInput) -> None:
     """Keep a message for later; with the id of a draft, overwrite that draft."""
-    sender = given.from_address or change.state["user_email_address"]
-    draft = _compose(change, given, sender=sender, folder="drafts", is_read=True)
+    sender = payload.from_address or change.state["user_email_address"]
+    draft = _compose(change, payload, sender=sender, folder="drafts", is_read=True)
     message_id = draft["message_id"]
     if message_id in change.state["emails"]:
         raise change.fail(f"{message_id!r} is an email, not a draft")
@@ -260,25 +260,25 @@ def save_draft(change: Change, given: EmailInput) -> None:
     change.put(("drafts", message_id), draft)
 
 
-def send_draft(change: Change, given: EmailInput) -> None:
+def send_draft(change: Change, payload: EmailInput) -> None:
     """Send a draft, or an email that was moved to the drafts, with the fields that the input gives set over its own."""
-    draft = change.state["drafts"].get(given.message_id)
-    moved = change.state["emails"].get(given.message_id)
+    draft = change.state["drafts"].get(payload.message_id)
+    moved = change.state["emails"].get(payload.message_id)
     if draft is None and moved is not None and moved["folder"] == "drafts":
         draft = moved
     if draft is None:
-        raise change.fail(f"there is no draft {given.message_id!r}")
-    new = given.model_dump(include=DRAFTED & given.model_fields_set, exclude_none=True)
-    if given.attachments is not None:
-        new["attachments"] = [_attachment(change, item) for item in given.attachments]
+        raise change.fail(f"there is no draft {payload.message_id!r}")
+    new = payload.model_dump(include=DRAFTED & payload.model_fields_set, exclude_none=True)
+    if payload.attachments is not None:
+        new["attachments"] = [_attachment(change, item) for item in payload.attachments]
     email = {**draft, **new}
     if not email["to_addresses"]:
-        raise change.fail(f"draft {given.message_id!r} has no recipients")
+        raise change.fail(f"draft {payload.message_id!r} has no recipients")
     if draft is moved:
         _erase(change, moved)
     else:
         _drop_draft(change, draft["message_id"])
-    _deliver(change, {**email, "folder": "sent", "sent_at": given.timestamp, "received_at": change.now})
+    _deliver(change, {**email, "folder": "sent", "sent_at": payload.timestamp, "received_at": change.now})
 
 
 def _drop_draft(change: Change, message_id: str) -> None:
@@ -289,56 +289,56 @@ def _drop_draft(change: Change, message_id: str) -> None:
 # --- what can be done with messages -----------------------------------------------------------------------------------
 
 
-def mark_read(change: Change, given: EmailInput) -> None:
+def mark_read(change: Change, payload: EmailInput) -> None:
     """Mark messages as read."""
-    for email in _chosen(change, given):
+    for email in _chosen(change, payload):
         _set_read(change, email, True)
 
 
-def mark_unread(change: Change, given: EmailInput) -> None:
+def mark_unread(change: Change, payload: EmailInput) -> None:
     """Mark messages as unread."""
-    for email in _chosen(change, given):
+    for email in _chosen(change, payload):
         _set_read(change, email, False)
 
 
-def star(change: Change, given: EmailInput) -> None:
+def star(change: Change, payload: EmailInput) -> None:
     """Star messages."""
-    for email in _chosen(change, given):
+    for email in _chosen(change, payload):
         change.update(("emails", email["message_id"]), is_starred=True)
 
 
-def unstar(change: Change, given: EmailInput) -> None:
+def unstar(change: Change, payload: EmailInput) -> None:
     """Take the star off messages."""
-    for email in _chosen(change, given):
+    for email in _chosen(change, payload):
         change.update(("emails", email["message_id"]), is_starred=False)
 
 
-def move(change: Change, given: EmailInput) -> None:
+def move(change: Change, payload: EmailInput) -> None:
     """Move messages to a folder."""
-    if not given.folder:
+    if not payload.folder:
         raise change.fail("move needs folder")
-    _move(change, _chosen(change, given), given.folder)
+    _move(change, _chosen(change, payload), payload.folder)
 
 
-def archive(change: Change, given: EmailInput) -> None:
+def archive(change: Change, payload: EmailInput) -> None:
     """Move messages to the archive."""
-    _move(change, _chosen(change, given), "archive")
+    _move(change, _chosen(change, payload), "archive")
 
 
-def mark_spam(change: Change, given: EmailInput) -> None:
+def mark_spam(change: Change, payload: EmailInput) -> None:
     """Move messages to the spam folder."""
-    _move(change, _chosen(change, given), "spam")
+    _move(change, _chosen(change, payload), "spam")
 
 
-def mark_not_spam(change: Change, given: EmailInput) -> None:
+def mark_not_spam(change: Change, payload: EmailInput) -> None:
     """Move messages back to the inbox."""
-    _move(change, _chosen(change, given), "inbox")
+    _move(change, _chosen(change, payload), "inbox")
 
 
-def delete(change: Change, given: EmailInput) -> None:
+def delete(change: Change, payload: EmailInput) -> None:
     """Move messages to the trash; messages in the trash, and drafts, are deleted for good."""
     drafts = change.state["drafts"]
-    named = _ids(change, given)
+    named = _ids(change, payload)
     dropped = [message_id for message_id in named if message_id in drafts]
     for message_id in dropped:
         _drop_draft(change, message_id)
@@ -349,45 +349,45 @@ def delete(change: Change, given: EmailInput) -> None:
             _move(change, [email], "trash")
 
 
-def add_label(change: Change, given: EmailInput) -> None:
+def add_label(change: Change, payload: EmailInput) -> None:
     """Put labels on messages."""
-    labels = _labels(change, given)
-    for email in _chosen(change, given):
+    labels = _labels(change, payload)
+    for email in _chosen(change, payload):
         for label in labels:
             if label not in email["labels"]:
                 change.append(("emails", email["message_id"], "labels"), label)
                 _enter_label(change, label, email["message_id"])
 
 
-def remove_label(change: Change, given: EmailInput) -> None:
+def remove_label(change: Change, payload: EmailInput) -> None:
     """Take labels off messages; one that isn't there is no error."""
-    labels = _labels(change, given)
-    for email in _chosen(change, given):
+    labels = _labels(change, payload)
+    for email in _chosen(change, payload):
         for label in labels:
             if change.discard(("emails", email["message_id"], "labels"), label):
                 _leave_label(change, label, email["message_id"])
 
 
-def _ids(change: Change, given: EmailInput) -> list[str]:
-    named = _distinct([*(given.message_ids or ()), *([given.message_id] if given.message_id else ())])
+def _ids(change: Change, payload: EmailInput) -> list[str]:
+    named = _distinct([*(payload.message_ids or ()), *([payload.message_id] if payload.message_id else ())])
     if not named:
-        raise change.fail(f"{given.operation} needs message_ids")
+        raise change.fail(f"{payload.operation} needs message_ids")
     if len(named) > MOST_AT_ONCE:
-        raise change.fail(f"{given.operation} takes at most {MOST_AT_ONCE} message_ids at once, not {len(named)}")
+        raise change.fail(f"{payload.operation} takes at most {MOST_AT_ONCE} message_ids at once, not {len(named)}")
     return named
 
 
-def _labels(change: Change, given: EmailInput) -> list[str]:
-    labels = _distinct(given.labels or ())
+def _labels(change: Change, payload: EmailInput) -> list[str]:
+    labels = _distinct(payload.labels or ())
     if not labels:
-        raise change.fail(f"{given.operation} needs labels")
-    if len(labels) * len(_ids(change, given)) > MOST_LABELLINGS:
-        raise change.fail(f"{given.operation} takes at most {MOST_LABELLINGS} pairs of a message and a label at once")
+        raise change.fail(f"{payload.operation} needs labels")
+    if len(labels) * len(_ids(change, payload)) > MOST_LABELLINGS:
+        raise change.fail(f"{payload.operation} takes at most {MOST_LABELLINGS} pairs of a message and a label at once")
     return labels
 
 
-def _chosen(change: Change, given: EmailInput) -> list[Email]:
-    return _emails(change, _ids(change, given))
+def _chosen(change: Change, payload: EmailInput) -> list[Email]:
+    return _emails(change, _ids(change, payload))
 
 
 def _emails(change: Change, message_ids: list[str]) -> list[Email]:

@@ -16,11 +16,11 @@ def is_known(state: State) -> bool:
     return state["current_latitude"] is not None and state["current_longitude"] is not None
 
 
-def update(change: Change, given: LocationInput) -> None:
+def update(change: Change, payload: LocationInput) -> None:
     """Move the user. The place left goes into the history, which keeps the newest ``max_history_size``."""
     state = change.state
     if is_known(state):
         change.append(("location_history",), current(state))
     while len(state["location_history"]) > max(0, state["max_history_size"]):
         change.remove(("location_history", 0))
-    change.update((), **{f"current_{name}": getattr(given, name) for name in DETAILS})
+    change.update((), **{f"current_{name}": getattr(payload, name) for name in DETAILS})

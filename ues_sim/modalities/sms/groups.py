@@ -25,15 +25,15 @@ def _group(change: Change, thread_id: str | None) -> Conversation:
     return found
 
 
-def create_group(change: Change, given: SMSInput) -> None:
+def create_group(change: Change, payload: SMSInput) -> None:
     """Make a group; its creator (by default the user) is its admin."""
-    data = part_of(given, models.GroupData)
+    data = part_of(payload, models.GroupData)
     thread_id = data.thread_id or change.draw_id()
     if thread_id in change.state["conversations"]:
         raise change.fail(f"thread_id {thread_id!r} is taken")
     creator = data.creator_number or change.state["user_phone_number"]
     people = [creator, *(one.phone_number for one in data.people)]
-    conversation = new_conversation(thread_id, people, given.timestamp, created_by=creator)
+    conversation = new_conversation(thread_id, people, payload.timestamp, created_by=creator)
     conversation["conversation_type"] = "group"
     conversation["group_name"] = data.group_name
     conversation["group_photo_url"] = data.group_photo_url
@@ -45,9 +45,9 @@ def create_group(change: Change, given: SMSInput) -> None:
     change.index.clear()
 
 
-def update_group(change: Change, given: SMSInput) -> None:
+def update_group(change: Change, payload: SMSInput) -> None:
     """A group gets another name or picture."""
-    data = part_of(given, models.GroupData)
+    data = part_of(payload, models.GroupData)
     _group(change, data.thread_id)
     news = {"group_name": data.group_name, "group_photo_url": data.group_photo_url}
     change.update(
@@ -55,36 +55,36 @@ def update_group(change: Change, given: SMSInput) -> None:
     )
 
 
-def add_participant(change: Change, given: SMSInput) -> None:
+def add_participant(change: Change, payload: SMSInput) -> None:
     """Somebody joins a group, or joins it again."""
-    data = part_of(given, models.ParticipantData)
+    data = part_of(payload, models.ParticipantData)
     group = _group(change, data.thread_id)
     number = data.phone_number
     place = _place(group, number)
     if place is not None and group["participants"][place]["left_at"] is None:
         raise change.fail(f"{number} is in the group already")
     change.index.clear()
-    joining = {"phone_number": number, "is_admin": data.is_admin, "joined_at": given.timestamp, "left_at": None}
+    joining = {"phone_number": number, "is_admin": data.is_admin, "joined_at": payload.timestamp, "left_at": None}
     if place is None:
         change.append(("conversations", data.thread_id, "participants"), joining)
     else:
         change.put(("conversations", data.thread_id, "participants", place), joining)
 
 
-def remove_participant(change: Change, given: SMSInput) -> None:
+def remove_participant(change: Change, payload: SMSInput) -> None:
     """Somebody is taken out of a group."""
-    data = part_of(given, models.ParticipantData)
+    data = part_of(payload, models.ParticipantData)
     _group(change, data.thread_id)
-    _leave(change, data.thread_id, data.phone_number, given.timestamp)
+    _leave(change, data.thread_id, data.phone_number, payload.timestamp)
 
 
-def leave_group(change: Change, given: SMSInput) -> None:
+def leave_group(change: Change, payload: SMSInput) -> None:
     """The user, or the named member, leaves a group."""
-    data = part_of(given, models.GroupData)
+    data = part_of(payload, models.GroupData)
     _group(change, data.thread_id)
     named = [data.phone_number, *(one.phone_number for one in data.people), data.creator_number]
     number = next((number for number in named if number), change.state["user_phone_number"])
-    _leave(change, str(data.thread_id), number, given.timestamp)
+    _leave(change, str(data.thread_id), number, payload.timestamp)
 
 
 def _leave(change: Change, thread_id: str, number: str, at: str) -> None:
@@ -100,9 +100,9 @@ def _place(group: Conversation, number: str) -> int | None:
     return next((place for place, person in people if same_address("phone", person["phone_number"], number)), None)
 
 
-def update_conversation(change: Change, given: SMSInput) -> None:
+def update_conversation(change: Change, payload: SMSInput) -> None:
     """The user mutes, pins, archives or renames a conversation, keeps a draft in it, or marks all of it read."""
-    data = part_of(given, models.ConversationUpdateData)
+    data = part_of(payload, models.ConversationUpdateData)
     _conversation(change, data.thread_id)
     news = data.model_dump(exclude={"thread_id", "mark_all_read"}, exclude_none=True)
     change.update(("conversations", data.thread_id), **news)
@@ -113,5 +113,5 @@ def update_conversation(change: Change, given: SMSInput) -> None:
             if message["thread_id"] == data.thread_id and not message["is_read"] and message["direction"] == "incoming"
         ]
         for message in unread:
-            set_read(change, message, is_read=True, at=given.timestamp)
+            set_read(change, message, is_read=True, at=payload.timestamp)
             change.update(("messages", message["message_id"]), delivery_status="read")

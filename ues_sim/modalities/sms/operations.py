@@ -14,10 +14,10 @@ M = TypeVar("M", bound=BaseModel)
 Message = dict[str, Any]
 
 
-def part_of(given: SMSInput, kind: type[M]) -> M:
+def part_of(payload: SMSInput, kind: type[M]) -> M:
     """The action's own object; the input's validator has seen that it is there and fits."""
-    name, _ = given.part
-    return kind.model_validate(getattr(given, name))
+    name, _ = payload.part
+    return kind.model_validate(getattr(payload, name))
 
 
 def refuse_another_sender(request: SendSMSRequest, state: State) -> str | None:
@@ -37,20 +37,20 @@ def _refuse_another(state: State, field: str, number: str) -> str | None:
     return f"You write for the user, whose number is {own!r}: {field} {number[:80]!r} isn't theirs."
 
 
-def send_message(change: Change, given: SMSInput) -> None:
+def send_message(change: Change, payload: SMSInput) -> None:
     """The user sends a message; it is delivered at once and isn't unread."""
-    data = part_of(given, models.MessageData)
+    data = part_of(payload, models.MessageData)
     sender = data.from_number or change.state["user_phone_number"]
-    _deliver(change, given, data, sender, direction="outgoing")
+    _deliver(change, payload, data, sender, direction="outgoing")
 
 
-def receive_message(change: Change, given: SMSInput) -> None:
+def receive_message(change: Change, payload: SMSInput) -> None:
     """A message arrives, unread."""
-    data = part_of(given, models.MessageData)
-    _deliver(change, given, data, data.from_number or "", direction="incoming")
+    data = part_of(payload, models.MessageData)
+    _deliver(change, payload, data, data.from_number or "", direction="incoming")
 
 
-def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: str, direction: str) -> None:
+def _deliver(change: Change, payload: SMSInput, data: models.MessageData, sender: str, direction: str) -> None:
     state = change.state
     recipients = data.to_numbers
     if not recipients and direction == "incoming":
@@ -58,14 +58,14 @@ def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: 
     if not recipients and data.thread_id in state["conversations"]:
         recipients = _others(state["conversations"][data.thread_id], state)
     if not recipients:
-        raise change.fail(f"{given.action} needs message_data.to_numbers")
+        raise change.fail(f"{payload.action} needs message_data.to_numbers")
     if data.replied_to_message_id is not None and data.replied_to_message_id not in state["messages"]:
         raise change.fail(f"there is no message {data.replied_to_message_id!r} to reply to")
     message_id = data.message_id or change.draw_id()
     if message_id in state["messages"]:
         raise change.fail(f"message_id {message_id!r} is taken")
     incoming = direction == "incoming"
-    sent_at = data.sent_at or given.timestamp
+    sent_at = data.sent_at or payload.timestamp
     thread_id = _thread_of(change, data, sender, recipients, sent_at)
     attachments = [attachment.model_dump() for attachment in data.attachments]
     for attachment in attachments:
@@ -83,7 +83,7 @@ def _deliver(change: Change, given: SMSInput, data: models.MessageData, sender: 
             "message_type": data.message_type,
             "direction": direction,
             "sent_at": sent_at,
-            "delivered_at": None if incoming else given.timestamp,
+            "delivered_at": None if incoming else payload.timestamp,
             "read_at": None,
             "is_read": not incoming,
             "delivery_status": "sent" if incoming else "delivered",
@@ -195,22 +195,22 @@ def _message(change: Change, message_id: str | None) -> Message:
     return message
 
 
-def update_delivery_status(change: Change, given: SMSInput) -> None:
+def update_delivery_status(change: Change, payload: SMSInput) -> None:
     """Messages were delivered, failed, or were read; the user's read mark follows for messages that came in."""
-    data = part_of(given, models.DeliveryUpdateData)
+    data = part_of(payload, models.DeliveryUpdateData)
     ids: list[str | None] = [*data.message_ids] or [data.message_id]
     for message_id in ids:
         message = _message(change, message_id)
         path = ("messages", message["message_id"])
         match data.new_status:
             case "read":
-                set_read(change, message, is_read=True, at=given.timestamp)
+                set_read(change, message, is_read=True, at=payload.timestamp)
                 change.update(path, delivery_status="read")
             case "unread":
                 set_read(change, message, is_read=False, at=None)
                 change.update(path, delivery_status="delivered")
             case "delivered":
-                change.update(path, delivery_status="delivered", delivered_at=given.timestamp)
+                change.update(path, delivery_status="delivered", delivered_at=payload.timestamp)
             case status:
                 change.update(path, delivery_status=status)
 
@@ -235,9 +235,9 @@ def _count_unread(change: Change, thread_id: str, by: int) -> None:
         change.update(("conversations", thread_id), unread_count=max(0, conversation["unread_count"] + by))
 
 
-def add_reaction(change: Change, given: SMSInput) -> None:
+def add_reaction(change: Change, payload: SMSInput) -> None:
     """Somebody reacts to a message; a second reaction of the same person takes the first one's place."""
-    data = part_of(given, models.ReactionData)
+    data = part_of(payload, models.ReactionData)
     message = _message(change, data.message_id)
     if not data.emoji or not data.phone_number:
         raise change.fail("add_reaction needs reaction_data.phone_number and reaction_data.emoji")
@@ -250,14 +250,14 @@ def add_reaction(change: Change, given: SMSInput) -> None:
         "message_id": message["message_id"],
         "phone_number": number,
         "emoji": data.emoji,
-        "timestamp": given.timestamp,
+        "timestamp": payload.timestamp,
     }
     change.put(("messages", message["message_id"], "reactions"), [*kept, reaction])
 
 
-def remove_reaction(change: Change, given: SMSInput) -> None:
+def remove_reaction(change: Change, payload: SMSInput) -> None:
     """A reaction is taken back: by its id, or by message and person (and emoji)."""
-    data = part_of(given, models.ReactionData)
+    data = part_of(payload, models.ReactionData)
 
     def is_meant(reaction: dict[str, Any]) -> bool:
         if data.reaction_id is not None:
@@ -275,21 +275,21 @@ def remove_reaction(change: Change, given: SMSInput) -> None:
     raise change.fail("there is no such reaction")
 
 
-def edit_message(change: Change, given: SMSInput) -> None:
+def edit_message(change: Change, payload: SMSInput) -> None:
     """A message's text is changed."""
-    data = part_of(given, models.EditData)
+    data = part_of(payload, models.EditData)
     message = _message(change, data.message_id)
     body = data.new_body if data.new_body is not None else data.body
     if body is None:
         raise change.fail("edit_message needs edit_data.new_body")
     if message["is_deleted"]:
         raise change.fail(f"message {data.message_id!r} is deleted")
-    change.update(("messages", message["message_id"]), body=body, edited_at=given.timestamp)
+    change.update(("messages", message["message_id"]), body=body, edited_at=payload.timestamp)
 
 
-def delete_message(change: Change, given: SMSInput) -> None:
+def delete_message(change: Change, payload: SMSInput) -> None:
     """Messages are marked deleted; they stay in the state, and no longer count as unread."""
-    data = part_of(given, models.DeleteData)
+    data = part_of(payload, models.DeleteData)
     ids: list[str | None] = [*data.message_ids] or [data.message_id]
     for message_id in ids:
         message = _message(change, message_id)

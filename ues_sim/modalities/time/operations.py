@@ -21,14 +21,14 @@ def current(state: State) -> dict[str, Any]:
     return {"timestamp": state["last_updated"], **{name: state[name] for name in SETTINGS}}
 
 
-def update(change: Change, given: TimeInput) -> None:
+def update(change: Change, payload: TimeInput) -> None:
     """Change settings. Those before go into the history, which keeps the newest ``max_history_size``.
 
     Fails for a time zone that doesn't exist, as a phone's settings wouldn't offer it.
     """
-    if zone(given.timezone) is None:
-        raise change.fail(f"there is no time zone {given.timezone[:80]!r}; use an IANA name such as Europe/Berlin")
+    if zone(payload.timezone) is None:
+        raise change.fail(f"there is no time zone {payload.timezone[:80]!r}; use an IANA name such as Europe/Berlin")
     change.append(("settings_history",), current(change.state))
     while len(change.state["settings_history"]) > max(0, change.state["max_history_size"]):
         change.remove(("settings_history", 0))
-    change.update((), **given.model_dump(include=set(SETTINGS), exclude_none=True))
+    change.update((), **payload.model_dump(include=set(SETTINGS), exclude_none=True))

@@ -10,18 +10,18 @@ def key_of(latitude: float, longitude: float) -> str:
     return f"{round(latitude, 2) + 0.0:.2f},{round(longitude, 2) + 0.0:.2f}"
 
 
-def update(change: Change, given: WeatherInput) -> None:
+def update(change: Change, payload: WeatherInput) -> None:
     """Let a report hold from now on. The one before goes into the place's history, which keeps the newest
     ``max_history_per_location``."""
-    key = key_of(given.latitude, given.longitude)
-    report = given.report.model_dump()
+    key = key_of(payload.latitude, payload.longitude)
+    report = payload.report.model_dump()
     place = change.state["locations"].get(key)
     if place is None:
         change.put(
             ("locations", key),
             {
-                "latitude": given.latitude,
-                "longitude": given.longitude,
+                "latitude": payload.latitude,
+                "longitude": payload.longitude,
                 "current_report": report,
                 "first_seen": change.now,
                 "last_updated": change.now,
