@@ -168,7 +168,12 @@ def _models(base_url: str) -> dict[str, str]:
         for kind in ("EVALUATION", "RESPONSE_GENERATOR")
         for setting, value in (("MODEL", "openai/scripted"), ("BASE_URL", base_url))
     }
-    return {**of, "OPENAI_API_KEY": "none-is-needed"}
+    return {
+        **of,
+        "OPENAI_API_KEY": "none-is-needed",
+        # An endpoint on this machine would get one request at a time, which is not what is measured here.
+        "AGENTBEATS_GREEN_MODEL_REQUESTS_AT_ONCE": "64",
+    }
 
 
 def _agent(name: str, port: int) -> Service:
