@@ -177,12 +177,13 @@ def _list(url: str, table: str) -> Callable[[], object]:
     return list_entries
 
 
-def _page(search: str) -> Callable[[str, str], Callable[[], object]]:
+def _page(**params: str) -> Callable[[str, str], Callable[[], object]]:
     def opened(url: str, table: str) -> Callable[[], object]:
+        from viewer.overviews import Overview
         from viewer.pages import Pages
 
         pages = Pages(Archive(url, table))
-        return lambda: pages.overview([], search)
+        return lambda: pages.overview([], Overview.of(params))
 
     return opened
 
@@ -190,9 +191,17 @@ def _page(search: str) -> Callable[[str, str], Callable[[], object]]:
 _WORK: dict[str, Callable[[str, str], Callable[[], object]]] = {
     "write": _write,
     "list": _list,
-    "overview": _page(""),
-    "search": _page("agent-7 scenario-3 failed"),
-    "search by id": _page("abcde"),
+    "overview": _page(),
+    "search": _page(search="agent-7 scenario-3 failed"),
+    "search by id": _page(search="abcde"),
+    "overview, all": _page(all="1"),
+    "its page 1,000": _page(all="1", page="1000"),
+    "by cost": _page(all="1", sort="cost"),
+    "by score": _page(all="1", sort="share", up="1"),
+    "by agent": _page(all="1", sort="agent"),
+    "one agent": _page(agent="The assistant of agent-7", exact="1"),
+    "one seed, by cost": _page(seed="7", sort="cost"),
+    "failed, cost from": _page(status="failed", cost="0.5"),
 }
 
 
@@ -205,8 +214,9 @@ def _in_process(what: str, url: str, table: str) -> dict[str, Any]:
 def _steps() -> Iterator[tuple[str, str]]:
     yield "write", "write"
     yield "list, first time", "list"
-    for name in ("list", "overview", "search", "search by id"):
-        yield name, name
+    for name in _WORK:
+        if name != "write":
+            yield name, name
     yield "write, again", "write"
     yield "list after writes", "list"
 

@@ -139,12 +139,12 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
     ids = [each.scenario_id for each in running] + [entry.scenario_id for entry in shown]
     table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
     for name in ("id", "began", "scenario", "agent"):
-        least = max(map(len, ids), default=0) if name == "scenario" else 0
-        min_width = min(least, _SCENARIO_WIDTH) or None
-        table.add_column(name, no_wrap=name in ("id", "began"), overflow="fold", min_width=min_width)
+        longest = max(map(len, [name, *ids])) if name == "scenario" else 0
+        width = min(longest, _SCENARIO_WIDTH) or None  # fixed, so that a narrow screen folds the agent alone
+        table.add_column(name, no_wrap=name in ("id", "began"), overflow="fold", width=width)
     for name in ("score", "turns") if is_wide else ("score",):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("status")
+    table.add_column("status", no_wrap=True)
     for each in running:
         cells = (each.id[:_SHORT_ID], _began(each.started_at, is_wide), each.scenario_id, clean(each.participant_url))
         table.add_row(*cells, *([""] * (2 if is_wide else 1)), each.status)

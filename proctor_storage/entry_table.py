@@ -20,7 +20,7 @@ from proctor_protocol.archive import FORMAT, EntrySummary
 from proctor_storage.day_index import Line
 from proctor_storage.entry_ids import fence_of, id_of
 
-_VERSION = 3
+_VERSION = 4
 _BUSY_SECONDS = 60.0
 _SPARSE = 20_000
 """Up to this number entries are sorted; of more, the latest are looked up by time."""
@@ -35,8 +35,8 @@ _SHARED = (
 _SCHEMA = """
 CREATE TABLE shared (
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, status TEXT NOT NULL, scenario TEXT NOT NULL, agent TEXT NOT NULL,
-    campaign TEXT NOT NULL, owner TEXT NOT NULL, entries INTEGER NOT NULL DEFAULT 0, judges TEXT NOT NULL,
-    agents TEXT NOT NULL, words TEXT NOT NULL
+    campaign TEXT NOT NULL, owner TEXT NOT NULL, entries INTEGER NOT NULL DEFAULT 0, scored INTEGER NOT NULL DEFAULT 0,
+    shares REAL NOT NULL DEFAULT 0, judges TEXT NOT NULL, agents TEXT NOT NULL, words TEXT NOT NULL
 );
 CREATE INDEX shared_by_campaign ON shared (campaign);
 CREATE INDEX shared_of_campaigns ON shared (kind) WHERE kind = 'campaign';
@@ -48,17 +48,23 @@ CREATE TABLE entries (
 );
 CREATE INDEX entries_by_time ON entries (started, id, shared);
 CREATE INDEX entries_by_shared ON entries (shared, started);
-CREATE INDEX entries_by_share ON entries (shared, share);
+CREATE INDEX entries_by_share ON entries (share, started, id);
+CREATE INDEX entries_by_cost ON entries (cost, started, id);
+CREATE INDEX entries_by_seed ON entries (seed, shared, share);
 CREATE INDEX entries_by_end ON entries (ended);
 CREATE INDEX entries_by_origin ON entries (origin) WHERE origin IS NOT NULL;
 CREATE INDEX entries_not_indexed ON entries (is_indexed) WHERE is_indexed = 0;
 CREATE TRIGGER entries_more AFTER INSERT ON entries BEGIN
-    UPDATE shared SET entries = entries + 1 WHERE number = new.shared; END;
+    UPDATE shared SET entries = entries + 1, scored = scored + (new.share IS NOT NULL),
+        shares = shares + ifnull(new.share, 0) WHERE number = new.shared; END;
 CREATE TRIGGER entries_less AFTER DELETE ON entries BEGIN
-    UPDATE shared SET entries = entries - 1 WHERE number = old.shared; END;
-CREATE TRIGGER entries_moved AFTER UPDATE OF shared ON entries WHEN old.shared != new.shared BEGIN
-    UPDATE shared SET entries = entries - 1 WHERE number = old.shared;
-    UPDATE shared SET entries = entries + 1 WHERE number = new.shared; END;
+    UPDATE shared SET entries = entries - 1, scored = scored - (old.share IS NOT NULL),
+        shares = shares - ifnull(old.share, 0) WHERE number = old.shared; END;
+CREATE TRIGGER entries_moved AFTER UPDATE OF shared, share ON entries BEGIN
+    UPDATE shared SET entries = entries - 1, scored = scored - (old.share IS NOT NULL),
+        shares = shares - ifnull(old.share, 0) WHERE number = old.shared;
+    UPDATE shared SET entries = entries + 1, scored = scored + (new.share IS NOT NULL),
+        shares = shares + ifnull(new.share, 0) WHERE number = new.shared; END;
 CREATE TABLE letters (letter TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE removed (folder TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE pending (folder TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
@@ -74,6 +80,9 @@ CREATE TEMP TABLE walked (
 """
 
 Order = Literal["started", "ended", "scenario", "agent", "seed", "status", "campaign", "cost", "share"]
+
+_INDEXES = {"started": "entries_by_time", "cost": "entries_by_cost", "share": "entries_by_share"}
+"""Indexes that have the order in which the highest values come first."""
 
 _COLUMNS = {"scenario": "s.scenario", "agent": "s.agent", "status": "s.status", "campaign": "s.campaign"}
 
@@ -273,12 +282,18 @@ class EntryTable:
 
     def matrix(self, query: EntryQuery) -> list[MatrixCell]:
         """The assessments and trials that are wanted, by agent and scenario, in the order of their names."""
-        where, given = self._where(query)
-        by_shared = f"SELECT e.shared, count(*) runs, count(e.share) scored, sum(e.share) total FROM entries e {where} "
+        if query.search or query.without or _own_conditions(query)[0]:
+            where, given = self._where(query)
+            totals = "e.shared, count(*) runs, count(e.share) scored, sum(e.share) total"
+            by_shared = f"SELECT {totals} FROM entries e {where} GROUP BY e.shared"
+        else:
+            sets, given = _sets(query)
+            where = " AND ".join(["entries > 0", *sets])
+            by_shared = f"SELECT number shared, entries runs, scored, shares total FROM shared WHERE {where}"
         failed = "(t.said ->> 'failed_by_participant')"
         rows = self._db.execute(
             f"SELECT s.agent, s.scenario, sum(g.runs), sum(CASE WHEN {failed} THEN g.runs ELSE g.scored END), "
-            f"sum(CASE WHEN {failed} THEN 0 ELSE g.total END) FROM ({by_shared} GROUP BY e.shared) g "
+            f"sum(CASE WHEN {failed} THEN 0 ELSE g.total END) FROM ({by_shared}) g "
             "JOIN shared s ON s.number = g.shared JOIN said t ON t.number = g.shared WHERE s.kind != 'campaign' "
             "GROUP BY s.agent, s.scenario ORDER BY s.agent, s.scenario",
             given,
@@ -317,10 +332,13 @@ class EntryTable:
             return "INDEXED BY entries_by_origin"
         if query.ended_since is not None:
             return "INDEXED BY entries_by_end"
-        if query.order != "started" or query.most is None:
+        if query.most is None or query.order not in _INDEXES:
             return ""
-        is_sparse = not _own_conditions(query)[0] and self.count(query) <= _SPARSE
-        return "" if is_sparse else "INDEXED BY entries_by_time"
+        if query.order == "started":
+            is_sparse = not _own_conditions(query)[0] and self.count(query) <= _SPARSE
+        else:
+            is_sparse = query.is_rising or bool(_own_conditions(query)[0]) or self.count(query) <= _SPARSE
+        return "" if is_sparse else f"INDEXED BY {_INDEXES[query.order]}"
 
     def _counted(self, query: EntryQuery, among: Sequence[str] = ()) -> int:
         where, given = self._where(query)
@@ -482,7 +500,7 @@ class EntryTable:
         words = [kind, scenario, str(common.get("scenario_name") or ""), agent, participant, url, status, campaign]
         made = self._db.execute("INSERT INTO said VALUES (NULL, ?, ?)", (digest, said))
         self._db.execute(
-            "INSERT INTO shared VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
+            "INSERT INTO shared VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?)",
             (
                 *(made.lastrowid, kind, status, scenario, agent, campaign, str(common.get("owner") or "")),
                 *(json.dumps(common.get("judges") or []), f"{agent} {participant} {url}".lower()),
@@ -570,7 +588,8 @@ def _among(sets: Sequence[str]) -> str:
 def _ordered(query: EntryQuery) -> str:
     column = _COLUMNS.get(query.order, f"e.{query.order}")
     direction = "ASC" if query.is_rising else "DESC"
-    by = "" if query.order == "started" else f"{column} IS NULL, {column} {direction}, "
+    nulls = f"{column} IS NULL, " if query.is_rising else ""  # among falling values, nulls are the last ones
+    by = "" if query.order == "started" else f"{nulls}{column} {direction}, "
     limit = f" LIMIT {-1 if query.most is None else int(query.most)} OFFSET {int(query.skip)}"
     latest = direction if query.order == "started" else "DESC"
     return f"ORDER BY {by}e.started {latest}, e.id {latest}{limit}"
