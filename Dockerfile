@@ -44,7 +44,7 @@ ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSIO
 WORKDIR /app
 COPY pyproject.toml requirements.lock ./
 RUN sed '/--hash/d; s/ \\$//' requirements.lock > versions.txt && touch README.md \
-    && python3 -m pip install --constraint versions.txt '.[local,anthropic,google,ollama,otel,s3,gcs,azure]'
+    && python3 -m pip install --constraint versions.txt '.[local,anthropic,google,ollama,otel,terminal,s3,gcs,azure]'
 
 ARG PACKAGES=""
 RUN [ -z "$PACKAGES" ] || python3 -m pip install --constraint versions.txt $PACKAGES

@@ -1,6 +1,7 @@
 """Waits for a Docker engine that there may be, without the client of one: most workers never see any."""
 
 import asyncio
+import importlib.util
 import logging
 import os
 
@@ -13,8 +14,18 @@ _LOOK_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
+def find_missing() -> Problem | None:
+    """What terminal trials need that is not installed; None where all of it is."""
+    if importlib.util.find_spec("aiodocker") is None:
+        what = "The client of the Docker engine (aiodocker) is not installed"
+        return Problem(what, "run pip install 'proctor[terminal]', or in a checkout pip install -e '.[terminal]'.")
+    return None
+
+
 async def find_problem_of_engine(config: GreenAgentConfig) -> Problem | None:
     """Why no terminal trial can be played with the Docker engine of the settings; None where it answers."""
+    if missing := find_missing():
+        return missing
     from proctor_terminal.engine import Engine
     from proctor_terminal.failures import EngineUnavailableError
 
@@ -29,9 +40,13 @@ async def find_problem_of_engine(config: GreenAgentConfig) -> Problem | None:
 
 
 async def until_there_may_be_an_engine(config: GreenAgentConfig) -> None:
-    """Wait until there is something at the engine's address, where that is a socket of this machine and nobody says
-    that an engine has to be there; whether it answers is for its client to find out.
+    """Wait until a socket of this machine exists at the engine's address, unless an engine is required.
+
+    The client of the engine finds out whether it answers. Without that client this waits forever, and says so.
     """
+    if missing := find_missing():
+        (log.warning if config.containers == "on" else log.info)("no terminal trials are played here: %s", missing)
+        await asyncio.Event().wait()
     address = engine_address(config.docker_url)
     kind, _, path = address.partition("://")
     if kind != "unix" or config.containers == "on" or os.path.exists(path):  # noqa: ASYNC240

@@ -17,6 +17,7 @@ from rich.text import Text
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures, print_table
 from proctor.console import make_console
+from proctor.engine_wait import find_missing
 from proctor.errors import CancelledError, CommandError, ExitCode, UnreachableError, UsageError
 from proctor.following import followed, require_completed
 from proctor.interrupts import on_signals
@@ -164,7 +165,10 @@ async def _require_engine(config: GreenAgentConfig) -> None:
 
     Raises:
         UnreachableError: none does.
+        CommandError: the client of the engine is not installed.
     """
+    if missing := find_missing():
+        raise CommandError(missing)
     from proctor_terminal.engine import Engine
     from proctor_terminal.failures import EngineUnavailableError
 
