@@ -140,8 +140,9 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
     table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
     for name in ("id", "began", "scenario", "agent"):
         longest = max(map(len, [name, *ids])) if name == "scenario" else 0
-        width = min(longest, _SCENARIO_WIDTH) or None  # fixed, so that a narrow screen folds the agent alone
-        table.add_column(name, no_wrap=name in ("id", "began"), overflow="fold", width=width)
+        is_short = longest <= _SCENARIO_WIDTH  # then a narrow screen folds the agent alone
+        least = None if is_short else _SCENARIO_WIDTH
+        table.add_column(name, no_wrap=is_short and name != "agent", overflow="fold", min_width=least)
     for name in ("score", "turns") if is_wide else ("score",):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("status", no_wrap=True)

@@ -32,50 +32,61 @@ class _Section(BaseModel):
 class ProjectSection(_Section):
     """Names the project; for people."""
 
-    name: str = "terminal-bench-green-agent"
-    version: str = "1.0.0"
+    name: str = Field(default="terminal-bench-green-agent", description="Name of the project, for people.")
+    version: str = Field(default="1.0.0", description="Version of the project, for people.")
 
 
 class GreenAgentSection(_Section):
     """Where the evaluator listens; ``card_path`` is known and not needed, since the gateway makes its own card."""
 
-    host: str = "0.0.0.0"
-    port: int = Field(default=9999, ge=1, le=65535)
-    card_path: str | None = None
+    host: str = Field(default="0.0.0.0", description="Address that the evaluator listens on.")
+    port: int = Field(default=9999, ge=1, le=65535, description="Port that the evaluator listens on.")
+    card_path: str | None = Field(default=None, description="Not used: the gateway makes its own card.")
 
 
 class WhiteAgentSection(_Section):
     """The agent: where the one that ``up`` starts listens and which model it uses, or the address of another one."""
 
-    host: str = "0.0.0.0"
-    port: int = Field(default=8001, ge=1, le=65535)
-    card_path: str | None = None
-    model: str = "gpt-4o-mini"
-    base_url: str | None = None
-    url: str | None = None
+    host: str = Field(default="0.0.0.0", description="Address that the agent started by `up` listens on.")
+    port: int = Field(default=8001, ge=1, le=65535, description="Its port.")
+    card_path: str | None = Field(default=None, description="Not used.")
+    model: str = Field(default="gpt-4o-mini", description="Model that it asks.")
+    base_url: str | None = Field(default=None, description="Other endpoint of the same kind of API for the model.")
+    url: str | None = Field(default=None, description="Address of another agent, which is then played instead.")
 
 
 class EvaluationSection(_Section):
     """What is run: see ``proctor_protocol.terminal.TerminalConfig``."""
 
-    output_path: str = "./eval_results"
-    n_attempts: int = Field(default=1, ge=1)
-    n_concurrent_trials: int = Field(default=4, ge=1)
-    timeout_multiplier: float = Field(default=1.0, gt=0)
-    agent_timeout_sec: float | None = Field(default=None, gt=0)
-    test_timeout_sec: float | None = Field(default=None, gt=0)
-    cleanup: bool = True
-    task_ids: list[str] | None = None
-    exclude_task_ids: list[str] = Field(default_factory=list)
-    n_tasks: int | None = Field(default=None, ge=1)
-    max_cost: float | None = Field(default=None, gt=0)
-    max_tokens: int | None = Field(default=None, ge=1)
-    max_hours: float | None = Field(default=None, gt=0)
-    tries: int = Field(default=3, ge=1, le=10)
-    record: bool = True
-    access: AgentAccess = "both"
-    leave_running: LeaveRunning = "everything"
-    verifier: VerifierKind = "separate"
+    output_path: str = Field(default="./eval_results", description="Folder for the results of runs.")
+    n_attempts: int = Field(default=1, ge=1, description="Trials of each agent at each task.")
+    n_concurrent_trials: int = Field(default=4, ge=1, description="Trials at once, at most.")
+    timeout_multiplier: float = Field(default=1.0, gt=0, description="Factor for the time limits of tasks.")
+    agent_timeout_sec: float | None = Field(
+        default=None, gt=0, description="Seconds for the agent, instead of each task's own limit."
+    )
+    test_timeout_sec: float | None = Field(
+        default=None, gt=0, description="Seconds for the tests, instead of each task's own limit."
+    )
+    cleanup: bool = Field(default=True, description="Whether images are removed at the end of a run.")
+    task_ids: list[str] | None = Field(default=None, description="Tasks to play, as patterns. Default: all.")
+    exclude_task_ids: list[str] = Field(default_factory=list, description="Tasks to leave out, as patterns.")
+    n_tasks: int | None = Field(default=None, ge=1, description="Tasks to play, at most.")
+    max_cost: float | None = Field(
+        default=None, gt=0, description="Cost of a run, at most, in the currency of `prices`."
+    )
+    max_tokens: int | None = Field(default=None, ge=1, description="Tokens of a run, at most.")
+    max_hours: float | None = Field(default=None, gt=0, description="Hours of a run, at most.")
+    tries: int = Field(default=3, ge=1, le=10, description="How often a trial is played if the evaluator fails.")
+    record: bool = Field(default=True, description="Whether terminals are recorded.")
+    access: AgentAccess = Field(
+        default="both", description="How agents get in: `docker` exec, the command `endpoint`, or `both`."
+    )
+    leave_running: LeaveRunning = Field(
+        default="everything",
+        description="Which of the agent's processes the tests find running: `everything`, `services`, `nothing`.",
+    )
+    verifier: VerifierKind = Field(default="separate", description="Where tests run: `separate` or `same-container`.")
 
 
 class DatasetSection(_Section):
@@ -84,10 +95,10 @@ class DatasetSection(_Section):
     The latter was added by ``proctor terminal-bench datasets``, or is pulled from ``registry``, a ``registry.json``.
     """
 
-    path: str | None = None
-    registry: str | None = None
-    name: str | None = None
-    version: str | None = None
+    path: str | None = Field(default=None, description="Folder of tasks.")
+    registry: str | None = Field(default=None, description="A `registry.json` from which the dataset is pulled.")
+    name: str | None = Field(default=None, description="Name of a dataset, or of the folder for requests.")
+    version: str | None = Field(default=None, description="Version of the dataset.")
 
     @property
     def label(self) -> str | None:
@@ -98,30 +109,35 @@ class DatasetSection(_Section):
 class LoggingSection(_Section):
     """How much the services say; ``format`` is known and not needed."""
 
-    level: str = "INFO"
-    format: str | None = None
+    level: str = Field(default="INFO", description="Lowest level of the log lines that are written.")
+    format: str | None = Field(default=None, description="Not used.")
 
 
 class A2ASection(_Section):
     """Known for the seed's sake: the gateway's card says what it takes and gives."""
 
-    default_input_modes: list[str] = Field(default_factory=lambda: ["text"])
-    default_output_modes: list[str] = Field(default_factory=lambda: ["text"])
-    streaming: bool = True
-    message_timeout: float | None = None
-    health_check_timeout: float | None = None
+    default_input_modes: list[str] = Field(default_factory=lambda: ["text"], description="Not used: the card says it.")
+    default_output_modes: list[str] = Field(default_factory=lambda: ["text"], description="Not used: the card says it.")
+    streaming: bool = Field(default=True, description="Not used: the gateway always streams.")
+    message_timeout: float | None = Field(default=None, description="Not used.")
+    health_check_timeout: float | None = Field(default=None, description="Not used.")
 
 
 class SafetySection(_Section):
     """What the agent that ``up`` starts refuses to run."""
 
-    blocked_commands: list[str] = Field(default_factory=lambda: ["sudo", "shutdown", "reboot", "halt", "poweroff"])
+    blocked_commands: list[str] = Field(
+        default_factory=lambda: ["sudo", "shutdown", "reboot", "halt", "poweroff"],
+        description="Commands that the agent started by `up` refuses to run.",
+    )
 
 
 class AgentSection(_Section):
     """How long the agent that ``up`` starts goes on."""
 
-    max_iterations: int = Field(default=30, ge=1)
+    max_iterations: int = Field(
+        default=30, ge=1, description="Model calls of the agent started by `up` for one task, at most."
+    )
 
 
 class TerminalSettings(_Section):

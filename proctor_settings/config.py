@@ -12,10 +12,11 @@ import re
 import secrets
 import shlex
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic.fields import FieldInfo
@@ -50,15 +51,30 @@ class _CommonVariables(EnvSettingsSource):
         return super().get_field_value(field, field_name)
 
 
+@dataclass(frozen=True)
+class ReadBy:
+    """Which services or code read a setting, in words; it stands in the type of the setting's field."""
+
+    who: str
+
+
 class AgentBeatsConfig(BaseSettings):
     """What every agent needs: where it listens and how its card says it can be reached."""
 
     model_config = SettingsConfigDict(env_prefix=COMMON_PREFIX, extra="ignore", frozen=True)
 
-    host: str = "0.0.0.0"
-    port: int = Field(default=8000, ge=0, le=65535)
-    card_url: str | None = None
-    log_level: LogLevel = "INFO"
+    host: Annotated[str, ReadBy("all")] = Field(
+        default="0.0.0.0", description="Address that the service listens on; 0.0.0.0 is every interface."
+    )
+    port: Annotated[int, ReadBy("all")] = Field(
+        default=8000, ge=0, le=65535, description="Port that the service listens on; 0 takes a free one."
+    )
+    card_url: Annotated[str | None, ReadBy("all")] = Field(
+        default=None, description="Address that the agent card names. Default: made from host and port."
+    )
+    log_level: Annotated[LogLevel, ReadBy("all")] = Field(
+        default="INFO", description="Lowest level of the log lines that are written."
+    )
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -153,171 +169,316 @@ ALLOWANCES = (
 
 
 class GreenAgentConfig(AgentBeatsConfig):
-    """The evaluator's settings: gateway and worker read the same ones.
-
-    ``example_participant_url`` is the agent that the example request on the agent card assesses: one that is there for
-    strangers to try the evaluator with, such as the baseline (``proctor agent triage`` listens at the default).
-
-    ``secret`` is the deployment's secret, from which the simulator's host key and every simulation's keys are
-    derived; worker and simulator of one deployment must share it. The commands keep one in ``state``, a folder of
-    the user's own, for whoever sets none. ``storage_url`` is an fsspec URL or a local folder, below ``state`` by
-    default; workers and gateways must share it. ``archive_url`` is where what was assessed stays, another such
-    place that they share: ``archive`` beside a store in ``state`` or at a URL that ends with ``/storage``, within
-    any other store. ``response_generator_base_url`` and ``evaluation_base_url`` point a model at another endpoint
-    of the same kind of API.
-
-    ``temporal_retention`` is for how long Temporal keeps closed workflows, which can be reset until then: workers see
-    to it at their start where it is set, as `proctor up` and compose do; otherwise the namespace is left as it is.
-
-    ``judge_window`` is how many characters of evidence a judge's model reads at once (more is judged in several
-    windows), ``judge_max_tokens`` the longest answer that it may give. ``judge_timeout`` is how many seconds one
-    request to it may take. ``model_requests_at_once`` is how many requests a worker sends to one model endpoint at
-    once: 4, and 1 to an endpoint on its own machine, where it isn't set. Others wait, which is no part of their time.
-
-    ``prices`` is a file (TOML or JSON) with the prices of models, for the results' costs
-    (docs/operations/campaigns.md, provenance and costs).
-
-    ``ues_url`` is where the embedded simulator is: one address, or those of several servers, with spaces between them,
-    or ``dns+http://NAME:PORT`` for all that a name stands for. ``ues_public_url`` may then name as many, or have a
-    ``{host}`` in it.
-
-    ``ues_command`` starts a UES server for each assessment, with ``{host}`` and ``{port}`` filled in (ports from
-    ``ues_base_port`` up), instead of using the embedded simulator at ``ues_url``; ``ues_start_timeout`` is how many
-    seconds such a server has until it is healthy. ``ues_public_url`` is the simulator's address as participants see
-    it; with ``ues_command`` it has a ``{port}``, and the servers listen on all interfaces. ``ues_host`` is where the
-    embedded simulator listens, ``host`` where it isn't set.
-
-    ``evaluator_timeout`` is how many seconds a scenario's evaluator may take for a judgement (waiting for a model
-    doesn't count), and its code to be loaded; ``evaluator_memory_mb`` is the memory that such code may use.
-
-    The ``participant_*`` limits are what is taken from a participant: bytes of its agent card; bytes of an answer, or
-    of one event of a stream, and JSON values in it; events and bytes of the stream that answers one message; actions
-    that it reports for a turn, and their bytes as JSON; bytes of its notes. ``participants_allowed`` names hosts and
-    networks, besides its own, to which an agent card may point.
-
-    ``pages_may_act`` lets whoever reaches the gateway's pages replay and judge again from there where nobody is asked
-    who they are; without it that is for pages at a loopback address alone. Callers that are known may act on what is
-    theirs.
-
-    ``containers`` says whether a worker plays terminal trials: ``auto`` where a Docker engine answers when it starts
-    (at ``docker_url``, else where ``DOCKER_HOST`` says, else at the usual socket), ``on`` and ``off``.
-    ``containers_allow`` lists what tasks may have of the host, by name (docs/TERMINAL_BENCH.md).
-    Datasets of terminal tasks are folders below ``datasets_dir``. ``commands_host`` and ``commands_port`` are where a
-    worker takes commands from agents that have no Docker socket, ``commands_url`` is that address as agents reach it.
-
-    Who may ask: ``open`` lets the gateway listen beyond this machine though it asks nobody who they are. It asks once
-    there are tokens, in ``tokens.json`` in the state folder or in ``tokens_file``, or an identity provider:
-    ``oidc_issuer``, the ``oidc_audience`` that its tokens are for, ``oidc_jwks_url`` where it doesn't say itself where
-    its keys are, and the subjects that are admins, ``oidc_admins``. ``quota_at_once``, ``quota_per_day`` and
-    ``quota_cost_per_day`` hold for callers whose tokens have none of their own. ``hosts`` are names that the gateway
-    answers to beside its card's (``*`` for any), ``cors_origins`` the sites whose pages may ask it.
-
-    ``payload_keys`` encrypts what goes through Temporal: ``ID:KEY`` each, 32 random bytes in base64; the first one
-    writes, all of them read (docs/operations/security.md, encrypted payloads).
-
-    ``card_subject`` is what the agent card is about: ``all`` lists assessments, and terminal tasks where ``containers``
-    is ``on``; ``terminal-bench`` shows the skill of the Terminal-Bench evaluator alone, which refuses assessments.
-    ``terminal_defaults`` are settings for requests in the seed's words ("Launch terminal-bench evaluation"), as JSON,
-    by the names of the seed's configuration. A worker writes each run's results below ``terminal_results_dir``.
-
-    ``observe_port`` has a service tell how it is at an address of its own, ``/health``, ``/ready`` and ``/metrics``,
-    where nobody is asked who they are; ``observe_host`` is where it listens for that. ``log_format`` is ``json``,
-    ``text``, or ``auto``: text on a terminal, else JSON (docs/OBSERVING.md).
-
-    ``worker_processes`` is how many processes a worker has; unless told otherwise as many as it may use cores, and one
-    with ``ues_command``, whose servers are each one process's own.
-
-    ``worker_build_id`` names the worker's version for Temporal, which then lets assessments end on the version that
-    they began with (docs/operations/deploy.md, with build ids).
-    """
+    """The evaluator's settings: gateway and worker read the same ones. docs/reference/settings.md lists them."""
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_GREEN_", extra="ignore", frozen=True)
 
-    port: int = Field(default=8000, ge=0, le=65535)
-    verbose_updates: bool = True
-    ues_base_port: int = Field(default=8100, ge=1, le=65535)
-    scenarios_dir: str = "scenarios"
-    default_max_turns: int = Field(default=100, ge=1)
-    default_turn_timeout: float = Field(default=300.0, gt=0)
-    default_turn_tries: int = Field(default=3, ge=1, le=10)
-    response_generator_model: str = "gpt-4o"
-    evaluation_model: str = "gpt-4o"
-    response_generator_base_url: str | None = None
-    evaluation_base_url: str | None = None
-    connect_timeout: float = Field(default=10.0, gt=0)
-    judge_timeout: float = Field(default=120.0, gt=0)
-    evaluator_timeout: float = Field(default=30.0, gt=0)
-    evaluator_memory_mb: int = Field(default=512, ge=64)
-    judge_window: int = Field(default=60_000, ge=2_000)
-    judge_max_tokens: int = Field(default=8_000, ge=100)
-    model_requests_at_once: int | None = Field(default=None, ge=1)
-    prices: str | None = None
-    assessment_timeout: Duration = "P1D"
-    ues_host: str | None = None
-    ues_url: str = "http://127.0.0.1:8100"
-    ues_public_url: str | None = None
-    ues_command: str | None = None
-    ues_start_timeout: float = Field(default=30.0, gt=0)
-    state: str = Field(default_factory=_default_state, validate_default=True)
-    secret: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(32)))
-    storage_url: str = Field(default_factory=lambda others: str(Path(others.get("state", ".")) / "storage"))
-    archive_url: str = Field(default_factory=_archive_of, validate_default=True)
-    temporal_address: str = "127.0.0.1:7233"
-    temporal_namespace: str = "default"
-    temporal_retention: Duration | None = None
-    temporal_ui_url: str | None = Field(default_factory=lambda others: temporal_ui_of(others["temporal_address"]))
-    example_participant_url: str = "http://localhost:8001"
-    task_queue: str = "assessments"
-    models_task_queue: str = "models"
-    models_per_second: float | None = Field(default=None, gt=0)
-    pages_may_act: bool = False
-    containers: Literal["auto", "on", "off"] = "auto"
-    containers_task_queue: str = "containers"
-    trust_scenarios: bool = Field(
+    port: Annotated[int, ReadBy("gateway")] = Field(
+        default=8000, ge=0, le=65535, description="Port that the gateway listens on; 0 takes a free one."
+    )
+    verbose_updates: Annotated[bool, ReadBy("worker")] = Field(
+        default=True, description="Whether callers get an update for every action, unless a request says otherwise."
+    )
+    ues_base_port: Annotated[int, ReadBy("worker")] = Field(
+        default=8100,
+        ge=1,
+        le=65535,
+        description="First port of the servers that `ues_command` starts, and the port of the embedded simulator.",
+    )
+    scenarios_dir: Annotated[str, ReadBy("gateway, worker")] = Field(
+        default="scenarios", description="Folder of scenarios, beside the bundled ones."
+    )
+    default_max_turns: Annotated[int, ReadBy("worker")] = Field(
+        default=100, ge=1, description="Turns of an assessment, at most, unless its request says so."
+    )
+    default_turn_timeout: Annotated[float, ReadBy("worker")] = Field(
+        default=300.0, gt=0, description="Seconds that a participant may take for a turn, unless the request says so."
+    )
+    default_turn_tries: Annotated[int, ReadBy("worker")] = Field(
+        default=3, ge=1, le=10, description="How often a failed turn is played, unless the request says so."
+    )
+    response_generator_model: Annotated[str, ReadBy("worker")] = Field(
+        default="gpt-4o", description="Model that plays the characters."
+    )
+    evaluation_model: Annotated[str, ReadBy("worker")] = Field(
+        default="gpt-4o", description="Model that judges, unless the request names others."
+    )
+    response_generator_base_url: Annotated[str | None, ReadBy("worker")] = Field(
+        default=None, description="Other endpoint of the same kind of API for the characters' model."
+    )
+    evaluation_base_url: Annotated[str | None, ReadBy("worker")] = Field(
+        default=None, description="Other endpoint of the same kind of API for the judging model."
+    )
+    connect_timeout: Annotated[float, ReadBy("all")] = Field(
+        default=10.0, gt=0, description="Seconds within which a connection must be made."
+    )
+    judge_timeout: Annotated[float, ReadBy("worker")] = Field(
+        default=120.0,
+        gt=0,
+        description="Seconds for one request to a judging model; waiting in the queue before it does not count.",
+    )
+    evaluator_timeout: Annotated[float, ReadBy("worker")] = Field(
+        default=30.0,
+        gt=0,
+        description=(
+            "Seconds for one judgement by a scenario's evaluator, and for loading its code; waiting for a model "
+            "does not count."
+        ),
+    )
+    evaluator_memory_mb: Annotated[int, ReadBy("worker")] = Field(
+        default=512, ge=64, description="Memory in MB that a scenario's code may use."
+    )
+    judge_window: Annotated[int, ReadBy("worker")] = Field(
+        default=60_000,
+        ge=2_000,
+        description="Characters of evidence that a judging model reads at once; more is judged in several windows.",
+    )
+    judge_max_tokens: Annotated[int, ReadBy("worker")] = Field(
+        default=8_000, ge=100, description="Tokens of the longest answer of a judging model."
+    )
+    model_requests_at_once: Annotated[int | None, ReadBy("worker")] = Field(
+        default=None,
+        ge=1,
+        description=(
+            "Requests that a worker process sends to one model endpoint at once. Default: 4, or 1 to an endpoint "
+            "on its own machine."
+        ),
+    )
+    prices: Annotated[str | None, ReadBy("worker")] = Field(
+        default=None, description="File (TOML or JSON) with the prices of models, for the costs in results."
+    )
+    assessment_timeout: Annotated[Duration, ReadBy("worker")] = Field(
+        default="P1D", description="How long an assessment may take, as an ISO 8601 duration."
+    )
+    ues_host: Annotated[str | None, ReadBy("simulator")] = Field(
+        default=None, description="Address that the embedded simulator listens on. Default: the value of `host`."
+    )
+    ues_url: Annotated[str, ReadBy("worker")] = Field(
+        default="http://127.0.0.1:8100",
+        description=(
+            "Address of the simulator; several with spaces between them, or `dns+http://NAME:PORT` for all "
+            "addresses of a name."
+        ),
+    )
+    ues_public_url: Annotated[str | None, ReadBy("worker")] = Field(
+        default=None,
+        description=(
+            "Address of the simulator as participants reach it: as many as `ues_url` has, or one with `{host}` in"
+            " it; with `ues_command` it has `{port}`."
+        ),
+    )
+    ues_command: Annotated[str | None, ReadBy("worker")] = Field(
+        default=None,
+        description=(
+            "Command that starts a simulator for each assessment, with `{host}` and `{port}`, instead of the one "
+            "at `ues_url`."
+        ),
+    )
+    ues_start_timeout: Annotated[float, ReadBy("worker")] = Field(
+        default=30.0, gt=0, description="Seconds until a server of `ues_command` must be healthy."
+    )
+    state: Annotated[str, ReadBy("all")] = Field(
+        default_factory=_default_state,
+        validate_default=True,
+        description="Folder for what outlives a process: secret, database, checkpoints. Default: `~/.local/state/proctor`.",
+    )
+    secret: Annotated[SecretStr, ReadBy("worker, simulator")] = Field(
+        default_factory=lambda: SecretStr(secrets.token_urlsafe(32)),
+        description=(
+            "Secret of the deployment, from which the keys of simulations are derived. The same for worker and "
+            "simulator. Default: made by the commands and kept in the state folder."
+        ),
+    )
+    storage_url: Annotated[str, ReadBy("gateway, worker")] = Field(
+        default_factory=lambda others: str(Path(others.get("state", ".")) / "storage"),
+        description=(
+            "Store for checkpoints and payloads that all workers and gateways share: a local folder or an fsspec "
+            "URL. Default: `storage` in the state folder."
+        ),
+    )
+    archive_url: Annotated[str, ReadBy("gateway, worker")] = Field(
+        default_factory=_archive_of,
+        validate_default=True,
+        description="Place of the archive that all workers and gateways share. Default: `archive` beside the store.",
+    )
+    temporal_address: Annotated[str, ReadBy("gateway, worker")] = Field(
+        default="127.0.0.1:7233", description="Address of Temporal's front end, as HOST:PORT."
+    )
+    temporal_namespace: Annotated[str, ReadBy("gateway, worker")] = Field(
+        default="default", description="Temporal namespace."
+    )
+    temporal_retention: Annotated[Duration | None, ReadBy("worker")] = Field(
+        default=None,
+        description=(
+            "How long Temporal keeps closed workflows, as an ISO 8601 duration; a worker sets it at its start. "
+            "Default: the namespace is left as it is."
+        ),
+    )
+    temporal_ui_url: Annotated[str | None, ReadBy("gateway, worker")] = Field(
+        default_factory=lambda others: temporal_ui_of(others["temporal_address"]),
+        description="Address of the Temporal UI, for links. Default: known for a dev server and for Temporal Cloud.",
+    )
+    example_participant_url: Annotated[str, ReadBy("gateway")] = Field(
+        default="http://localhost:8001",
+        description="Address of the agent that the example request on the agent card assesses.",
+    )
+    task_queue: Annotated[str, ReadBy("gateway, worker")] = Field(
+        default="assessments", description="Temporal task queue of workflows and most activities."
+    )
+    models_task_queue: Annotated[str, ReadBy("worker")] = Field(
+        default="models", description="Temporal task queue of activities that ask models."
+    )
+    models_per_second: Annotated[float | None, ReadBy("worker")] = Field(
+        default=None,
+        gt=0,
+        description="Activities that ask models which Temporal starts per second, over all workers. Default: no limit.",
+    )
+    pages_may_act: Annotated[bool, ReadBy("gateway")] = Field(
+        default=False,
+        description=(
+            "Whether everybody who reaches the pages may replay and judge again, where the gateway asks for no "
+            "token. Without it this holds for pages at a loopback address."
+        ),
+    )
+    containers: Annotated[Literal["auto", "on", "off"], ReadBy("gateway, worker")] = Field(
+        default="auto",
+        description="Whether a worker plays terminal tasks: `auto` where a Docker engine answers, `on`, `off`.",
+    )
+    containers_task_queue: Annotated[str, ReadBy("worker")] = Field(
+        default="containers", description="Temporal task queue of terminal trials."
+    )
+    trust_scenarios: Annotated[bool, ReadBy("worker")] = Field(
         default=False,
         description="Play scenarios that did not come with proctor also where this machine can't confine their code.",
     )
-    containers_allow: str = Field(
+    containers_allow: Annotated[str, ReadBy("worker")] = Field(
         default="", description="What terminal tasks may have of the host, by name, with commas."
     )
-    docker_url: str | None = None
-    datasets_dir: str = "scenarios"
-    card_subject: Literal["all", "terminal-bench"] = "all"
-    terminal_defaults: str = Field(
+    docker_url: Annotated[str | None, ReadBy("worker")] = Field(
+        default=None, description="Address of the Docker engine. Default: `DOCKER_HOST`, else the usual socket."
+    )
+    datasets_dir: Annotated[str, ReadBy("gateway, worker")] = Field(
+        default="scenarios", description="Folder of datasets of terminal tasks."
+    )
+    card_subject: Annotated[Literal["all", "terminal-bench"], ReadBy("gateway, worker")] = Field(
+        default="all",
+        description="What the agent card lists: `all`, or `terminal-bench` alone, which refuses assessments.",
+    )
+    terminal_defaults: Annotated[str, ReadBy("gateway, worker")] = Field(
         default="", description="Settings of runs of terminal tasks, as JSON, for requests in the seed's words."
     )
-    terminal_results_dir: str | None = Field(
+    terminal_results_dir: Annotated[str | None, ReadBy("worker")] = Field(
         default=None, description="Folder where a worker writes the results of each run of terminal tasks."
     )
-    commands_host: str = "127.0.0.1"
-    commands_port: int = Field(default=0, ge=0, le=65535)
-    commands_url: str | None = None
-    worker_build_id: str | None = None
-    worker_processes: int | None = Field(default=None, ge=1, le=256)
-    observe_host: str = "127.0.0.1"
-    observe_port: int | None = Field(default=None, ge=0, le=65535)
-    log_format: Literal["auto", "json", "text"] = "auto"
-    open: bool = False
-    tokens_file: str | None = None
-    oidc_issuer: str | None = None
-    oidc_audience: str | None = None
-    oidc_jwks_url: str | None = None
-    oidc_admins: str = ""
-    quota_at_once: int | None = Field(default=None, ge=1)
-    quota_per_day: int | None = Field(default=None, ge=1)
-    quota_cost_per_day: float | None = Field(default=None, gt=0)
-    hosts: str = ""
-    cors_origins: str = ""
-    payload_keys: SecretStr | None = None
-    participants_allowed: str = ""
-    participant_card_bytes: int = Field(default=1_000_000, ge=1_000)
-    participant_answer_bytes: int = Field(default=4_000_000, ge=1_000)
-    participant_answer_values: int = Field(default=200_000, ge=100)
-    participant_stream_events: int = Field(default=10_000, ge=1)
-    participant_stream_bytes: int = Field(default=16_000_000, ge=1_000)
-    participant_actions: int = Field(default=1_000, ge=0)
-    participant_report_bytes: int = Field(default=500_000, ge=1_000)
-    participant_notes_bytes: int = Field(default=64_000, ge=0)
+    commands_host: Annotated[str, ReadBy("worker")] = Field(
+        default="127.0.0.1", description="Address on which a worker takes commands of agents without a Docker socket."
+    )
+    commands_port: Annotated[int, ReadBy("worker")] = Field(
+        default=0, ge=0, le=65535, description="Port for that; 0 takes a free one."
+    )
+    commands_url: Annotated[str | None, ReadBy("worker")] = Field(
+        default=None, description="That address as agents reach it."
+    )
+    worker_build_id: Annotated[str | None, ReadBy("worker")] = Field(
+        default=None,
+        description=(
+            "Version of the worker for Temporal, which then lets assessments end on the version that they began with."
+        ),
+    )
+    worker_processes: Annotated[int | None, ReadBy("worker")] = Field(
+        default=None,
+        ge=1,
+        le=256,
+        description="Processes of a worker. Default: one for each core, and one with `ues_command`.",
+    )
+    observe_host: Annotated[str, ReadBy("all")] = Field(
+        default="127.0.0.1", description="Address of `/health`, `/ready` and `/metrics` of a service."
+    )
+    observe_port: Annotated[int | None, ReadBy("all")] = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="Port of `/health`, `/ready` and `/metrics` of a service, without tokens. Default: none.",
+    )
+    log_format: Annotated[Literal["auto", "json", "text"], ReadBy("all")] = Field(
+        default="auto",
+        description="Format of log lines: `json`, `text`, or `auto`, which is text on a terminal and else JSON.",
+    )
+    open: Annotated[bool, ReadBy("gateway")] = Field(
+        default=False, description="Lets the gateway listen beyond this machine without asking for tokens."
+    )
+    tokens_file: Annotated[str | None, ReadBy("gateway")] = Field(
+        default=None, description="File of tokens. Default: `tokens.json` in the state folder."
+    )
+    oidc_issuer: Annotated[str | None, ReadBy("gateway")] = Field(
+        default=None, description="Address of an OpenID Connect identity provider."
+    )
+    oidc_audience: Annotated[str | None, ReadBy("gateway")] = Field(
+        default=None, description="Audience that its tokens must have."
+    )
+    oidc_jwks_url: Annotated[str | None, ReadBy("gateway")] = Field(
+        default=None, description="Address of its keys. Default: what the provider says."
+    )
+    oidc_admins: Annotated[str, ReadBy("gateway")] = Field(
+        default="", description="Subjects of its tokens that are admins, with commas."
+    )
+    quota_at_once: Annotated[int | None, ReadBy("gateway")] = Field(
+        default=None,
+        ge=1,
+        description="Assessments that a caller may have under way at once, unless the token says so.",
+    )
+    quota_per_day: Annotated[int | None, ReadBy("gateway")] = Field(
+        default=None, ge=1, description="Assessments that a caller may start in a day, unless the token says so."
+    )
+    quota_cost_per_day: Annotated[float | None, ReadBy("gateway")] = Field(
+        default=None,
+        gt=0,
+        description="Cost of a caller's assessments in a day, in the currency of `prices`, unless the token says so.",
+    )
+    hosts: Annotated[str, ReadBy("gateway")] = Field(
+        default="",
+        description="Host names that the gateway answers to beside that of its card, with commas; `*` is any.",
+    )
+    cors_origins: Annotated[str, ReadBy("gateway")] = Field(
+        default="", description="Origins whose pages may ask the gateway, with commas."
+    )
+    payload_keys: Annotated[SecretStr | None, ReadBy("gateway, worker")] = Field(
+        default=None,
+        description=(
+            "Keys that encrypt what goes through Temporal, `ID:KEY` each, 32 random bytes in base64, with commas."
+            " The first one writes, all of them read."
+        ),
+    )
+    participants_allowed: Annotated[str, ReadBy("worker")] = Field(
+        default="",
+        description="Hosts and networks, beside its own, to which a participant's agent card may point, with commas.",
+    )
+    participant_card_bytes: Annotated[int, ReadBy("worker")] = Field(
+        default=1_000_000, ge=1_000, description="Bytes of a participant's agent card, at most."
+    )
+    participant_answer_bytes: Annotated[int, ReadBy("worker")] = Field(
+        default=4_000_000,
+        ge=1_000,
+        description="Bytes of an answer of a participant, or of one event of a stream, at most.",
+    )
+    participant_answer_values: Annotated[int, ReadBy("worker")] = Field(
+        default=200_000, ge=100, description="JSON values in an answer, at most."
+    )
+    participant_stream_events: Annotated[int, ReadBy("worker")] = Field(
+        default=10_000, ge=1, description="Events of the stream that answers one message, at most."
+    )
+    participant_stream_bytes: Annotated[int, ReadBy("worker")] = Field(
+        default=16_000_000, ge=1_000, description="Bytes of that stream, at most."
+    )
+    participant_actions: Annotated[int, ReadBy("worker")] = Field(
+        default=1_000, ge=0, description="Actions that a participant reports for a turn, at most."
+    )
+    participant_report_bytes: Annotated[int, ReadBy("worker")] = Field(
+        default=500_000, ge=1_000, description="Bytes of that report as JSON, at most."
+    )
+    participant_notes_bytes: Annotated[int, ReadBy("worker")] = Field(
+        default=64_000, ge=0, description="Bytes of a participant's notes for a turn, at most."
+    )
 
     @field_validator("participants_allowed")
     @classmethod
@@ -444,33 +605,48 @@ class GreenAgentConfig(AgentBeatsConfig):
 
 
 class PurpleAgentConfig(AgentBeatsConfig):
-    """A participant's settings.
-
-    ``max_actions_per_turn`` and ``action_delay`` are kept by ``purple_sdk``, and so is ``ues_url``: the simulator's
-    address as this agent reaches it, for networks in which that is another one than the evaluator's; it takes the place
-    of scheme, host and port of the address in ``assessment_start``. The others are for an agent's own code, which finds
-    them in its ``config``, as the example ``assistant_agent`` does: the SDK calls no model.
-
-    ``model_base_url`` points ``model`` at another endpoint of the same kind of API. ``tool_calling`` says how a model
-    asks for tools: natively, in JSON, or whichever it can (``auto``). ``answer_tokens`` is the longest answer,
-    ``context_tokens`` about how long a prompt may get, ``tokens_per_turn`` what a turn may take, prompts and answers
-    together.
-    """
+    """A participant's settings. ``purple_sdk`` reads some of them; the others are for an agent's own code."""
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_PURPLE_", extra="ignore", frozen=True)
 
-    port: int = Field(default=8001, ge=0, le=65535)
-    ues_url: str | None = None
-    model: str = "gpt-4o"
-    max_actions_per_turn: int = Field(default=50, ge=1)
-    temperature: float = Field(default=0.7, ge=0, le=2)
-    enable_reflection: bool = True
-    action_delay: float = Field(default=0.0, ge=0)
-    model_base_url: str | None = None
-    tool_calling: Literal["auto", "native", "json"] = "auto"
-    answer_tokens: int = Field(default=2_000, ge=16)
-    context_tokens: int = Field(default=24_000, ge=500)
-    tokens_per_turn: int = Field(default=200_000, ge=500)
+    port: Annotated[int, ReadBy("participant")] = Field(
+        default=8001, ge=0, le=65535, description="Port that the participant listens on; 0 takes a free one."
+    )
+    ues_url: Annotated[str | None, ReadBy("purple_sdk")] = Field(
+        default=None,
+        description=(
+            "Address of the simulator as this agent reaches it; replaces scheme, host and port of the address in "
+            "`assessment_start`."
+        ),
+    )
+    model: Annotated[str, ReadBy("the agent")] = Field(default="gpt-4o", description="Model that the agent asks.")
+    max_actions_per_turn: Annotated[int, ReadBy("purple_sdk")] = Field(
+        default=50, ge=1, description="Actions in a turn, at most."
+    )
+    temperature: Annotated[float, ReadBy("the agent")] = Field(
+        default=0.7, ge=0, le=2, description="Temperature of the model."
+    )
+    enable_reflection: Annotated[bool, ReadBy("the agent")] = Field(
+        default=True, description="Whether the agent thinks about a turn after it."
+    )
+    action_delay: Annotated[float, ReadBy("purple_sdk")] = Field(
+        default=0.0, ge=0, description="Seconds between two actions."
+    )
+    model_base_url: Annotated[str | None, ReadBy("the agent")] = Field(
+        default=None, description="Other endpoint of the same kind of API for the model."
+    )
+    tool_calling: Annotated[Literal["auto", "native", "json"], ReadBy("the agent")] = Field(
+        default="auto", description="How the model asks for tools: `native`, `json`, or `auto`, whichever it can."
+    )
+    answer_tokens: Annotated[int, ReadBy("the agent")] = Field(
+        default=2_000, ge=16, description="Tokens of the longest answer."
+    )
+    context_tokens: Annotated[int, ReadBy("the agent")] = Field(
+        default=24_000, ge=500, description="Tokens of a prompt, about, at most."
+    )
+    tokens_per_turn: Annotated[int, ReadBy("the agent")] = Field(
+        default=200_000, ge=500, description="Tokens of prompts and answers in a turn, at most."
+    )
 
 
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)

@@ -36,7 +36,8 @@ _SCHEMA = """
 CREATE TABLE shared (
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, status TEXT NOT NULL, scenario TEXT NOT NULL, agent TEXT NOT NULL,
     campaign TEXT NOT NULL, owner TEXT NOT NULL, entries INTEGER NOT NULL DEFAULT 0, scored INTEGER NOT NULL DEFAULT 0,
-    shares REAL NOT NULL DEFAULT 0, judges TEXT NOT NULL, agents TEXT NOT NULL, words TEXT NOT NULL
+    shares REAL NOT NULL DEFAULT 0, has_failed INTEGER NOT NULL, judges TEXT NOT NULL, agents TEXT NOT NULL,
+    words TEXT NOT NULL
 );
 CREATE INDEX shared_by_campaign ON shared (campaign);
 CREATE INDEX shared_of_campaigns ON shared (kind) WHERE kind = 'campaign';
@@ -50,7 +51,7 @@ CREATE INDEX entries_by_time ON entries (started, id, shared);
 CREATE INDEX entries_by_shared ON entries (shared, started);
 CREATE INDEX entries_by_share ON entries (share, started, id);
 CREATE INDEX entries_by_cost ON entries (cost, started, id);
-CREATE INDEX entries_by_seed ON entries (seed, shared, share);
+CREATE INDEX entries_by_seed ON entries (seed, started, id, shared, share);
 CREATE INDEX entries_by_end ON entries (ended);
 CREATE INDEX entries_by_origin ON entries (origin) WHERE origin IS NOT NULL;
 CREATE INDEX entries_not_indexed ON entries (is_indexed) WHERE is_indexed = 0;
@@ -81,8 +82,13 @@ CREATE TEMP TABLE walked (
 
 Order = Literal["started", "ended", "scenario", "agent", "seed", "status", "campaign", "cost", "share"]
 
-_INDEXES = {"started": "entries_by_time", "cost": "entries_by_cost", "share": "entries_by_share"}
-"""Indexes that have the order in which the highest values come first."""
+_INDEXES: dict[Order, str] = {
+    "cost": "entries_by_cost",
+    "share": "entries_by_share",
+    "seed": "entries_by_seed",
+    "ended": "entries_by_end",
+}
+"""Indexes with an order's values; of the other orders, that of the time has what they need, and is small."""
 
 _COLUMNS = {"scenario": "s.scenario", "agent": "s.agent", "status": "s.status", "campaign": "s.campaign"}
 
@@ -221,7 +227,7 @@ class EntryTable:
 
     def unindexed(self) -> Iterator[tuple[EntrySummary, str]]:
         """Entries of which the index has no line, with their folders."""
-        for row in self._db.execute(f"{_SELECT.format('')} WHERE e.is_indexed = 0"):
+        for row in self._db.execute(f"{_SELECT.format('entries e')} WHERE e.is_indexed = 0"):
             if (summary := _summary(row)) is not None:
                 yield summary, f"{row[4]}/{quote(row[2], safe='')}.{row[3]}"
 
@@ -276,8 +282,13 @@ class EntryTable:
     def select(self, query: EntryQuery) -> list[EntrySummary]:
         """The entries that are wanted, in order."""
         where, given = self._where(query)
-        select = _SELECT.format(self._index_for(query))
-        rows = self._db.execute(f"{select} {where} {_ordered(query)}", given).fetchall()
+        order = _ordered(query)
+        limit = f"LIMIT {-1 if query.most is None else int(query.most)} OFFSET {int(query.skip)}"
+        # First only numbers, which an index has without the rows; then the rows of these.
+        shared = "CROSS JOIN shared s ON s.number = e.shared" if query.order in _COLUMNS else ""
+        numbers = f"SELECT e.rowid number FROM entries e {self._index_for(query)} {shared}"
+        wanted = f"({numbers} {where} {order} {limit}) wanted CROSS JOIN entries e ON e.rowid = wanted.number"
+        rows = self._db.execute(f"{_SELECT.format(wanted)} {order}", given).fetchall()
         return [summary for row in rows if (summary := _summary(row)) is not None]
 
     def matrix(self, query: EntryQuery) -> list[MatrixCell]:
@@ -290,11 +301,10 @@ class EntryTable:
             sets, given = _sets(query)
             where = " AND ".join(["entries > 0", *sets])
             by_shared = f"SELECT number shared, entries runs, scored, shares total FROM shared WHERE {where}"
-        failed = "(t.said ->> 'failed_by_participant')"
         rows = self._db.execute(
-            f"SELECT s.agent, s.scenario, sum(g.runs), sum(CASE WHEN {failed} THEN g.runs ELSE g.scored END), "
-            f"sum(CASE WHEN {failed} THEN 0 ELSE g.total END) FROM ({by_shared}) g "
-            "JOIN shared s ON s.number = g.shared JOIN said t ON t.number = g.shared WHERE s.kind != 'campaign' "
+            f"SELECT s.agent, s.scenario, sum(g.runs), sum(CASE WHEN s.has_failed THEN g.runs ELSE g.scored END), "
+            f"sum(CASE WHEN s.has_failed THEN 0 ELSE g.total END) FROM ({by_shared}) g "
+            "JOIN shared s ON s.number = g.shared WHERE s.kind != 'campaign' "
             "GROUP BY s.agent, s.scenario ORDER BY s.agent, s.scenario",
             given,
         )
@@ -332,13 +342,11 @@ class EntryTable:
             return "INDEXED BY entries_by_origin"
         if query.ended_since is not None:
             return "INDEXED BY entries_by_end"
-        if query.most is None or query.order not in _INDEXES:
+        if query.most is None:
             return ""
-        if query.order == "started":
-            is_sparse = not _own_conditions(query)[0] and self.count(query) <= _SPARSE
-        else:
-            is_sparse = query.is_rising or bool(_own_conditions(query)[0]) or self.count(query) <= _SPARSE
-        return "" if is_sparse else f"INDEXED BY {_INDEXES[query.order]}"
+        if _own_conditions(query)[0]:
+            return "INDEXED BY entries_by_time" if query.order == "started" else ""
+        return "" if self.count(query) <= _SPARSE else f"INDEXED BY {_INDEXES.get(query.order, 'entries_by_time')}"
 
     def _counted(self, query: EntryQuery, among: Sequence[str] = ()) -> int:
         where, given = self._where(query)
@@ -500,18 +508,18 @@ class EntryTable:
         words = [kind, scenario, str(common.get("scenario_name") or ""), agent, participant, url, status, campaign]
         made = self._db.execute("INSERT INTO said VALUES (NULL, ?, ?)", (digest, said))
         self._db.execute(
-            "INSERT INTO shared VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?)",
+            "INSERT INTO shared VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?, ?)",
             (
                 *(made.lastrowid, kind, status, scenario, agent, campaign, str(common.get("owner") or "")),
-                *(json.dumps(common.get("judges") or []), f"{agent} {participant} {url}".lower()),
-                " ".join(words).lower(),
+                *(bool(common.get("failed_by_participant")), json.dumps(common.get("judges") or [])),
+                *(f"{agent} {participant} {url}".lower(), " ".join(words).lower()),
             ),
         )
         return int(made.lastrowid or 0)
 
 
 _SELECT = (
-    "SELECT t.said, e.own, e.id, e.fence, e.date FROM entries e {} CROSS JOIN shared s ON s.number = e.shared "
+    "SELECT t.said, e.own, e.id, e.fence, e.date FROM {} CROSS JOIN shared s ON s.number = e.shared "
     "CROSS JOIN said t ON t.number = e.shared"
 )
 
@@ -590,9 +598,8 @@ def _ordered(query: EntryQuery) -> str:
     direction = "ASC" if query.is_rising else "DESC"
     nulls = f"{column} IS NULL, " if query.is_rising else ""  # among falling values, nulls are the last ones
     by = "" if query.order == "started" else f"{nulls}{column} {direction}, "
-    limit = f" LIMIT {-1 if query.most is None else int(query.most)} OFFSET {int(query.skip)}"
     latest = direction if query.order == "started" else "DESC"
-    return f"ORDER BY {by}e.started {latest}, e.id {latest}{limit}"
+    return f"ORDER BY {by}e.started {latest}, e.id {latest}"
 
 
 def _summary(row: Sequence[Any]) -> EntrySummary | None:

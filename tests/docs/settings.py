@@ -1,0 +1,80 @@
+"""docs/reference/settings.md, made from the classes of settings: ``python -m tests.docs.settings`` writes it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from proctor.terminal_settings import TerminalSettings
+from proctor_settings.config import AgentBeatsConfig, GreenAgentConfig, PurpleAgentConfig, ReadBy
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/reference/settings.md"
+
+_HEAD = """# Settings
+
+Made from the code by `python -m tests.docs.settings`. Each setting of the evaluator and of agents is an environment
+variable and a flag of its services: `AGENTBEATS_GREEN_JUDGE_WINDOW` is `--judge-window`. Flags overrule variables.
+`AGENTBEATS_HOST`, `_PORT`, `_CARD_URL` and `_LOG_LEVEL` hold for evaluator and agents that have no variable of their
+own. Units are in the descriptions.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [_HEAD]
+    for title, kind in (("The evaluator", GreenAgentConfig), ("Agents", PurpleAgentConfig)):
+        parts += [f"\n## {title}\n", "| variable | default | what it is | read by |", "| --- | --- | --- | --- |"]
+        parts += [_row(f"{kind.model_config['env_prefix']}{name}", field) for name, field in kind.model_fields.items()]
+    parts += [
+        "\n## Runs of terminal tasks\n",
+        "Keys of `config.toml`. The variable of `n_attempts` in `[evaluation]` is",
+    ]
+    parts += ["`EVALUATION_N_ATTEMPTS`.\n", "| section | key | default | what it is |", "| --- | --- | --- | --- |"]
+    for section, kind in sections():
+        parts += [f"| `[{section}]` | `{name}` | {_default(each)} | {_text(each)} |" for name, each in kind.items()]
+    return "\n".join(parts) + "\n"
+
+
+def sections() -> Iterator[tuple[str, dict[str, FieldInfo]]]:
+    """Sections of ``config.toml`` with their fields."""
+    for section, field in TerminalSettings.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield section, field.annotation.model_fields
+
+
+def every_setting() -> Iterator[tuple[str, FieldInfo]]:
+    """All settings with their names."""
+    for kind in (AgentBeatsConfig, GreenAgentConfig, PurpleAgentConfig):
+        yield from ((f"{kind.__name__}.{name}", field) for name, field in kind.model_fields.items())
+    for section, fields in sections():
+        yield from ((f"{section}.{name}", field) for name, field in fields.items())
+
+
+def reader_of(field: FieldInfo) -> str:
+    """Who reads a setting; empty if its type does not say so."""
+    return next((each.who for each in field.metadata if isinstance(each, ReadBy)), "")
+
+
+def _row(variable: str, field: FieldInfo) -> str:
+    return f"| `{variable.upper()}` | {_default(field)} | {_text(field)} | {reader_of(field)} |"
+
+
+def _text(field: FieldInfo) -> str:
+    return (field.description or "").replace("|", "\\|")
+
+
+def _default(field: FieldInfo) -> str:
+    value: Any = field.default
+    if field.default_factory in (dict, list) or value in (None, "") or isinstance(value, SecretStr):
+        return ""
+    if value is PydanticUndefined:
+        return "see there" if "Default:" in (field.description or "") else ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
