@@ -270,7 +270,7 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
     for line in f"{head}\n{words}".splitlines():
         console.print(Text(clean(line)), soft_wrap=True)
     if isinstance(result, RunResults):
-        from proctor.commands.run import print_run
+        from proctor.campaign_runs import print_run
 
         print_run(console, result)
 

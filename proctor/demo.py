@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from activities.scenario_code.manager import ScenarioManager
-from proctor.commands.assess import AssessOptions, play
+from proctor.assessing import AssessOptions, play
 from proctor.console import command_name, make_console, show
 from proctor.errors import CancelledError, CommandError, ExitCode
 from proctor.interrupts import on_signals

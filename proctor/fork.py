@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from proctor.assessing import STANDARD_OUTPUT, AssessOptions, follow, require_writable
 from proctor.caller import AssessmentCall
-from proctor.commands.assess import STANDARD_OUTPUT, AssessOptions, follow, require_writable
-from proctor.commands.run import RunOptions, run_campaign
+from proctor.campaign_runs import RunOptions, run_campaign
 from proctor.console import make_console
 from proctor.errors import ExitCode, UsageError
 from proctor.run_settings import agents_in, checked

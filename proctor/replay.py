@@ -17,8 +17,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.temporal import TEMPORAL_PATH
 from activities.attempts.resets import WITH_CURRENT_EVALUATORS
+from proctor.assessing import AssessOptions, follow
 from proctor.caller import AssessmentCall, authorization, is_loopback
-from proctor.commands.assess import AssessOptions, follow
 from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UnreachableError, UsageError
 from proctor.settings import read_settings, with_connection

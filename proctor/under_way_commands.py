@@ -8,10 +8,10 @@ from datetime import datetime
 
 from rich.console import Console
 
+from proctor.assessing import AssessOptions, conclude_results
 from proctor.caller import AssessmentCall, Ended
 from proctor.campaign_display import print_table
-from proctor.commands.assess import AssessOptions, conclude_results
-from proctor.commands.run import conclude_run
+from proctor.campaign_runs import conclude_run
 from proctor.console import make_console
 from proctor.errors import ExitCode
 from proctor.following import followed, require_completed

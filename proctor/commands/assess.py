@@ -1,175 +1,63 @@
-"""``proctor assess``: ask a running evaluator for an assessment and follow it."""
+"""``proctor assess``: assess an agent and show how it does. Ctrl-C cancels the assessment."""
 
-import asyncio
-import os
-import signal
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC
-from pathlib import Path
+from typing import Annotated
 
-from pydantic import ValidationError
-from rich.console import Console
-from rich.text import Text
+import typer
 
-from proctor.api import assessment_request
-from proctor.caller import AssessmentCall, Ended
-from proctor.console import command_name, make_console
-from proctor.display import AssessmentDisplay
-from proctor.errors import CommandError, ExitCode, UsageError
-from proctor.following import followed, require_completed
-from proctor.report import print_report
-from proctor.settings import read_settings
-from proctor_protocol.problems import describe
-from proctor_protocol.results import AssessmentResults
-from proctor_settings.config import GreenAgentConfig
-
-STANDARD_OUTPUT = "-"
+from proctor.commands.options import (
+    GatewayOption,
+    MaxTurnsOption,
+    QuietOption,
+    SeedOption,
+    TokenFileOption,
+    WholeOption,
+)
 
 
-@dataclass(frozen=True)
-class AssessOptions:
-    """What the person asked for; None stands for the evaluator's own choice.
+def assess(
+    scenarios: Annotated[
+        list[str], typer.Argument(metavar="SCENARIO", help="The scenario's id; see `proctor scenarios list`.")
+    ],
+    agent_urls: Annotated[
+        list[str], typer.Option("--agent", metavar="URL", help="The A2A address of the agent to assess.")
+    ],
+    gateway_url: GatewayOption = None,
+    seed: SeedOption = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Without any model: scripted characters, mechanical judging.")
+    ] = False,
+    max_turns: MaxTurnsOption = None,
+    turn_timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="What the agent may take for a turn.")
+    ] = None,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there; - is standard output.")
+    ] = None,
+    quiet: QuietOption = False,
+    is_whole: WholeOption = False,
+    token_file: TokenFileOption = None,
+) -> None:
+    """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
+    from proctor.assessing import AssessOptions, require_one, run_assess
+    from proctor.settings import default_gateway
 
-    ``is_whole``: the table of all criteria, not only the largest losses. ``has_pages``: the gateway is still there
-    afterwards, and shows the assessment. ``has_progress``: show its turns as they go by.
-    ``has_warned``: the points that stay unscored without a model have been named already.
-    ``json_file`` is where the exact result goes, ``-`` for standard output.
-    """
+    require_one(scenarios, agent_urls)
+    has_warned = False
+    if offline and not quiet:
+        from proctor.scenario_commands import warn_of_unscored_points
 
-    scenario_id: str
-    agent_url: str
-    gateway_url: str
-    seed: int | None = None
-    offline: bool = False
-    max_turns: int | None = None
-    turn_timeout: float | None = None
-    json_file: str | None = None
-    quiet: bool = False
-    is_whole: bool = False
-    has_pages: bool = True
-    has_progress: bool = True
-    has_warned: bool = False
-
-    def write_request(self) -> str:
-        """The request as JSON."""
-        return assessment_request(
-            self.agent_url, self.scenario_id, self.seed, self.offline, self.max_turns, self.turn_timeout
-        )
-
-
-def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
-    """One assessment has one scenario and one agent.
-
-    Raises:
-        UsageError: there are several; names the command for that.
-    """
-    for what, given in (("scenarios", scenarios), ("agents", agents)):
-        if len(given) > 1:
-            raise UsageError(
-                f"assess plays one scenario with one agent, and {len(given)} {what} are given: "
-                "`proctor run` plays several"
-            )
-
-
-def run_assess(options: AssessOptions) -> ExitCode:
-    """Play the assessment; Ctrl-C cancels it.
-
-    Raises:
-        CommandError: of the kind that says why it didn't come to a result.
-    """
-    return asyncio.run(_with_signals(options))
-
-
-async def _with_signals(options: AssessOptions) -> ExitCode:
-    interrupted = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupted.set)
-    return await play(
-        options, make_console(sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout), interrupted
+        has_warned = warn_of_unscored_points(scenarios[0])
+    options = AssessOptions(
+        scenario_id=scenarios[0],
+        agent_url=agent_urls[0],
+        gateway_url=gateway_url or default_gateway(),
+        seed=seed,
+        offline=offline,
+        max_turns=max_turns,
+        turn_timeout=turn_timeout,
+        json_file=json_file,
+        quiet=quiet,
+        is_whole=is_whole,
+        has_warned=has_warned,
     )
-
-
-async def play(options: AssessOptions, console: Console, interrupted: asyncio.Event) -> ExitCode:
-    """Ask for the assessment, show it, and write its result.
-
-    Args:
-        options: what to ask for.
-        console: where to show it.
-        interrupted: when set, the assessment is cancelled.
-
-    Raises:
-        UsageError: the request was rejected, or the result can't be written where it is wanted.
-        UnreachableError: the gateway can't be reached.
-        CommandError: the assessment failed or was cancelled; what was scored has been shown.
-    """
-    require_writable(options.json_file)
-    return await follow(options, console, interrupted, AssessmentCall(options.gateway_url, options.write_request()))
-
-
-async def follow(
-    options: AssessOptions, console: Console, interrupted: asyncio.Event, following_call: AssessmentCall
-) -> ExitCode:
-    """Show how an assessment goes, and write its result; raises as ``play`` does."""
-    async with following_call as call:
-        with AssessmentDisplay(
-            console, options.quiet or not options.has_progress, has_warned=options.has_warned
-        ) as display:
-            accepted, ended = await followed(call, display, interrupted)
-    return _conclude(options, console, ended, accepted.workflow_url if accepted else None)
-
-
-def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_url: str | None) -> ExitCode:
-    if ended.results is not None:
-        conclude_results(options, console, ended.results, workflow_url if options.has_progress else None)
-    require_completed(ended, "assessment")
-    return ExitCode.DONE
-
-
-def conclude_results(options: AssessOptions, console: Console, exact: bytes, workflow_url: str | None) -> None:
-    """Write an assessment's result where it is wanted, and show it.
-
-    Raises:
-        CommandError: it is none.
-    """
-    try:
-        results = AssessmentResults.model_validate_json(exact)
-    except ValidationError as problem:
-        raise CommandError(f"the gateway's result is not an AssessmentResults: {describe(problem)}") from None
-    if options.json_file == STANDARD_OUTPUT:
-        sys.stdout.buffer.write(exact + b"\n")
-        sys.stdout.buffer.flush()
-    elif options.json_file:
-        Path(options.json_file).write_bytes(exact)
-    if not options.quiet:
-        print_report(
-            console,
-            results,
-            workflow_url,
-            with_failure=False,  # that is the command's last word
-            is_whole=options.is_whole,
-            page_url=f"{options.gateway_url.rstrip('/')}/view/{results.assessment_id}" if options.has_pages else None,
-            details=f"{command_name()} show {results.assessment_id[:8]} --all" if is_archived_here(results) else None,
-        )
-        if options.json_file and options.json_file != STANDARD_OUTPUT:
-            console.print(Text(f"result: {options.json_file}, checked against AssessmentResults"), soft_wrap=True)
-
-
-def is_archived_here(results: AssessmentResults) -> bool:
-    """Whether the archive of this user's settings is a local folder that has the assessment."""
-    place = read_settings(GreenAgentConfig).archive_url
-    began_at = results.provenance and results.provenance.started_at
-    if "://" in place or not began_at:
-        return False
-    return any(Path(place, f"{began_at.astimezone(UTC):%Y-%m-%d}").glob(f"{results.assessment_id}.*"))
-
-
-def require_writable(json_file: str | None) -> None:
-    """Fail before the assessment, not after it."""
-    if json_file is None or json_file == STANDARD_OUTPUT:
-        return
-    path = Path(json_file)
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"--json {json_file}: can't write there; name a file in a folder that exists")
+    raise typer.Exit(run_assess(options))

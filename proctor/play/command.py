@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.text import Text
 
 from activities.scenario_code.manager import ScenarioManager
+from proctor.assessing import AssessOptions, follow
 from proctor.caller import AssessmentCall
-from proctor.commands.assess import AssessOptions, follow
 from proctor.console import make_console
 from proctor.errors import CancelledError, ExitCode, UsageError
 from proctor.interrupts import STOP_SIGNALS

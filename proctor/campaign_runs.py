@@ -1,0 +1,210 @@
+"""``proctor run``: a campaign of assessments, followed to its end, and its results in a folder."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from proctor.caller import Accepted, AssessmentCall, Ended
+from proctor.campaign_display import CampaignDisplay
+from proctor.comparison_words import comparison_in_words, interval_in_words
+from proctor.console import make_console, show
+from proctor.errors import CommandError, ExitCode
+from proctor.following import followed, require_completed
+from proctor.fork_report import print_forks
+from proctor.interrupts import on_signals
+from proctor.phrases import clean
+from proctor.run_folders import new_folder
+from proctor.run_settings import as_toml
+from proctor_protocol.problems import describe
+from proctor_protocol.runs import RunRequest, RunResults
+from proctor_protocol.statistics import Summary
+
+_FAILURES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the person asked for.
+
+    Attributes:
+        output: the folder that gets one for this campaign.
+        detach: end once the campaign is under way.
+    """
+
+    request: RunRequest
+    gateway_url: str
+    output: str
+    detach: bool = False
+    quiet: bool = False
+
+
+def run_campaign(options: RunOptions) -> ExitCode:
+    """Play a campaign; Ctrl-C cancels it as a whole.
+
+    Raises:
+        CommandError: of the kind that says why it came to no good end.
+    """
+    return asyncio.run(_run(options))
+
+
+async def _run(options: RunOptions) -> ExitCode:
+    interrupted = asyncio.Event()
+    on_signals(interrupted)
+    console = make_console()
+    began_at = datetime.now()
+    call = AssessmentCall(options.gateway_url, options.request.model_dump_json(exclude_unset=True))
+    if options.detach:
+        return await _detach(call, console)
+    async with call:
+        with CampaignDisplay(console, options.quiet) as display:
+            _, ended = await followed(call, display, interrupted, "campaign")
+    if ended.results is not None:
+        conclude_run(console, ended.results, options.output, began_at, options.gateway_url, options.quiet)
+    require_completed(ended, "campaign")
+    return ExitCode.DONE
+
+
+async def _detach(call: AssessmentCall, console: Console) -> ExitCode:
+    async with call:
+        async for event in call.events():
+            match event:
+                case Accepted(task_id=task_id):
+                    follow = f"proctor follow {task_id}"
+                    console.print(
+                        Text(f"{task_id} is under way: `{follow}` joins it, with --output its results are written"),
+                        soft_wrap=True,
+                    )
+                    return ExitCode.DONE
+                case Ended():
+                    require_completed(event, "campaign")
+    raise CommandError("the gateway's stream ended without an answer")
+
+
+def conclude_run(
+    console: Console, exact: bytes, output: str | None, began_at: datetime, gateway_url: str, quiet: bool = False
+) -> None:
+    """Show the results of a campaign and where its page is; write them and what plays it again below ``output``.
+
+    Raises:
+        CommandError: they are none, or can't be written.
+    """
+    results = read_run(exact)
+    if not quiet:
+        print_run(console, results)
+    if output is not None:
+        _write(console, results, exact, output, began_at, quiet)
+    if not quiet:
+        page = f"{gateway_url.rstrip('/')}/view/{results.campaign_id}"
+        console.print(Text(f"page      {page}"), soft_wrap=True)
+
+
+def _write(console: Console, results: RunResults, exact: bytes, output: str, began_at: datetime, quiet: bool) -> None:
+    folder = new_folder(Path(output), f"{began_at:%Y-%m-%d_%H-%M-%S}", "--output")
+    request = RunRequest.model_validate({"participants": results.agents, "config": results.config})
+    try:
+        (folder / "campaign.toml").write_text(as_toml(request))
+        (folder / "results.json").write_bytes(exact)
+    except OSError as problem:
+        raise CommandError(f"the results can't be written into {folder}: {problem.strerror}") from None
+    if not quiet:
+        console.print(Text(f"results   {folder}"), soft_wrap=True)
+
+
+def read_run(exact: bytes) -> RunResults:
+    """The results of a campaign from its artifact.
+
+    Raises:
+        CommandError: they are none.
+    """
+    try:
+        return RunResults.model_validate_json(exact)
+    except ValidationError as problem:
+        raise CommandError(f"the gateway's result is not one of a campaign: {describe(problem)}") from None
+
+
+def print_run(console: Console, results: RunResults) -> None:
+    """A campaign's results as tables of at most 80 columns: agents on scenarios, and agents side by side."""
+    rows = [row for row in results.summaries if row.of == "overall"]
+    console.print()
+    show(console, _summaries(rows))
+    console.print()
+    for warning in results.judge_warnings:
+        show(console, Text(f"warning: {clean(warning)}", style="yellow"))
+    for note in _notes(rows):
+        show(console, Text(note, style="dim"))
+    for comparison in results.comparisons:
+        for line in comparison_in_words(comparison):
+            show(console, Text(line))
+    print_forks(console, results.forks)
+    failed = [cell for cell in results.cells if cell.failure]
+    for cell in failed[:_FAILURES_SHOWN]:
+        about = f"{clean(cell.agent)} · {cell.scenario_id} · seed {cell.seed}"
+        show(console, Text(f"failed    {about}: {clean(cell.failure or '')}", style="red"))
+    if len(failed) > _FAILURES_SHOWN:
+        console.print(f"          and {len(failed) - _FAILURES_SHOWN} more")
+    if results.missing or results.stopped:
+        missing = f"{results.missing} were never played. " if results.missing else ""
+        console.print(Text(f"{missing}{results.stopped or ''}".strip(), style="yellow"))
+
+
+def _notes(rows: Sequence[Summary]) -> list[str]:
+    """What the table of means leaves out: the pass mark, why an interval is absent, errors, judged runs alone."""
+    marks = sorted({row.passes.threshold for row in rows if row.passes})
+    notes = [f"passed: {mark:g} % of the judged points or more; a run that its agent failed counts 0" for mark in marks]
+    why: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        where = f"{clean(row.agent)} on {clean(row.scenario or 'all')}"
+        if row.percent and row.percent.why:
+            why[row.percent.why].append(where)
+        if row.by_scenario_error is not None:
+            notes.append(f"{where}: standard error across scenarios {row.by_scenario_error:.1f} points")
+        if row.counts.failed_by_participant and row.percent_judged is not None:
+            notes.append(f"{where}: {row.percent_judged:.1f}% over the {row.counts.judged} judged runs alone")
+    return [*notes, *(f"no interval for {', '.join(which)}: {reason}" for reason, which in why.items())]
+
+
+def _summaries(rows: Sequence[Summary]) -> Table:
+    """A row for each agent over all scenarios, and below it one for each scenario; empty columns are left out.
+
+    With a single scenario, there is only the row of each agent on it.
+    """
+    scenarios = {row.scenario for row in rows if row.scenario}
+    repeats = {max(row.passes.hat, default=0) for row in rows if row.passes}
+    most = max(repeats, default=0)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(next(iter(scenarios)) if len(scenarios) == 1 else "agent and scenario", overflow="fold")
+    headings = ("mean", "95 % interval", "passed", f"pass^{most}", "judged", "failed", "cost")
+    shown = [row for row in rows if row.scenario or len(scenarios) != 1]
+    columns = list(zip(*[_cells(row, most) for row in shown], strict=True))
+    kept = [number for number, column in enumerate(columns) if any(column)]
+    for number in kept:
+        table.add_column(headings[number], justify="right", no_wrap=True)
+    for agent in dict.fromkeys(row.agent for row in shown):
+        for row in sorted((row for row in shown if row.agent == agent), key=lambda row: row.scenario is not None):
+            is_whole = row.scenario is None or len(scenarios) == 1
+            name = clean(agent) if is_whole else f"  {clean(row.scenario or '')}"
+            cells = _cells(row, most)
+            table.add_row(Text(name), *(cells[number] for number in kept), style="bold" if is_whole else "")
+    return table
+
+
+def _cells(row: Summary, most: int) -> tuple[str, ...]:
+    passes, counts = row.passes, row.counts
+    failed = counts.failed_by_participant + counts.failed_otherwise
+    return (
+        f"{row.percent.mean:.1f}%" if row.percent else "",
+        interval_in_words(row.percent),
+        f"{passes.passed}/{passes.runs}" if passes else "",
+        f"{passes.hat[most]:.2f}" if passes and most > 1 and most in passes.hat else "",
+        f"{counts.judged}/{counts.runs}",
+        str(failed) if failed else "",
+        "" if row.cost is None else f"{row.cost:.4g}",
+    )

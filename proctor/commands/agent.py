@@ -1,0 +1,66 @@
+"""``proctor agent``: Agents that come with proctor."""
+
+from typing import Annotated
+
+import typer
+
+from proctor.commands.options import BaseUrlOption, CardUrlOption, HostOption, PortOption
+
+app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
+
+
+@app.callback()
+def agent() -> None:
+    """Agents that come with proctor."""
+
+
+@app.command()
+def triage(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
+    """Run the rule-based baseline for email_triage_basic."""
+    from proctor.services import run_agent
+
+    run_agent("triage", host, port, card_url)
+
+
+@app.command()
+def assistant(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
+    """Run the assistant that a language model drives (AGENTBEATS_PURPLE_MODEL)."""
+    from proctor.services import run_agent
+
+    run_agent("assistant", host, port, card_url)
+
+
+@app.command()
+def reschedule(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
+    """Run the rule-based agent for reschedule_day."""
+    from proctor.services import run_agent
+
+    run_agent("reschedule", host, port, card_url)
+
+
+@app.command()
+def terminal(
+    host: HostOption = None,
+    port: PortOption = None,
+    card_url: CardUrlOption = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model.  [default: gpt-4o]")] = None,
+    base_url: BaseUrlOption = None,
+    max_iterations: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How often the model is asked for one task.")
+    ] = None,
+    blocked: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Commands that it refuses to run, by commas.")
+    ] = None,
+) -> None:
+    """Run the agent that works in a terminal: a language model that runs commands."""
+    from proctor.services import run_terminal_agent
+
+    run_terminal_agent(
+        host=host,
+        port=port,
+        card_url=card_url,
+        model=model,
+        model_base_url=base_url,
+        max_iterations=max_iterations,
+        blocked_commands=blocked,
+    )

@@ -1,0 +1,37 @@
+"""``proctor judge``: The models that judge."""
+
+from typing import Annotated
+
+import typer
+
+from proctor.commands.options import BaseUrlOption, ScenariosOption, StateOption
+
+app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_markup_mode=None)
+
+
+@app.callback()
+def judge() -> None:
+    """The models that judge."""
+
+
+@app.command("calibrate")
+def calibrate_judge(
+    scenario_id: Annotated[str, typer.Argument(metavar="SCENARIO", help="The scenario whose cases are judged.")],
+    model: Annotated[
+        str | None, typer.Option(metavar="M", help="The judge's model.  [default: the evaluation model]")
+    ] = None,
+    base_url: BaseUrlOption = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="At most so many cases, evenly from all kinds.")
+    ] = None,
+    at_once: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Cases that are asked at a time.")] = 4,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write all of it there; - is standard output.")
+    ] = None,
+    scenarios_dir: ScenariosOption = None,
+    state: StateOption = None,
+) -> None:
+    """Show a model cases whose verdict is known, and say how far it agrees. Results name this calibration."""
+    from proctor.judge_commands import CalibrateOptions, run_calibrate
+
+    run_calibrate(CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state))

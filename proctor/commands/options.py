@@ -1,0 +1,105 @@
+"""Options and arguments that several commands have."""
+
+import os
+from typing import Annotated
+
+import typer
+
+
+def _use_token_file(file: str | None) -> None:
+    """One place says where the token is: the environment, which a flag overrules."""
+    if file is not None:
+        os.environ.pop("AGENTBEATS_TOKEN", None)
+        os.environ["AGENTBEATS_TOKEN_FILE"] = file
+
+
+HostOption = Annotated[
+    str | None, typer.Option(metavar="HOST", help="Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
+]
+PortOption = Annotated[
+    int | None, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+]
+CardUrlOption = Annotated[str | None, typer.Option(metavar="URL", help="Address that the agent card names.")]
+TemporalOption = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT", help="Temporal's front end.  [default: 127.0.0.1:7233]")
+]
+StorageOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="Folder or fsspec URL of checkpoints and large payloads.  [default: storage in the state folder]",
+    ),
+]
+ScenariosOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Folder that holds the scenario packages.  [default: scenarios, else those that came with proctor]",
+    ),
+]
+StateOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Folder for what outlives a process: secret, checkpoints.  [default: ~/.local/state/proctor]",
+    ),
+]
+OpenOption = Annotated[
+    bool,
+    typer.Option("--open", help="Listen beyond this machine though nobody is asked who they are: there are no tokens."),
+]
+TokenFileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        callback=_use_token_file,
+        expose_value=False,
+        help="A file with your token, where the gateway asks for one.  [default: AGENTBEATS_TOKEN or …_TOKEN_FILE]",
+    ),
+]
+GatewayOption = Annotated[
+    str | None,
+    typer.Option(
+        "--gateway",
+        metavar="URL",
+        help="The evaluator's address.  [default: AGENTBEATS_GATEWAY_URL, else this machine's]",
+    ),
+]
+SeedOption = Annotated[int | None, typer.Option(metavar="N", help="What every random choice derives from.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="An assessment's id, or a beginning that only it has.")]
+ArchiveOption = Annotated[
+    str | None,
+    typer.Option("--archive", metavar="PLACE", help="The archive.  [default: archive in the state folder]"),
+]
+ConfigFileOption = Annotated[
+    str | None, typer.Option("--config", metavar="FILE", help="Settings.  [default: config.toml, where there is one]")
+]
+OutputOption = Annotated[
+    str | None, typer.Option(metavar="FOLDER", help="Where results are written.  [default: ./eval_results]")
+]
+DatasetArgument = Annotated[str, typer.Argument(metavar="NAME[@VERSION]", help="The dataset.")]
+PinOption = Annotated[
+    str | None, typer.Option("--sha256", metavar="HASH", help="The hash that the tasks must have (`datasets show`).")
+]
+TokensFileOption = Annotated[str | None, typer.Option("--file", metavar="FILE", help="Another file of tokens.")]
+AsJsonOption = Annotated[bool, typer.Option("--json", help="All that is known of each, as JSON.")]
+AtOnceOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many at once.  [default: 4]")]
+BaseUrlOption = Annotated[
+    str | None, typer.Option(metavar="URL", help="Where the model is served, if not by its provider.")
+]
+WholeOption = Annotated[bool, typer.Option("--all", help="Show every criterion, not only where most points were lost.")]
+JsonFileOption = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there.")]
+MaxTurnsOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many turns.")]
+TaskIdArgument = Annotated[str, typer.Argument(metavar="ID", help="The assessment's or the campaign's task id.")]
+AnyPortOption = Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 takes a free one.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")]
+ScenarioArgument = Annotated[str, typer.Argument(metavar="PATH_OR_ID", help="A scenario's folder, or its id.")]
+TaskIdsOption = Annotated[
+    list[str] | None, typer.Option("--task-id", metavar="GLOB", help="A task, or a pattern; may be repeated.")
+]
+TemporalPortOption = Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="Temporal's port.")]
+UesUrlOption = Annotated[
+    str | None, typer.Option(metavar="URL", help="The simulator's address.  [default: http://127.0.0.1:8100]")
+]
+UiPortOption = Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="The Temporal UI's port.")]

@@ -1,0 +1,195 @@
+"""``proctor terminal-bench``: Terminal-Bench: agents in a terminal, tested."""
+
+from typing import Annotated
+
+import typer
+
+from proctor.commands import datasets
+from proctor.commands.options import (
+    ConfigFileOption,
+    GatewayOption,
+    HostOption,
+    JsonFileOption,
+    OpenOption,
+    OutputOption,
+    QuietOption,
+    StateOption,
+    TaskIdsOption,
+    TemporalPortOption,
+    TokenFileOption,
+    UiPortOption,
+)
+
+app = typer.Typer(no_args_is_help=True, help="Terminal-Bench: agents in a terminal, tested.", rich_markup_mode=None)
+app.add_typer(datasets.app, name="datasets")
+
+
+@app.callback()
+def terminal_bench() -> None:
+    """Terminal-Bench: agents in a terminal, tested."""
+
+
+@app.command("run")
+def run_terminal_bench(
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."
+        ),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", metavar="[NAME=]URL", help="An agent's address, or oracle, or null; may be repeated."),
+    ] = None,
+    task_ids: TaskIdsOption = None,
+    exclude_task_ids: Annotated[
+        list[str] | None, typer.Option("--exclude-task-id", metavar="GLOB", help="Leave out; may be repeated.")
+    ] = None,
+    n_tasks: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many tasks.")] = None,
+    n_attempts: Annotated[int | None, typer.Option(metavar="N", min=1, help="Attempts at each task.")] = None,
+    n_concurrent_trials: Annotated[
+        int | None, typer.Option("--n-concurrent", metavar="N", min=1, help="At most so many trials at once.")
+    ] = None,
+    timeout_multiplier: Annotated[
+        float | None, typer.Option(metavar="X", help="What the tasks' timeouts are multiplied by.")
+    ] = None,
+    agent_timeout_sec: Annotated[
+        float | None, typer.Option("--agent-timeout", metavar="SECONDS", help="In place of the tasks' own.")
+    ] = None,
+    test_timeout_sec: Annotated[
+        float | None, typer.Option("--test-timeout", metavar="SECONDS", help="In place of the tasks' own.")
+    ] = None,
+    cleanup: Annotated[
+        bool | None, typer.Option("--cleanup/--no-cleanup", help="Remove the run's images afterwards.")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="X", help="Begin no trial that would probably pass this cost.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="Begin no trial that would probably use more tokens.")
+    ] = None,
+    max_hours: Annotated[
+        float | None, typer.Option(metavar="H", help="Begin no trial that would probably take longer.")
+    ] = None,
+    grow: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Take over the trials that this ended run has played.")
+    ] = None,
+    access: Annotated[
+        str | None, typer.Option(metavar="WAY", help="How the agent gets in: docker, endpoint or both.")
+    ] = None,
+    output_path: OutputOption = None,
+    gateway_url: Annotated[
+        str | None,
+        typer.Option("--gateway", metavar="URL", help="An evaluator that runs.  [default: one of the command's own]"),
+    ] = None,
+    config_file: ConfigFileOption = None,
+    state: StateOption = None,
+    json_file: JsonFileOption = None,
+    quiet: QuietOption = False,
+    token_file: TokenFileOption = None,
+) -> None:
+    """Have agents work on tasks, and test what they did. Ctrl-C cancels the run; what was done is kept."""
+    from proctor.dataset_commands import configured_dataset
+    from proctor.errors import UsageError
+    from proctor.run_settings import agents_in
+    from proctor.terminal_run import TerminalRunOptions
+    from proctor.terminal_run import run_terminal_bench as run
+    from proctor.terminal_settings import read_terminal_settings
+
+    flags = {
+        ("evaluation", "task_ids"): task_ids or None,
+        ("evaluation", "exclude_task_ids"): exclude_task_ids or None,
+        ("evaluation", "n_tasks"): n_tasks,
+        ("evaluation", "n_attempts"): n_attempts,
+        ("evaluation", "n_concurrent_trials"): n_concurrent_trials,
+        ("evaluation", "timeout_multiplier"): timeout_multiplier,
+        ("evaluation", "agent_timeout_sec"): agent_timeout_sec,
+        ("evaluation", "test_timeout_sec"): test_timeout_sec,
+        ("evaluation", "cleanup"): cleanup,
+        ("evaluation", "max_cost"): max_cost,
+        ("evaluation", "max_tokens"): max_tokens,
+        ("evaluation", "max_hours"): max_hours,
+        ("evaluation", "access"): access,
+        ("evaluation", "output_path"): output_path,
+        ("dataset", "path"): dataset,
+    }
+    settings = read_terminal_settings(flags, config_file)
+    folder = settings.dataset.path
+    if folder is None:
+        folder = settings.dataset.label if gateway_url else configured_dataset(settings.dataset, state)
+    if not folder:
+        raise UsageError("which tasks? name their folder with --dataset, or as dataset.path in config.toml")
+    agents = agents_in(agent or [], "terminal_agent", ("oracle", "null")) or settings.agents
+    if not agents and settings.white_agent.url:
+        agents = {"terminal_agent": settings.white_agent.url}
+    if not agents:
+        raise UsageError("which agent? give its address with --agent, or say --agent oracle or --agent null")
+    options = TerminalRunOptions(
+        settings=settings,
+        dataset=folder,
+        agents=agents,
+        grow=grow,
+        gateway_url=gateway_url,
+        state=state,
+        quiet=quiet,
+        json_file=json_file,
+    )
+    raise typer.Exit(run(options))
+
+
+@app.command("follow")
+def follow_terminal_bench(
+    task_id: Annotated[str, typer.Argument(metavar="RUN", help="The run's task id.")],
+    gateway_url: GatewayOption = None,
+    output_path: OutputOption = None,
+    config_file: ConfigFileOption = None,
+    quiet: QuietOption = False,
+    token_file: TokenFileOption = None,
+) -> None:
+    """Follow a run that is there already, and write its results."""
+    from proctor.settings import default_gateway
+    from proctor.terminal_run import follow_terminal_bench as follow
+    from proctor.terminal_settings import read_terminal_settings
+
+    settings = read_terminal_settings({("evaluation", "output_path"): output_path}, config_file)
+    raise typer.Exit(follow(task_id, gateway_url or default_gateway(), settings.evaluation.output_path, quiet))
+
+
+@app.command("validate")
+def validate_dataset(
+    dataset: Annotated[str, typer.Argument(metavar="DIR", help="Folder of tasks, or a dataset: NAME[@VERSION].")],
+    task_ids: TaskIdsOption = None,
+    state: StateOption = None,
+) -> None:
+    """Say of each task what keeps it from being played. Exit code 1 where something does."""
+    from proctor.terminal_commands import validate_dataset
+
+    raise typer.Exit(validate_dataset(dataset, task_ids, state))
+
+
+@app.command("up")
+def terminal_up(
+    config_file: ConfigFileOption = None,
+    datasets_dir: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
+    ] = None,
+    host: HostOption = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The evaluator's port.  [default: 9999]")
+    ] = None,
+    agent_port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The agent's port.  [default: 8001]")
+    ] = None,
+    temporal_port: TemporalPortOption = 7233,
+    ui_port: UiPortOption = 8233,
+    state: StateOption = None,
+    is_open: OpenOption = False,
+) -> None:
+    """Run the evaluator and the example agent at the seed's ports, as config.toml says, until Ctrl-C."""
+    from proctor.terminal_commands import run_terminal_up
+    from proctor.terminal_settings import read_terminal_settings
+
+    flags = {("green_agent", "host"): host, ("green_agent", "port"): port, ("white_agent", "port"): agent_port}
+    settings = read_terminal_settings(flags, config_file)
+    run_terminal_up(settings, datasets_dir, state, temporal_port, ui_port, is_open=is_open)

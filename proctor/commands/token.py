@@ -1,0 +1,65 @@
+"""``proctor token``: Who may ask the gateway."""
+
+from typing import Annotated
+
+import typer
+
+from proctor.commands.options import AsJsonOption, StateOption, TokensFileOption
+
+app = typer.Typer(no_args_is_help=True, help="Who may ask the gateway.", rich_markup_mode=None)
+
+
+@app.command("create")
+def create_token(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is; several tokens may have one name.")],
+    is_admin: Annotated[bool, typer.Option("--admin", help="Sees and may do everything, whosever it is.")] = False,
+    expires: Annotated[
+        str | None, typer.Option(metavar="PERIOD", help="Counts for so long: 12h, 30d, 8w.  [default: for ever]")
+    ] = None,
+    at_once: Annotated[int | None, typer.Option(metavar="N", min=1, help="Assessments at the same time.")] = None,
+    per_day: Annotated[int | None, typer.Option(metavar="N", min=1, help="Assessments begun in 24 hours.")] = None,
+    cost_per_day: Annotated[
+        float | None, typer.Option(metavar="AMOUNT", help="What models may cost in 24 hours, in your prices' currency.")
+    ] = None,
+    file: TokensFileOption = None,
+    state: StateOption = None,
+) -> None:
+    """Make a token for a caller and print it, once. With the first one, the gateway begins to ask for them."""
+    from proctor.archive_commands import period
+    from proctor.token_commands import create_token
+    from proctor_protocol.callers import Quotas
+
+    if cost_per_day is not None and cost_per_day <= 0:
+        raise typer.BadParameter("an amount is more than 0", param_hint="--cost-per-day")
+    create_token(
+        name,
+        is_admin=is_admin,
+        lasts=period(expires, "--expires") if expires else None,
+        quotas=Quotas(at_once=at_once, per_day=per_day, cost_per_day=cost_per_day),
+        state=state,
+        file=file,
+    )
+
+
+@app.command("list")
+def list_tokens(
+    as_json: AsJsonOption = False,
+    file: TokensFileOption = None,
+    state: StateOption = None,
+) -> None:
+    """List whose tokens there are."""
+    from proctor.token_commands import list_tokens
+
+    list_tokens(as_json, state, file)
+
+
+@app.command("revoke")
+def revoke_token(
+    which: Annotated[str, typer.Argument(metavar="ID", help="A token's id, or a name: then all of its tokens.")],
+    file: TokensFileOption = None,
+    state: StateOption = None,
+) -> None:
+    """Have a token count no more, from now on and for every gateway."""
+    from proctor.token_commands import revoke_tokens
+
+    revoke_tokens(which, state, file)
