@@ -280,7 +280,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     state: Annotated[str, ReadBy("all")] = Field(
         default_factory=_default_state,
         validate_default=True,
-        description="Folder for what outlives a process: secret, database, checkpoints. Default: `~/.local/state/proctor`.",
+        description="Folder for what outlives a process (secret, database). Default: `~/.local/state/proctor`.",
     )
     secret: Annotated[SecretStr, ReadBy("worker, simulator")] = Field(
         default_factory=lambda: SecretStr(secrets.token_urlsafe(32)),
