@@ -1,5 +1,6 @@
 """docs/reference/commands.md, made from the command line: ``python -m tests.docs.command_reference`` writes it."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def page() -> str:
         if rows:
             parts.append("\n".join(["| option | what it is |", "| --- | --- |", *rows]) + "\n")
         if examples := EXAMPLES.get(name):
-            parts.append("\n".join(["```console", *(f"$ {each}" for each in examples), "```"]) + "\n")
+            parts.append("\n".join(["Examples:\n", *(f"- `{each}`" for each in examples)]) + "\n")
     return "\n".join(parts)
 
 
@@ -51,7 +52,7 @@ def _row(parameter: Any, context: Any) -> str:
 
 
 def _text(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    return re.sub(r"([|\[])", r"\\\1", " ".join(text.split()))
 
 
 if __name__ == "__main__":
