@@ -1,1 +1,0 @@
-"""Nights of assessments, simulated from the measured bill of one: ``python -m benchmarks.scale``."""
