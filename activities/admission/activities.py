@@ -141,7 +141,7 @@ async def plan_assessment(
 
 
 def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
-    """What nobody will judge, told before the start; the same for whoever is assessed with these settings."""
+    """Report before the start the points that no judge will decide; equal for all participants with these settings."""
     left_out = {c.criterion_id: points for c in scenario.criteria if (points := points_left_out(c, has_model))}
     if not left_out:
         return []
@@ -158,7 +158,7 @@ def _seed(request: AssessmentRequest, task_id: str) -> int:
 
 
 def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges: list[str]) -> None:
-    """Refuse a scenario that needs a model which nobody has configured: playing without one is a choice.
+    """Refuse a scenario that needs a model which is not configured: playing without one is a choice.
 
     Raises:
         ApplicationError: ``Rejected``, with the setting that is missing.

@@ -42,7 +42,7 @@ class SoFar(Model):
 
 
 class ForkSetUp(Model):
-    """A fork's simulation: the beginning of its day, where it stands now, and what was played until then."""
+    """A fork's simulation: the beginning of its day, its present state, and what was played until then."""
 
     beginning: Prepared
     now: Prepared

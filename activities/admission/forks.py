@@ -1,4 +1,4 @@
-"""A fork is admitted and set up: a simulation of its own, which stands where another one stood before a turn."""
+"""A fork is admitted and set up: a simulation of its own, in the state that another one had before a turn."""
 
 import asyncio
 

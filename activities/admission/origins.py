@@ -1,4 +1,4 @@
-"""Assessments as forks find them, in the archive or under way: with all that it takes to go on from any turn."""
+"""Assessments as forks find them, in the archive or under way, with all data to continue from any turn."""
 
 import asyncio
 
@@ -71,7 +71,7 @@ class Origin(Model):
         """The turns that a fork, or several, are to begin with.
 
         Raises:
-            BadRequestError: one of them is none that a fork can begin with.
+            BadRequestError: a fork can't begin with one of them.
         """
         for turn in turns:
             if not 1 <= turn <= self.last:
@@ -105,7 +105,7 @@ class Origins:
         """The assessment of that id, or the archived one whose id alone begins so.
 
         Raises:
-            BadRequestError: there is none, or it is none that can be forked.
+            BadRequestError: it doesn't exist, or can't be forked.
             StoreUnavailableError, temporalio.service.RPCError: archive or Temporal can't be asked just now.
         """
         if self._has_own_servers:

@@ -6,7 +6,7 @@ from activities.plan import Model
 
 
 class AdmitInput(Model):
-    """A request that nobody has checked yet; ``owner`` is the caller whose it is, empty where nobody was asked."""
+    """A request before its checks; ``owner`` is the caller, empty where callers aren't identified."""
 
     task_id: str
     request: dict[str, Any] | str | None

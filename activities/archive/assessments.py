@@ -40,7 +40,7 @@ class ArchiveActivities:
 
     @activity.defn
     async def archive(self, payload: ArchiveInput) -> None:
-        """Archive an assessment that has ended; once more writes the same entry anew."""
+        """Archive an assessment that has ended; a second call writes the same entry again."""
         entry, updates = self._entry(payload), updates_in(payload.updates)
         rest = (self._scrubber(entry.id), entry, payload.model_copy(update={"updates": []}), updates)
         if payload.plan.initial_state.size > _LARGE:
@@ -139,7 +139,7 @@ def write_by_addresses(storage_url: str, archive_url: str, *rest: Any) -> None:
 
 
 def _cost(uses: list[ModelUse]) -> tuple[float | None, str | None]:
-    """What all models took; unknown where it is of one of them, or where they are told in several currencies."""
+    """The cost of all models; unknown where one of them is unknown, or where there are several currencies."""
     currencies = {use.currency for use in uses}
     costs = [use.cost for use in uses]
     if not uses:

@@ -1,6 +1,6 @@
 """Work that takes much memory, in a process of its own, which gives all of it back: ``python -m`` this, by ``do``.
 
-The process reads what to do from its standard input (pickled by its parent, nobody else writes there), does it, and
+The process reads what to do from its standard input (pickled by its parent, the only writer), does it, and
 answers on its standard output. Its parent's death doesn't stop it; it ends when it is done.
 """
 
@@ -17,7 +17,7 @@ def do(work: Callable[..., None], *given: Any) -> None:
     """Have a function of a module called in a process of its own, and wait for its end.
 
     Raises:
-        Exception: whatever it has raised.
+        Exception: any that it has raised.
         RuntimeError: the process has ended without an answer.
     """
     asked = pickle.dumps((work, given))

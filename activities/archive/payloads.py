@@ -24,7 +24,7 @@ class NotedReply(Model):
 
 
 class TurnNote(Model):
-    """What the archive has to know of a turn that was played; ``turn`` 0 stands for the beginning.
+    """The archive's input for a turn that was played; ``turn`` 0 is the beginning.
 
     ``began_at`` and ``reached`` are simulated times; ``checkpoint`` is the simulation at ``reached``, and
     ``events_processed`` are the events that happened as its clock moved there.

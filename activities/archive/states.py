@@ -24,7 +24,7 @@ class Told:
         self._last: Items = {}
 
     def add(self, note: TurnNote, items: Items | None, lacking: str | None = None) -> None:
-        """Add a turn's state; None where it can't be told."""
+        """Add a turn's state; None where it can't be determined."""
         if items is not None and not self.records:
             self.initial = self._last = items
         patch = {} if items is None else merge_patch(self._last, items)
@@ -62,6 +62,6 @@ def read_states(notes: Sequence[TurnNote], store: BlobStore) -> Told:
 
 
 def _chosen(sizes: Sequence[int]) -> set[int]:
-    """Which of the checkpoints are read: all, or every so many and the last, so that they stay below the limit."""
+    """The checkpoints to read: all, or every n-th and the last, so that they stay below the limit."""
     step = max(1, -(-sum(sizes) // READ_AT_MOST))
     return {*range(0, len(sizes), step), len(sizes) - 1}

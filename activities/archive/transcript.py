@@ -83,7 +83,7 @@ def _told_by(updates: Sequence[ArchivedUpdate]) -> dict[int, list[ArchivedUpdate
 
 
 def _arrivals(before: Items | None, now: Items) -> list[Arrival]:
-    """What others have sent since a state; at the beginning (an empty state), what nobody has read yet."""
+    """Messages that others have sent since a state; at the beginning (an empty state), all unread ones."""
     found = [*_mails(before or {}, now), *_texts(before or {}, now), *_chats(before or {}, now)]
     if before:
         found += _replies_to_invitations(before, now)

@@ -5,7 +5,7 @@ From the outside in, and why each has its place:
 1. *Observing* counts and logs the attempt as a whole, with its failure as Temporal gets it.
 2. *Timing* notes when the attempt began, before anything asks how long the step has been tried.
 3. *Heartbeats* are sent while all that follows runs: also while a result is stored or a simulator is waited for.
-4. *Troubles* sends a failure that will be retried to the workflow, so it stands outside scrubbing.
+4. *Troubles* sends a failure that will be retried to the workflow, so it is outside scrubbing.
 5. *Keeping* stores a large result, patiently and with heartbeats. It must get the scrubbed result.
 6. *Scrubbing* takes secrets out of the result, the failure and the notes of the attempt.
 7. *Fencing* explains a refused fence in a sentence, which is scrubbed like any other.

@@ -1,8 +1,8 @@
-"""For how long a step has been tried, whatever the clocks of machines do.
+"""For how long a step has been tried, independent of machines' clocks.
 
 Temporal says when a step was scheduled and when this attempt of it began, both by its own clock; since then the time is
 counted here, by a clock that is never set. So a worker whose clock goes wrong, or another way than Temporal's, gives
-nobody more time or less.
+no one more time or less.
 """
 
 import time
@@ -37,7 +37,7 @@ def waited_for_worker() -> timedelta:
 
 
 def counting_stops() -> float | None:
-    """Seconds by a clock that is never set and goes on while this process is stopped and while the machine sleeps; None
+    """Seconds by a clock that is never set and runs while this process is stopped and while the machine sleeps; None
     where there is no such clock.
     """
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else None

@@ -8,7 +8,7 @@ REJECTED = "Rejected"
 """The request can't be carried out; its sender has to change it."""
 
 PARTICIPANT_UNREACHABLE = "ParticipantUnreachable"
-"""Nobody answers at the participant's address."""
+"""No server answers at the participant's address."""
 
 PARTICIPANT_FAILED = "ParticipantFailed"
 """The participant's task failed, or the participant vanished in mid-turn: a new try may help."""
@@ -17,10 +17,10 @@ PARTICIPANT_MISBEHAVED = "ParticipantMisbehaved"
 """The participant's answer is not what the protocol asks for: another try would cost and not help."""
 
 PARTICIPANT_ASKED = "ParticipantAsked"
-"""The participant asked a question in its turn and was told that no one can answer; the turn goes on."""
+"""The participant asked a question in its turn and got the reply that no one can answer; the turn continues."""
 
 ANSWER_UNREADABLE = "AnswerUnreadable"
-"""The participant's answer to a turn couldn't be read and was asked for once more; the turn goes on."""
+"""The participant's answer to a turn couldn't be read and was requested again; the turn continues."""
 
 TURN_TIMEOUT = "TurnTimeout"
 """The participant took longer for its turn than it may."""
@@ -32,19 +32,19 @@ SIMULATION_LOST = "SimulationLost"
 """The simulator lost what the participant did in this turn: the turn has to be played again."""
 
 HOST_LOST = "HostLost"
-"""The simulator's server that an assessment was on is gone; a detail names the one on which it goes on."""
+"""The simulator's server that an assessment was on is gone; a detail names the one on which it continues."""
 
 ENVIRONMENT_LOST = "EnvironmentLost"
-"""A terminal trial's container stands no more: the trial begins again from its image."""
+"""A terminal trial's container is gone: the trial begins again from its image."""
 
 ENGINE_UNAVAILABLE = "EngineUnavailable"
 """A Docker engine doesn't answer, or can't do what is asked just now; it may at the next attempt."""
 
 TRIAL_FAILED = "TrialFailed"
-"""A terminal trial can't go on, by fault of its task or of the participant; the first detail says whose, and how."""
+"""A terminal trial can't continue, by fault of its task or of the participant; the first detail says whose, and how."""
 
 WORKERS_LOST = "WorkersLost"
-"""Workers were lost at a step again and again, none lived to say how it went: it begins anew."""
+"""Workers were lost at a step again and again, and none reported a result: it begins again."""
 
 CALLED_OFF = "CalledOff"
 """The step was cancelled after it had asked models; a detail says what it asked (``activities.models.metering``)."""
@@ -102,7 +102,7 @@ _REMEDIES = {
 
 def in_words(kind: str | None, message: str) -> str:
     """What a failure says, with a remedy where one is known; one of Python's own exceptions is named too, since its
-    message alone is no sentence.
+    message alone isn't a sentence.
     """
     if kind == "UESConnectionError" and "CERTIFICATE_VERIFY_FAILED" in message:
         return f"{message} (the simulator's certificate is not trusted; its authority's can be named in SSL_CERT_FILE)"

@@ -4,7 +4,7 @@ It is the moment, in microseconds since 1970, at which Temporal handed this atte
 (``current_attempt_scheduled_time``). Over retries, steps, new runs and resets it only rises: an attempt is handed out
 after the one before it has failed, timed out or was given up. So it orders attempts by their right to act and not by
 when they come to act: one that was stopped before it claimed anything is refused too. Local activities have no such
-moment, since an attempt of theirs that begins anew on another worker is a first one again; so what changes a simulation
+moment, since an attempt of theirs that begins again on another worker counts as the first; so what changes a simulation
 is never local.
 
 Should Temporal's clock go back, new attempts are refused like old ones, and tried again until it has caught up.
@@ -46,5 +46,5 @@ def _overtaken(problem: OvertakenError) -> Exception:
     return failures.passing(
         failures.OVERTAKEN,
         f"Another attempt has taken over{holder}; this one is of {own.isoformat()}. If there is no other, Temporal's "
-        "clock has gone back, and this goes on once it has passed the later time.",
+        "clock has gone back, and this continues once it has passed the later time.",
     )

@@ -1,7 +1,7 @@
-"""Every activity with a heartbeat timeout beats by itself, and carries what an attempt wants the next one to know.
+"""Every activity with a heartbeat timeout beats automatically, and carries an attempt's notes for the next one.
 
 The beats come from a thread of their own, straight to Temporal's core: a worker whose event loop is busy for a while is
-not taken for dead. (One whose loop stands still for good is ended by ``watchdog``.)
+not taken for dead. (One whose loop is blocked for good is ended by ``watchdog``.)
 
 Each beat is a request to Temporal, and a billable action in its cloud. So an attempt beats often at first, which is how
 soon it hears that it is cancelled, and ever more rarely the longer it takes; rarely from the start where a worker has

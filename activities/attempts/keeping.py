@@ -1,4 +1,4 @@
-"""What an activity returns is in the store before the activity ends.
+"""An activity's result is in the store before the activity ends.
 
 Large results travel through the blob store (``proctor_storage.temporal``). Temporal's worker puts them there once an
 activity has ended: by then nothing beats for it any more, and a failure would be one of its few attempts. So it is done

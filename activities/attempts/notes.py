@@ -46,7 +46,7 @@ class TaskNote(Model):
 
 
 class WaitNote(Model):
-    """The step had to wait for a worker, which is none of the participant's time."""
+    """The step had to wait for a worker; the participant isn't charged for that time."""
 
     kind: Literal["wait"] = "wait"
     seconds: float
@@ -139,7 +139,7 @@ async def tasks_called_off() -> list[str]:
 
 
 async def has_run_ended() -> bool:
-    """Whether this attempt's run is over, as one that was reset or terminated is: nobody waits for it any more."""
+    """Whether this attempt's run is over, as one that was reset or terminated is: its result is no longer awaited."""
     described = await _own_run().describe()
     return described.status != WorkflowExecutionStatus.RUNNING
 

@@ -1,7 +1,7 @@
 """What a reset leaves in an assessment's history: the time that passed between a point and the reset to it.
 
 A reset makes a new run that repeats the history up to a step of the workflow; that step is recorded as failed, by the
-reset, at the time of the reset. Whatever passed since the step had first begun (the failure, a weekend, or a turn that
+reset, at the time of the reset. All time since the step had first begun (the failure, a weekend, or a turn that
 was thrown away) belongs to no time played.
 """
 
@@ -25,7 +25,7 @@ class PausesInput(Model):
 
 
 class ResetActivities:
-    """What a run that is a reset has to ask Temporal itself."""
+    """Questions that a run made by a reset has to ask Temporal itself."""
 
     @activity.defn
     async def measure_pauses(self, payload: PausesInput) -> float:

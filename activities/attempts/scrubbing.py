@@ -43,7 +43,7 @@ def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:
 
 
 class Scrubber:
-    """Takes known secrets out of texts, data and exceptions; what has none is given back as it is."""
+    """Takes known secrets out of texts, data and exceptions; values without one are returned unchanged."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         # Longest first, as one secret may begin with another.
@@ -74,7 +74,7 @@ class Scrubber:
         return type(result).model_validate(clean) if isinstance(result, BaseModel) else clean
 
     def written(self, content: bytes) -> bytes:
-        """JSON, or JSON Lines, without secrets; what has none stays byte for byte."""
+        """JSON, or JSON Lines, without secrets; equal byte for byte if it has none."""
         if self._is_clean(content):
             return content
         try:
@@ -87,7 +87,7 @@ class Scrubber:
         return not any(secret in written for secret in self._as_json) and not _KEYS_AS_JSON.search(written)
 
     def failure(self, problem: BaseException) -> BaseException:
-        """An exception without secrets, nor any in what caused it. An unclean one is made anew, of the type by which
+        """An exception without secrets, nor any in what caused it. An unclean one is made again, of the type by which
         Temporal would show it.
         """
         cause = problem.__cause__ and self.failure(problem.__cause__)

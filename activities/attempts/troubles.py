@@ -1,8 +1,8 @@
-"""What goes wrong while a step is still being tried is told to the caller of the assessment, through its workflow.
+"""Reports failures of a step that will be tried again to the assessment's caller, through its workflow.
 
 A step that fails is tried again by Temporal, in silence, and may be for minutes. Here is the one way by which an
 activity breaks that silence: it sends its own workflow the signal ``trouble``, and the workflow publishes it as a
-recoverable ``update_error_occurred``. So it is in the assessment's history and its stream, for whoever listens, now or
+recoverable ``update_error_occurred``. So it is in the assessment's history and its stream, for any listener, now or
 later, through whichever gateway; it survives every restart; and where nothing goes wrong, or not for long, it costs
 nothing at all.
 
@@ -74,7 +74,7 @@ class Trouble(BaseModel):
     is_waiting: bool = False
 
     def sentence(self) -> str:
-        """The step, how it stands with it, and the answer."""
+        """The step, its state, and the answer."""
         step = _STEPS.get(self.step, self.step) + (f" ({self.about})" if self.about else "")
         if self.is_waiting:
             return f"{step} has to wait: {self.answer}"
@@ -95,7 +95,7 @@ async def troubles(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # noq
 
 
 class Wait:
-    """Something that an attempt waits for: told once, after ``TELL_AFTER`` seconds."""
+    """Something that an attempt waits for: reported once, after ``TELL_AFTER`` seconds."""
 
     def __init__(self) -> None:
         self._tell_at = asyncio.get_running_loop().time() + TELL_AFTER
@@ -130,7 +130,7 @@ def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
 
 
 async def _tell(problem: BaseException, *, about: str | None = None, is_waiting: bool = False) -> None:
-    """Send the signal; where Temporal doesn't take it (the workflow has ended, say), nobody needs it."""
+    """Send the signal; where Temporal doesn't take it (the workflow has ended, say), it isn't needed."""
     info = activity.info()
     if info.workflow_id is None:
         return

@@ -26,7 +26,7 @@ class CampaignArchiving:
 
     @activity.defn
     async def archive_campaign(self, payload: CampaignArchiveInput) -> None:
-        """Archive a campaign that has ended; once more writes the same entry anew."""
+        """Archive a campaign that has ended; a second call writes the same entry again."""
         entry = self._entry(payload)
         await patiently(lambda: asyncio.to_thread(self._write, entry, payload))
 

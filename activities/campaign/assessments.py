@@ -74,7 +74,7 @@ class PlayedAssessment(Model):
 
     @property
     def uses(self) -> list[ModelUse]:
-        """What models were asked, by the evaluator."""
+        """The evaluator's questions to models."""
         provenance = self.results.provenance if self.results else None
         return [*provenance.judges, *provenance.characters] if provenance else []
 

@@ -38,12 +38,12 @@ class Cell(Model):
     """One thing that a campaign plays: a trial, or an assessment.
 
     Attributes:
-        cell_id: its name in the campaign, which stays the same whatever else joins; part of its workflow's id.
+        cell_id: its name in the campaign, which stays the same when others join; part of its workflow's id.
         label: the same for people.
         group: what it is one of many of, for people: an agent on a scenario, a terminal task.
         workflow: the workflow that plays it; it is given a ``CellInput`` and returns a ``CellOutcome``.
-        given: what that has to know of this cell; what all cells share stands in ``CampaignPlan.shared``.
-        lanes: what it takes a place of while it is played.
+        given: the runner's input for this cell; values that all cells share are in ``CampaignPlan.shared``.
+        lanes: in which it takes a place while it is played.
     """
 
     cell_id: str
@@ -68,7 +68,7 @@ class CellOutcome(Model):
     """What came of a cell; ``result`` is the blob with the whole of it.
 
     ``may_be_played_again`` says that it failed in a way that is worth another try. ``score`` is 0 to 1. ``places`` are
-    task queues on which something is left that nobody needs after the campaign. ``unpriced`` and ``uncounted`` say that
+    task queues on which something is left that isn't needed after the campaign. ``unpriced`` and ``uncounted`` say that
     models were asked whose price isn't known, or which didn't tell their tokens.
     """
 
@@ -97,7 +97,7 @@ class EndedCell(Model):
 
 
 class CellList(Model):
-    """So many cells, as JSON in a blob."""
+    """A number of cells, as JSON in a blob."""
 
     cells: BlobRef
     count: int
@@ -119,11 +119,11 @@ class CampaignPlan(Model):
     """An admitted campaign.
 
     Attributes:
-        kind: what its cells are; says who sums it up (``activities.campaign.activities.Kind``).
+        kind: the kind of its cells; decides which code sums it up (``activities.campaign.activities.Kind``).
         title: what it plays, for people and where workflows are listed.
-        cells: what there is to play, in this order.
+        cells: the cells to play, in this order.
         groups: how many of these are of each group; empty where there are very many groups.
-        at_once: at most so many cells at the same time.
+        at_once: the most cells at the same time.
         lane_limits: how many cells may use one lane of this kind at once.
         tries: how often a cell is played that may be played again.
         max_cost, max_tokens, max_seconds: nothing more is begun where it would probably pass one of them.
@@ -237,4 +237,4 @@ def groups_of(cells: Iterable[Cell]) -> dict[str, int]:
 
 
 Raw = dict[str, Any] | str | None
-"""A request that nobody has checked yet."""
+"""A request before its checks."""

@@ -1,4 +1,4 @@
-"""What a campaign that grows takes over of an ended one: cells with the same ids, whose results are still stored."""
+"""Results that a growing campaign takes over from an ended one: cells with the same ids that are still stored."""
 
 import asyncio
 from collections.abc import Sequence

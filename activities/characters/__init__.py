@@ -2,6 +2,6 @@
 
 * ``generator``: who answers, and what
 * ``messages``: what reaches them, and what they answer
-* ``prompts``: what their model is told
+* ``prompts``: their model's prompts
 * ``outgoing``: the participant's messages, read off the simulation
 """

@@ -37,7 +37,7 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
     """The ids of the characters whom a message reached and who might answer it.
 
     To, CC and BCC alike, each once, in the order of the addresses. Never the user, whom the participant works for,
-    nor the message's own sender. Addresses that belong to nobody are passed over, and so are people whose ``config``
+    nor the message's own sender. Addresses without an owner are passed over, and so are people whose ``config``
     says ``blocked: true``.
     """
     if message.operation in ("delete", "respond"):
@@ -175,7 +175,7 @@ def _too_long(text: str) -> str | None:
 
 
 def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: str, message: OutgoingMessage) -> int:
-    """Whole seconds until the answer. Drawn from what was said, not from ids, which another run may choose anew."""
+    """Whole seconds until the answer. Drawn from the texts, not from ids, which another run may choose differently."""
     said = [message.modality, message.to, message.cc, message.attendees, searched_text(message)]
     source = json.dumps([seed, turn, character_id, said], ensure_ascii=True)
     draw = Random(hashlib.sha256(source.encode()).digest()).uniform(-1, 1)

@@ -27,7 +27,7 @@ class OutgoingMessage(_Model):
 
     For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``.
     For the calendar: ``operation`` (create or update reach the attendees; delete and respond call for no answer) and
-    the event as it stands afterwards. ``sender`` is the address that it was sent from (of an event: its organizer).
+    the event's state afterwards. ``sender`` is the address that it was sent from (of an event: its organizer).
     ``thread`` is what was said before, oldest first.
     """
 

@@ -1,4 +1,4 @@
-"""What a model is told when it plays a character."""
+"""The prompts for a model that plays a character."""
 
 from typing import Literal
 
@@ -8,8 +8,8 @@ from activities.characters.messages import OutgoingMessage
 from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted, shorten
 from proctor_protocol.scenario import ScenarioConfig
 
-PROMPT_VERSION = "1"
-"""Rises with every change of what a character is told."""
+PROMPT_VERSION = "2"
+"""Rises with every change of a character's prompts."""
 
 _LONGEST_MESSAGE = 12_000
 _LONGEST_THREAD = 12_000
@@ -36,7 +36,7 @@ class CalendarAnswer(BaseModel):
 
 
 def persona(character_id: str, scenario: ScenarioConfig) -> str:
-    """The system message: who the character is and how it stands to the others."""
+    """The system message: who the character is and its relations to the others."""
     person = scenario.characters[character_id]
     lines = [
         f"You play {person.name} in a simulation of everyday correspondence. Stay in character in all that you write.",
@@ -49,7 +49,7 @@ def persona(character_id: str, scenario: ScenarioConfig) -> str:
         lines.append(f"What you must keep to: {person.special_instructions}")
     lines.append(
         f"Messages from {scenario.user.name} may be written by an assistant on {scenario.user.name}'s behalf. You know "
-        "only what you are told here. Don't invent commitments of other people."
+        "only what is written here. Don't invent commitments of other people."
     )
     lines.append(UNTRUSTED_NOTICE)
     return "\n".join(lines)

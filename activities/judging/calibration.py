@@ -154,7 +154,7 @@ async def calibrate(
         shipped: how many the scenario has, if more than these.
         window: how many characters of evidence the model reads at once.
         at_once: how many cases are asked at a time.
-        on_case: told of each case as it is done.
+        on_case: called with each case when it is done.
 
     Raises:
         ModelUnavailableError: the model couldn't be reached, several times in a row.
@@ -261,7 +261,7 @@ def keep(calibration: Calibration, state: Path) -> Path:
 
 
 def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | None:
-    """The last calibration of a model on a scenario, with the prompt of today; None where there is none that can be
+    """The last calibration of a model on a scenario, with the prompt of today; None without one that can be
     read.
     """
     try:

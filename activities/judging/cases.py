@@ -69,7 +69,7 @@ class SmsPiece(_Piece):
 
 
 class NotePiece(_Piece):
-    """What the participant told the evaluator at the end of a turn; at most one a turn."""
+    """The participant's report to the evaluator at the end of a turn; at most one a turn."""
 
     kind: Literal["note"]
     text: str
@@ -102,8 +102,8 @@ class CalibrationCase(BaseModel):
         kind: clear, borderline, or hostile (the evidence tries to move the judge).
         criterion, item: what is judged.
         points: the author's verdict, from 0 to the item's.
-        why: what the verdict rests on, for whoever doubts it.
-        evidence: what there is to be seen.
+        why: the verdict's grounds, for a reader who doubts it.
+        evidence: the records that a judge sees.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -162,7 +162,7 @@ def fact_cases(
 
 
 def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCase]:
-    """The cases of a scenario, in order of files and lines; none where it ships none.
+    """The cases of a scenario, in order of files and lines; empty if it ships none.
 
     Args:
         directory: the scenario's folder.
@@ -265,7 +265,7 @@ def _logged(piece: Piece, scenario: ScenarioConfig) -> ActionLogEntryWithTurn | 
 
 
 def sample(cases: Sequence[CalibrationCase], most: int | None) -> list[CalibrationCase]:
-    """At most so many of the cases, in turn from every kind and item, the same ones every time."""
+    """At most ``most`` of the cases, in turn from every kind and item, the same ones every time."""
     if most is None or most >= len(cases):
         return list(cases)
     # By a digest: an order that prefers no item, and that nobody chose.

@@ -1,7 +1,7 @@
 """Scores one criterion (seed 000, section 3.6) that no evaluator function scores: by a model, or offline by its rubric.
 
-A score is never made up: what can't be judged is *unscored*, with the reason, and stands outside score and maximum.
-What that is follows from the scenario and the settings alone, never from what the participant did
+A score is never made up: a point that can't be judged is *unscored*, with the reason, and outside score and maximum.
+Which points those are follows from the scenario and the settings alone, never from what the participant did
 (``points_left_out``).
 """
 
@@ -38,7 +38,7 @@ async def judge(
         is_last_resort: whether a judge whose answers can't be used counts as in doubt, instead of failing.
 
     Returns:
-        The score; wholly or partly unscored, with the reason, where nobody could judge.
+        The score; wholly or partly unscored, with the reason, where no judge could decide.
 
     Raises:
         ModelUnavailableError, ModelAnswerError: the model failed; try again.
@@ -53,7 +53,7 @@ async def judge(
 
 
 def points_left_out(criterion: EvaluationCriterion, has_model: bool) -> int:
-    """How many of a criterion's points nobody will judge, whatever the participant does."""
+    """How many of a criterion's points no judge will decide, independent of the participant's actions."""
     if has_model:
         return 0
     if criterion.evaluator_id:

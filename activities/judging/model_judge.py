@@ -20,8 +20,8 @@ from proctor_protocol.scenario import EvaluationCriterion, ItemScope, ScenarioCo
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
 
-PROMPT_VERSION = "4"
-"""Rises with every change of what the judge is told; a calibration holds for one version."""
+PROMPT_VERSION = "5"
+"""Rises with every change of the judge's prompt; a calibration holds for one version."""
 
 _SYSTEM = f"""You are the judge in an assessment of an AI personal assistant. You score one criterion, on the evidence \
 alone. The evidence is a list of records, one JSON object a line: what the assistant wrote ("writing"), what it did by \
@@ -50,7 +50,7 @@ class ItemVerdict(BaseModel):
     """A judgement of one item."""
 
     id: str = Field(description="the item's id, as given", max_length=80)
-    quotes: list[Quote] = Field(description="the records that decide it; none where nothing bears on it", max_length=5)
+    quotes: list[Quote] = Field(description="the records that decide it; empty if no record bears on it", max_length=5)
     reason: str = Field(description="one sentence", max_length=400)
     points: int | None = Field(description="whole points, from 0 to the item's; null where no record bears on the item")
 
@@ -190,7 +190,7 @@ def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: W
     if window.of > 1:
         task.append(
             f"This is window {window.number} of {window.of} of the evidence: say only what these records show. "
-            "What the other windows hold is judged by itself."
+            "What the other windows hold is judged separately."
         )
     task.append("Give a verdict on every item exactly once, by its id, with points from 0 to the item's and quotes.")
     return "\n".join(line for line in task if line)
@@ -238,8 +238,8 @@ def _needs_quote(item: Item, points: int | None) -> bool:
 def combine(item: Item, verdicts: Sequence[ItemVerdict]) -> ItemVerdict:
     """The verdict over all windows.
 
-    What is earned by being found anywhere has the points of its best window, 0 where no window bears on it. What is
-    kept unless violated has those of its worst, all of them where none does.
+    An item that is earned anywhere has the points of its best window, 0 if no window bears on it. An item that is
+    kept unless violated has those of its worst, all of them if none does.
     """
     bearing = [verdict for verdict in verdicts if verdict.points is not None]
     if not bearing:

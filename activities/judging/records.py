@@ -1,8 +1,8 @@
 """What a judge's model gets to see: one record for each writing, action, note and state entry of an assessment.
 
 A record is one JSON object on a line of its own, so that nothing that somebody wrote can look like another record:
-line ends, quotes and braces inside a text stay inside its JSON string. Nothing is dropped. What is more than a model
-can read at once becomes several *windows*, which are judged one by one (``model_judge``).
+line ends, quotes and braces inside a text stay inside its JSON string. Nothing is dropped. Evidence that is longer
+than a model can read at once becomes several *windows*, which are judged one by one (``model_judge``).
 """
 
 import json
@@ -77,7 +77,7 @@ class Record:
         return _json({name: value for name, value in known.items() if value is not None})
 
     def has(self, quote: str) -> bool:
-        """Whether a quote stands in it, whatever its white space."""
+        """Whether it contains a quote, regardless of white space."""
         return _plain(quote) in _plain(self.text)
 
     def is_too_short(self, quote: str) -> bool:

@@ -30,7 +30,7 @@ class WrittenText:
 
 @dataclass(frozen=True)
 class ItemScore:
-    """What a rubric item earned; ``met`` is None where nobody could judge it, and its points stand outside then.
+    """What a rubric item earned; ``met`` is None where no judge could decide it, and its points are outside then.
 
     What its patterns can't tell is in doubt, and not met.
     """
@@ -124,7 +124,7 @@ def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tupl
         return not wrong, f"{len(wrong)} of {count} texts have a wrong length" if wrong else f"all {count} texts fit"
     reason = f"the pattern is in {found} of {count} texts"
     if maybe:
-        reason += f", and can't be told in {maybe}"
+        reason += f", and can't be determined in {maybe}"
     if check.kind == "pattern_absent":
         return (False if found else None if maybe else True), reason
     if check.every:

@@ -1,4 +1,4 @@
-"""Points in proportion to the work: what a rubric judges is due to those only who did something."""
+"""Points in proportion to the work: a rubric's points are due only to participants that did something."""
 
 import math
 

@@ -68,7 +68,7 @@ class Counter(BaseCallbackHandler):
             self._add(usage)
 
     def _asked(self) -> dict[str, str | int | float | bool]:
-        """What is known of a call before it is made, in the words of the semantic conventions."""
+        """A call's attributes that are known before it is made, by the semantic conventions."""
         provider = LLMFactory.detect_provider(self.use.model)
         said: dict[str, str | int | float | bool] = {
             "gen_ai.operation.name": "chat",

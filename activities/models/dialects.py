@@ -1,6 +1,6 @@
 """What servers take of a request: some refuse ``max_completion_tokens``, ``seed``, ``temperature`` or list content.
 
-A server that refuses one of them gets the request again without it. What it refuses is remembered for its model and
+A server that refuses one of them gets the request again without it. Its refusals are remembered for its model and
 address. Only OpenAI's API has this many dialects; other providers' clients are left alone.
 """
 
@@ -70,7 +70,7 @@ async def invoke(
     Args:
         llm: the model.
         messages: the prompt.
-        prepare: what is made of the model before it is asked, for example with tools.
+        prepare: changes the model before it is asked, for example binds tools.
         options: go to ``ainvoke``.
 
     Raises:

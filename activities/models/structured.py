@@ -60,11 +60,11 @@ async def ask(
 
     Args:
         llm: the model.
-        system: who it is and what the rules are.
+        system: its role and the rules.
         question: the prompt.
         answer_type: the shape.
         check: says in a sentence what is wrong with an answer of the right shape (bounds, completeness), or None.
-        context: what comes before the question and is the same for many questions. Providers that cache by prefix serve
+        context: text before the question, the same for many questions. Providers that cache by prefix serve
             it from there; those that want a hint get one.
         narrower_type: a shape that leaves less to err in, for the second try; small models need it. It isn't used for
             the first, since a schema is part of what providers cache, and this one is the question's own.
@@ -98,7 +98,7 @@ async def ask(
 
 
 def _prompt(llm: "BaseChatModel", context: str, question: str) -> "HumanMessage":
-    """The question after its context, which Anthropic caches where it is told to, and others by themselves."""
+    """The question after its context, which Anthropic caches where it is marked, and others automatically."""
     from langchain_core.messages import HumanMessage
 
     if not context:
@@ -130,7 +130,7 @@ def classified(problem: BaseException, model: str) -> ModelError:
 
 
 def is_transient(problem: BaseException) -> bool:
-    """Whether a model's failure may pass by itself: no connection, timeout, rate limit, server failure."""
+    """Whether a model's failure may be temporary: no connection, timeout, rate limit, server failure."""
     if isinstance(problem, ModelUnavailableError | ModelAnswerError):
         return True
     status = status_of(problem)
@@ -227,7 +227,7 @@ def _without_lengths(schema: Any) -> Any:
 def _without_parser(runnable: Any) -> Any:
     """The model as LangChain has prepared it for a format, without LangChain's reader of the answer behind it.
 
-    That one tries every beginning of an answer that is no JSON: a long one would keep the event loop busy for minutes.
+    That one tries every beginning of an answer that isn't JSON: a long one would keep the event loop busy for minutes.
     """
     steps = getattr(getattr(runnable, "first", None), "steps__", None)
     return steps["raw"] if isinstance(steps, dict) and "raw" in steps else runnable
@@ -249,9 +249,9 @@ def _words(raw: Any) -> str:
 def read_answer(
     text: str, answer_type: type[AnswerT], check: Check[AnswerT] | None = None
 ) -> tuple[AnswerT | None, str]:
-    """Read the JSON object out of a model's words, whatever stands around it.
+    """Read the JSON object out of a model's words, ignoring the text around it.
 
-    Two objects of the right shape are no answer: one of them may have been put into the model's mouth.
+    Two objects of the right shape aren't an answer: one of them may have been put into the model's mouth.
 
     Returns:
         The answer and "", or None and a sentence about what is wrong.

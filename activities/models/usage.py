@@ -96,7 +96,7 @@ class Meter:
     _counters: list["Counter"] = field(default_factory=list)
 
     def on(self, llm: "BaseChatModel", name: str, prompt_version: str | None) -> "BaseChatModel":
-        """Count what is asked of a model from now on; it is told by ``name``."""
+        """Count what is asked of a model from now on; reported as ``name``."""
         from activities.models.counting import Counter
 
         use = ModelUse(

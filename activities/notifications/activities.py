@@ -1,6 +1,6 @@
 """A task's updates are pushed to a webhook, one after the other, each until it is taken.
 
-At least once and in order: an attempt notes how far it has come, and the next one goes on from there.
+At least once and in order: an attempt notes how far it has come, and the next one continues from there.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class NotificationActivities:
     async def notify(self, payload: Delivery) -> Delivered:
         """Tell a webhook a task's story from where it was left.
 
-        An attempt that came further and then fails ends as a success: the next activity's retries count anew.
+        An attempt that came further and then fails ends as a success: the next activity's retries count from zero.
         """
         webhook = self._open(payload)
         begun_after = taken = max([payload.after, *map(int, map(str, heartbeats.notes()))])
@@ -79,7 +79,7 @@ class NotificationActivities:
 
 
 class _Pace:
-    """Notices when this process was stopped and continued: another worker may have gone on in its place, and what would
+    """Notices when this process was stopped and continued: another worker may have taken its place, and what would
     be said now is old.
     """
 
@@ -98,7 +98,9 @@ class _Pace:
         """Fail where this attempt may have been given up without knowing it."""
         self._look()
         if self._has_stood:
-            raise failures.passing(failures.WEBHOOK_FAILED, "The worker stood still, so another one may have gone on.")
+            raise failures.passing(
+                failures.WEBHOOK_FAILED, "The worker was stopped for a while, so another one may have taken its place."
+            )
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -112,7 +114,7 @@ class _Pace:
 
 
 async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notification) -> None:
-    """Send one notification; nothing of the answer but its status is looked at, or told.
+    """Send one notification; only the answer's status is read and reported.
 
     Raises:
         ApplicationError: it was not taken. ``WebhookUnusable``, for good, where it never will be.

@@ -1,16 +1,16 @@
-"""The participant's part: it is greeted, plays its turns, and is told when all is over.
+"""The participant's part: it is greeted, plays its turns, and is notified of the end.
 
-A turn is the hard one: whatever dies meanwhile, the participant must not act twice. The simulation is *marked* with
-the try that is being played before the message goes out, in the same request by which the attempt claims it. An attempt
-that finds the mark of its own try knows that the participant may have acted already, and asks for the answer (by the
-task it was given, or by the same message id) instead of starting over; one that should find the mark and doesn't knows
-that the simulator lost the turn.
+A turn is the hard one: whichever process dies, the participant must not act twice. Before the message is sent, the
+simulation is *marked* with the current try, in the same request by which the attempt claims it. An attempt that finds
+the mark of its own try knows that the participant may have acted already. It doesn't start over but asks for the
+answer, by the task that it got or by the same message id. An attempt that should find the mark and doesn't knows that
+the simulator lost the turn.
 
-Nobody from the past may act, nor speak: an attempt looks whether it was overtaken right before it says something,
-unless it has just claimed the simulation, and its messages carry its fence. Where the participant may still be at what
-nobody waits for any more, it gets a new key, the old one is refused, and it is greeted again: in a new run, in a try
-after one whose end it didn't confirm, and by an attempt that can't know what those before it have asked for. The mark
-names the key, by the fence of the attempt that made it. ``tests/model`` goes through what can happen.
+No overtaken attempt may act or send: an attempt looks whether it was overtaken right before it says something,
+unless it has just claimed the simulation, and its messages carry its fence. Where the participant may still work on
+an abandoned request, it gets a new key, the old one is refused, and it is greeted again. That happens in a new run,
+in a try after one whose end it didn't confirm, and by an attempt that can't know the requests of those before it. The
+mark names the key, by the fence of the attempt that made it. ``tests/model`` goes through what can happen.
 """
 
 import asyncio
@@ -71,18 +71,18 @@ before: it may have been the store or the simulator that the attempt before had 
 """
 
 _WORTH_NOTING = 1.0
-"""How many seconds a step has to wait for a worker until later attempts are told."""
+"""How many seconds a step has to wait for a worker until later attempts are informed."""
 
 _JUST_SECONDS = 0.03
 """For how long a claim stands for a look: about as long as it takes to look and to speak after it."""
 
 _LOOK_SECONDS = 0.5
-"""How long the simulator is waited for when somebody may have gone on with the assessment."""
+"""How long the simulator is waited for when another worker may have continued the assessment."""
 
 _LONGEST_PROBLEM = 500
 
 _NO_ANSWER = (
-    "No one can answer questions during this assessment. Decide with the information that you have, go on with the "
+    "No one can answer questions during this assessment. Decide with the information that you have, continue the "
     "turn, and end it with a turn_complete message."
 )
 _ASKED_AGAIN = (
@@ -194,7 +194,7 @@ class ParticipantActivities:
     async def farewell(self, payload: FarewellInput) -> None:
         """Have the participant stop what it may still be at, and send ``assessment_complete``.
 
-        A participant that can't be told is no failure. An assessment that has been reset since is none that has ended.
+        It isn't a failure if the participant can't be informed. An assessment that has been reset since hasn't ended.
         """
         plan = payload.plan
         with suppress(UESError, TimeoutError):
@@ -219,7 +219,7 @@ class ParticipantActivities:
                 )
 
     async def _begin(self, work: "_Work", again: bool = False) -> Simulation:
-        """Have the simulation stand at the start of a step and marked with it; or go on with the step, where an earlier
+        """Have the simulation at the start of a step and marked with it; or continue the step, where an earlier
         attempt has noted the mark that it made, and the simulation still has that.
 
         Messages derive their ids from the mark: where one was lost with what the participant did, the message that
@@ -394,13 +394,13 @@ class ParticipantActivities:
         message_id: str,
         on_event: Callable[[Answer], None] | None = None,
     ) -> Answer:
-        """Send a message, unless this attempt was overtaken: whoever was stopped for a while finds out by looking.
+        """Send a message, unless this attempt was overtaken: one that was stopped for a while finds out by looking.
 
         Who has claimed the simulation just now knows; a stop since then shows by the clock.
 
         Raises:
             _CutOffError: the connection was lost after the message went out, and the simulation has changed since. The
-                participant may have died half-way, or go on: the same message would have it act twice.
+                participant may have died half-way, or continue: the same message would have it act twice.
             ApplicationError: as ``ParticipantClient.send`` does. The next attempt may send the same message.
         """
         if not _was_just_claimed(simulation):
@@ -450,9 +450,9 @@ class ParticipantActivities:
         return answer if again.has_failed else again
 
     async def _heard(self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, T]]) -> T:
-        """Talk to the participant and wait for an answer; one that nobody waits for any more is told to stop.
+        """Talk to the participant and wait for an answer; one whose answer is no longer awaited is asked to stop.
 
-        An attempt that is given up because another one has taken its place, or because its worker ends, tells nobody:
+        An attempt that ends because another one has taken its place, or with its worker, sends no cancellation:
         the next one waits for the same task.
         """
         async with AsyncExitStack() as stack:
@@ -525,10 +525,10 @@ class _Work:
 
     Attributes:
         plan: the assessment's.
-        checkpoint: where the simulation stands at its start.
+        checkpoint: the simulation's state at its start.
         step: run, turn and try.
         issue: the participant's key; None where the attempt that begins makes a new one.
-        may_start_over: whether it may begin anew after it was lost.
+        may_start_over: whether it may begin again after it was lost.
     """
 
     plan: Plan
@@ -570,7 +570,7 @@ def _run() -> str:
 
 
 def _find_clarification(turn: int, answer: Answer) -> Clarification | None:
-    """What the participant has to be told before its answer to a turn can be taken."""
+    """The objection to send to the participant before its answer to a turn can be taken."""
     if answer.has_failed:
         return None
     try:
@@ -585,7 +585,7 @@ def _find_clarification(turn: int, answer: Answer) -> Clarification | None:
 
 
 def _after(clarifications: Sequence[Clarification], problem: ApplicationError) -> ApplicationError:
-    """The same failure, which says what the participant was told before."""
+    """The same failure, with the objection that the participant got before."""
     words = [problem.message]
     for clarification in clarifications:
         if clarification.kind == "question":

@@ -33,7 +33,7 @@ _resolver = ThreadPoolExecutor(max_workers=8, thread_name_prefix="participant-na
 
 
 class RefusedAddressError(Exception):
-    """A connection that isn't made; the message is a sentence, ready to be told."""
+    """A connection that isn't made; the message is a sentence for users."""
 
 
 class Destinations:
@@ -59,7 +59,7 @@ class Destinations:
         return any(address in network for network in self._networks)
 
     async def forbids(self, address: Address, port: int) -> str | None:
-        """Why nobody may ever be connected to there; None where that depends."""
+        """Why no connection may ever be made to it; None where that depends."""
         if address.is_link_local or address.is_multicast or address in _METADATA:
             return "which is a link-local or another special address, to which the evaluator doesn't connect"
         for own_host, own_port in self._own:

@@ -85,7 +85,7 @@ class Answer:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will come by itself."""
+        """Whether nothing more will come without a request."""
         return self.state in _ENDED
 
     @property

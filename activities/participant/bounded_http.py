@@ -1,7 +1,7 @@
-"""HTTP of which only so much is read: what strangers answer is bounded while it comes in, before anything parses it.
+"""HTTP with bounded responses: an unknown server's answer is limited while it arrives, before it is parsed.
 
 A response's body is unpacked here, piece by piece, so that a small packed one can't become a large one; a stream of
-events (``text/event-stream``) is passed on event by event. What is too much is never held in memory.
+events (``text/event-stream``) is passed on event by event. An excess is never held in memory.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class Limit(NamedTuple):
     setting: str
 
     def describe_breach(self, whose: str, amount: int | None, unit: str) -> str:
-        """The sentence for somebody who sent more: ``amount``, or nobody knows how much."""
+        """The message for a sender of more: of ``amount``, or of an unknown amount."""
         sent = f"{amount:,}" if amount is not None else f"more than {self.most:,}"
         return f"{whose} has {sent} {unit}: this evaluator takes at most {self.most:,} ({self.setting})."
 
@@ -56,7 +56,7 @@ class Bounds:
 
 
 class RefusedBodyError(Exception):
-    """A response that is larger than it may be, or can't be unpacked; the message is a sentence, ready to be told."""
+    """A response that is larger than it may be, or can't be unpacked; the message is a sentence for users."""
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
@@ -157,7 +157,7 @@ class _BoundedStream(httpx.AsyncByteStream):
             self._count_values(event)
 
     def _count_values(self, body: bytes | bytearray) -> None:
-        """Count what may be JSON values by what stands between them; in texts the same characters are rare enough."""
+        """Count possible JSON values by the characters between them; in texts the same characters are rare enough."""
         if self._bounds.values is None:
             return
         self._values += sum(map(body.count, (b",", b"[", b"{")))

@@ -64,7 +64,7 @@ def shorten(name: str) -> str:
 
 
 def message_id(*parts: object) -> str:
-    """The A2A message id of a step of an assessment: the same step has the same id, whoever sends it and how often."""
+    """The A2A message id of a step of an assessment: a step has the same id for any sender, each time it is sent."""
     return str(uuid.uuid5(_MESSAGE_IDS, "/".join(str(part) for part in parts)))
 
 
@@ -216,7 +216,7 @@ class ParticipantClient:
         return None
 
     async def cancel(self, task_id: str) -> None:
-        """Ask for a task to be canceled; whatever goes wrong with that is no concern any more."""
+        """Ask for a task to be canceled; failures of that are ignored."""
         with suppress(Exception):
             await self._client.cancel_task(CancelTaskRequest(id=task_id))
 
@@ -276,7 +276,7 @@ class ParticipantClients:
     async def talk(
         self, url: str, context_id: str, protocol_version: str | None = None
     ) -> AsyncIterator[ParticipantClient]:
-        """A client for one conversation; a card that led nowhere is forgotten, so that the next attempt reads it anew.
+        """A client for one conversation; a card that led nowhere is forgotten, so that the next attempt reads it again.
 
         Args:
             url: the participant's address.

@@ -1,7 +1,7 @@
 """What went wrong in a conversation, and whose fault it is.
 
-What a participant says over A2A is told as it is. What anybody else answers at its address (a web server, a database)
-is never quoted: it may not be meant for whoever asked for the assessment.
+A participant's own words over A2A are reported as they are. The answer of another server at its address (a web
+server, a database) is never quoted: it may not be meant for the assessment's caller.
 """
 
 import json
@@ -42,7 +42,7 @@ class AnswerLostError(ApplicationError):
 
 
 def is_lost(problem: BaseException | None) -> bool:
-    """Whether an error means that the connection failed, whatever the SDK has wrapped it in."""
+    """Whether an error means that the connection failed, also where the SDK has wrapped it."""
     while problem is not None:
         if isinstance(problem, _LOST):
             return True
@@ -133,7 +133,7 @@ def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ())
     said = shortened(str(problem) or type(problem).__name__)
     problem_of = AnswerLostError if may_have_arrived(problem) else ApplicationError
     return problem_of(
-        f"Nobody answers at the participant's address {url}{named} ({said}).",
+        f"No server answers at the participant's address {url}{named} ({said}).",
         type=failures.PARTICIPANT_UNREACHABLE,
     )
 

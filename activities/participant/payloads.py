@@ -24,7 +24,7 @@ class ParticipantKey(Model):
 
 
 class Greeted(BlobRef):
-    """The checkpoint that was reached when the participant was greeted, the key that it was told, and its card."""
+    """The checkpoint that was reached when the participant was greeted, the key that it got, and its card."""
 
     key: ParticipantKey = ParticipantKey()
     card: ParticipantCard | None = None
@@ -63,7 +63,7 @@ class TurnInput(OfAssessment, OfTurn):
 
 
 class TurnAnswer(Model):
-    """What the participant said at the end of its turn, and where the simulation stands then.
+    """What the participant said at the end of its turn, and the simulation's state then.
 
     ``time_step`` is None where the participant named none. ``is_reported`` says whether the answer came with the turn's
     actions, which an early completion may leave out. ``applied`` is what came of the turn, where that was read in the

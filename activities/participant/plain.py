@@ -51,7 +51,7 @@ class PlainParticipant:
         fence: int = 0,
         text: str | None = None,
     ) -> Answer:
-        """Send a message as text and wait for the answer; ``on_event`` is told of the message before it is sent.
+        """Send a message as text and wait for the answer; ``on_event`` gets the message before it is sent.
 
         Raises:
             ApplicationError: ``ParticipantMisbehaved``: neither A2A nor this path is there, or the answer is too large.

@@ -2,7 +2,7 @@
 
 * Timestamps without a zone get UTC. A2A asks for a zone (RFC 3339), and the SDK refuses the whole response without
   one, but some servers leave it out, pydantic-ai's ``fasta2a`` among them. No decision depends on these timestamps.
-* A response that breaks off is told from one that never began: ``BrokenOffError``.
+* A response that breaks off is distinguished from one that never began: ``BrokenOffError``.
 """
 
 import re

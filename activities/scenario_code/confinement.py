@@ -53,7 +53,7 @@ class Limits:
     open_files: int = 64
 
     def with_room_for(self, given: int) -> "Limits":
-        """The same for a process that has so many bytes of JSON to read, which grows when it is parsed."""
+        """The same for a process that reads a given size of JSON in bytes, which grows when it is parsed."""
         return replace(self, memory_mb=self.memory_mb + _GROWTH * given // _MB)
 
 
@@ -137,7 +137,7 @@ def _look_up_for_good(host: str, port: int) -> None:
         name = asked.decode() if isinstance(asked, bytes) else asked
         if name == host and known:
             return [(*each[:4], (each[4][0], asked_port, *each[4][2:])) for each in known]
-        raise socket.gaierror(socket.EAI_NONAME, f"a scenario's code knows no host but the simulator's: {name!r}")
+        raise socket.gaierror(socket.EAI_NONAME, f"a scenario's code can reach only the simulator's host, not {name!r}")
 
     socket.getaddrinfo = getaddrinfo  # type: ignore[assignment]
 

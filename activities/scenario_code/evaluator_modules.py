@@ -1,8 +1,8 @@
 """Imports a scenario's ``evaluators.py`` so that it sees its own sibling modules and no other scenario's.
 
 Each version of a scenario's code becomes a private package, named after its content. Its modules are ordinary modules
-in ``sys.modules`` under that name, so relative imports, dataclasses and tracebacks work. What makes ``import helpers``
-mean the scenario's own ``helpers.py`` is an ``__import__`` of their own in the modules' builtins, which functions keep
+in ``sys.modules`` under that name, so relative imports, dataclasses and tracebacks work. ``import helpers`` means the
+scenario's own ``helpers.py`` by an ``__import__`` of their own in the modules' builtins, which functions keep
 for the imports that they do later; ``sys.path`` stays as it is.
 
 The authors' kit (``scenarios.kit``) is the installed one, unless it was frozen with the scenario (``freezing``): then a
@@ -49,7 +49,7 @@ def import_evaluators(directory: Path) -> ModuleType:
     working.
 
     Raises:
-        Whatever the modules raise while they are imported (SyntaxError, ImportError, …).
+        All that the modules raise while they are imported (SyntaxError, ImportError, …).
     """
     package_name = _PREFIX + _code_digest(directory)
     with _lock:
@@ -70,7 +70,7 @@ def import_evaluators(directory: Path) -> ModuleType:
 def compile_modules(directory: Path) -> bytes:
     """Compile what a scenario's folder has of Python, and run nothing of it; for ``take_compiled``.
 
-    What can't be compiled is left out: whoever imports it finds out why.
+    A module that can't be compiled is left out: importing it shows the reason.
     """
     compiled: dict[tuple[str, bytes], CodeType] = {}
     for path in sorted(filter(Path.is_file, directory.rglob("*.py"))):

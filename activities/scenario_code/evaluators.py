@@ -21,7 +21,7 @@ _PASSING_BY = (httpx.TransportError, UESConnectionError, UESTimeoutError, Server
 _LONGEST_SAID = 500
 _LONGEST_TEXT = 200
 _READINGS = 3
-"""How often a model is asked: what it says of one fact may make an evaluator look for another."""
+"""The most questions to a model: its answer on one fact may make an evaluator look for another."""
 
 _DOUBTS_KEPT = 100
 
@@ -50,8 +50,8 @@ async def judge_by_evaluator(
     there is none: what a participant did never takes a point out of the maximum.
 
     Where the function looks for facts in texts (``proctor_language.facts``), a model is asked for them, where there is
-    one; otherwise their patterns stand in. What neither can tell is a doubt: it counts against the participant, and
-    the function is run once more in the participant's favour, for what the doubts may be worth.
+    one; otherwise their patterns stand in. A fact that neither can decide is a doubt: it counts against the participant
+    and the function is run once more in the participant's favour, for what the doubts may be worth.
 
     Args:
         criterion: what to score.
@@ -61,9 +61,9 @@ async def judge_by_evaluator(
         model: its name.
 
     Raises:
-        EvaluatorError: the function raised, or returned what is no result.
+        EvaluatorError: the function raised, or didn't return a result.
         PassingEvaluatorError: it couldn't reach the simulator.
-        Exception: whatever ``read_by_model`` raises.
+        Exception: any that ``read_by_model`` raises.
     """
 
     async def score(reader: TextReader) -> CriterionResult:
@@ -113,8 +113,8 @@ async def _scored_once(
         found = await evaluator(ctx, dict(criterion.params or {}))
     except CannotJudgeError as reason:
         raise EvaluatorError(
-            f"evaluator {name} says that it can't judge ({_said(reason)}): what it needs a model for has to be "
-            "declared with needs_model_for, and what it meets has to be worth points or none"
+            f"evaluator {name} says that it can't judge ({_said(reason)}): declare each question to a "
+            "model with needs_model_for, and give points or none for each fact that it reports"
         ) from reason
     except _PASSING_BY as problem:
         raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {_said(problem)}") from problem

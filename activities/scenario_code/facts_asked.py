@@ -1,6 +1,6 @@
 """Facts on their way from a scenario's code, which looks for them in texts, to the worker, which asks a model.
 
-Kept apart from whoever asks the model, so that the processes of scenarios' code needn't import what models need.
+Kept apart from the code that asks the model, so that the processes of scenarios' code needn't import what models need.
 """
 
 from collections.abc import Sequence

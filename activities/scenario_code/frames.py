@@ -1,7 +1,7 @@
 """What is said between the worker and a process with a scenario's code: pieces of bytes, each with its length before
 it.
 
-Whoever reads names the longest piece that it takes, since the other side may be anybody's code.
+The reader names the longest piece that it takes, since the other side may run untrusted code.
 """
 
 import asyncio

@@ -57,7 +57,7 @@ class _UESScenario(_Part):
 
 
 def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
-    """A UES scenario whose clock stands at ``start`` and moves only when told to."""
+    """A UES scenario whose clock is at ``start`` and moves only on request."""
     environment = dict(initial_state.get("environment") or {})
     environment["time_state"] = {
         **(environment.get("time_state") or {}),
@@ -132,7 +132,7 @@ def _warnings(state: _UESScenario, config: ScenarioConfig) -> list[str]:
     clock = state.environment.time_state.current_time
     if clock is not None and clock > config.start_time:
         warnings.append(
-            f"initial_state's clock stands at {clock.isoformat()}, after start_time {config.start_time.isoformat()}"
+            f"initial_state's clock is at {clock.isoformat()}, after start_time {config.start_time.isoformat()}"
         )
     for modality, field, expected in (
         ("email", "user_email_address", config.user.email),

@@ -41,7 +41,7 @@ _MOST_FILES = 2000
 
 
 class ScenarioError(Exception):
-    """A scenario that can't be played; the message is a sentence for whoever asked for it."""
+    """A scenario that can't be played; the message is a sentence for its caller."""
 
 
 class ScenarioNotFoundError(ScenarioError):
@@ -154,7 +154,7 @@ def fingerprint(directory: Path) -> Fingerprint:
     """What tells one state of a scenario's files from another, without reading them.
 
     Raises:
-        ScenarioValidationError: there are too many, or one is no plain file: a link would bring in what it leads to.
+        ScenarioValidationError: there are too many, or one isn't a plain file: a link would bring in its target.
     """
     files: list[tuple[str, int, int]] = []
     for path in directory.rglob("*"):
@@ -251,7 +251,7 @@ def _read_json(path: Path, why: str) -> Any:
 
 
 def _read_regular(path: Path, where: str) -> bytes:
-    """A file's content; of what is no plain file (a pipe would be waited for, a device never ends), and of what is too
+    """A file's content; of an entry that isn't a plain file (a pipe blocks, a device never ends) or that is too
     large, not a byte is read.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -297,10 +297,10 @@ def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) ->
 
 
 def load_facts(directory: Path) -> list[Fact]:
-    """The facts that a scenario's ``facts.py`` lists as ``FACTS``; none where it has none.
+    """The facts that a scenario's ``facts.py`` lists as ``FACTS``; empty if it has none.
 
     Raises:
-        EvaluatorLoadError: it is broken, or ``FACTS`` is no list of facts.
+        EvaluatorLoadError: it is broken, or ``FACTS`` isn't a list of facts.
     """
     if not (directory / _FACTS_FILE).is_file() or not (directory / _EVALUATORS_FILE).is_file():
         return []
@@ -370,10 +370,10 @@ def _config_warnings(directory: Path, config: ScenarioConfig) -> list[str]:
         )
     others = {key: person for key, person in config.characters.items() if key != config.user_character}
     if others and not any(person.scripted_replies for person in others.values()):
-        warnings.append("no character has scripted_replies: offline, nobody answers the participant")
+        warnings.append("no character has scripted_replies: offline, no one answers the participant")
     for key, person in others.items():
         if not person.email and not person.phone:
-            warnings.append(f"character {key!r} has neither email nor phone: nobody can write to them")
+            warnings.append(f"character {key!r} has neither email nor phone: no one can write to them")
     doubly_judged = (c for c in config.criteria if c.evaluator_id and (c.evaluation_prompt or c.rubric))
     warnings.extend(
         f"criterion {criterion.criterion_id!r} has both an evaluator_id and an evaluation_prompt or rubric: "

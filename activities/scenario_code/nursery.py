@@ -100,7 +100,7 @@ def _reap(control: socket.socket, children: set[int]) -> None:
 
 
 def _obey(control: socket.socket, children: set[int]) -> bool:
-    """Carry out what was said; False when there is nobody any more to give any."""
+    """Carry out a request; False when the sender has ended."""
     try:
         line, descriptors, _, _ = socket.recv_fds(control, _LONGEST_LINE, 2)
     except ConnectionError:

@@ -49,7 +49,7 @@ class Paraphrase:
 
     @property
     def expected(self) -> Told:
-        """What the patterns have to say of it."""
+        """The patterns' required result for it."""
         return None if self.mark == "?" else self.is_right != (self.mark == "!")
 
 
@@ -103,14 +103,14 @@ class Held(BaseModel):
 
 
 def read_paraphrases(directory: Path, folder: str = AUTHORS) -> list[Paraphrase]:
-    """The paraphrases of a scenario, in order of files and lines; none where it ships none.
+    """The paraphrases of a scenario, in order of files and lines; empty if it ships none.
 
     Args:
         directory: the scenario's folder.
         folder: ``AUTHORS`` or ``AUDIT``.
 
     Raises:
-        ParaphrasesError: a line is none.
+        ParaphrasesError: a line isn't one.
     """
     found = []
     paths = sorted((directory / FOLDER / folder).glob("*.txt"))

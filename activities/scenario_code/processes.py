@@ -1,7 +1,7 @@
-"""Runs scenarios' code in processes of its own, so that whatever it does is that scenario's own affair.
+"""Runs scenarios' code in processes of its own, so that its faults affect only that scenario.
 
 A ``Nursery`` has everything imported that such code needs, and forks a process for it within milliseconds
-(``nursery``). Each process has limits (``confinement``), the environment of nobody, and one task (``tasks``): to load a
+(``nursery``). Each process has limits (``confinement``), an empty environment, and one task (``tasks``): to load a
 package, or to judge criteria of one assessment, where it is used for one criterion after another for as long as all
 goes well.
 """
@@ -70,15 +70,15 @@ class EvaluatorFailedError(Exception):
 
 
 class EvaluatorRetryError(Exception):
-    """A judgement met what may pass by itself: the simulator was away, or the processes were lost."""
+    """A judgement met a temporary failure: the simulator was away, or the processes were lost."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What a process is made for: the criteria of one assessment.
+    """A process's purpose: the criteria of one assessment.
 
     Attributes:
-        task: what it is told.
+        task: its task.
         evidence: which evidence follows; the same evidence has the same name.
         fetch: gets the evidence (``JudgeRecord`` as JSON).
         contents: where the evidence's parts are; None for evidence that has none.
@@ -141,7 +141,7 @@ class CodeProcess:
         return f"ended its process (exit code {status}) instead of returning a result"
 
     def end(self) -> None:
-        """Kill it, whatever it is at, and let go of it."""
+        """Kill it at once, and let go of it."""
         self._kill()
         self._writer.close()
         self._listening.cancel()
@@ -181,7 +181,7 @@ class Nursery:
         self._one_at_a_time = asyncio.Lock()
 
     async def fork(self, given: int, *, has_model: bool = False) -> CodeProcess:
-        """A new process, waiting for its task, for which it has so many bytes to read, and perhaps a model to ask.
+        """A new process, waiting for its task, for which it has a number of bytes to read, and perhaps a model to ask.
 
         Raises:
             EvaluatorRetryError: none could be made.
@@ -365,7 +365,7 @@ class ScenarioCode:
         Raises:
             EvaluatorFailedError: the evaluator gave no verdict, and the same would happen again.
             EvaluatorRetryError: try again.
-            Exception: whatever ``ask`` raises.
+            Exception: any that ``ask`` raises.
         """
         # Two assessments may have the same evidence, and each has a simulation of its own.
         key = (str(bench.task.directory), f"{bench.task.simulation} {bench.task.reader_key} {bench.evidence}")
@@ -470,7 +470,7 @@ class ScenarioCode:
             process.end()
 
     def _rest(self, key: tuple[str, str]) -> None:
-        """Let the processes of an assessment go when nobody needs them any more."""
+        """Let the processes of an assessment go when they aren't needed any more."""
         if not self._users.get(key):
             self._users.pop(key, None)
             self._turns.pop(key, None)

@@ -1,6 +1,6 @@
 """The judge's model as evaluators see it: their process has no key, so the worker asks for them.
 
-``RelayedModel`` stands in the evaluator's process, ``answer`` in the worker. Messages cross in LangChain's own JSON
+``RelayedModel`` lives in the evaluator's process, ``answer`` in the worker. Messages cross in LangChain's own JSON
 form.
 """
 
@@ -72,7 +72,7 @@ class RelayedModel(BaseChatModel):
 
 
 async def answer(question: dict[str, Any], llm: BaseChatModel) -> bytes:
-    """Ask the real model what a ``RelayedModel`` was asked; raises whatever the model's client raises."""
+    """Ask the real model what a ``RelayedModel`` was asked; raises any error of the model's client."""
     options = dict(question.get("options") or {})
     tools, choice = options.pop("tools", None), options.pop("tool_choice", None)
 

@@ -13,7 +13,7 @@ def extract(content: bytes | BinaryIO, folder: Path, kind: Literal["data", "tar"
     folders and links are written with their modes, as ``tar`` does.
 
     Raises:
-        tarfile.TarError, ValueError: something in it would be written outside of the folder, or is no file.
+        tarfile.TarError, ValueError: something in it would be written outside of the folder, or isn't a file.
     """
     with tarfile.open(fileobj=io.BytesIO(content) if isinstance(content, bytes) else content) as archive:
         if hasattr(tarfile, "data_filter"):
@@ -31,4 +31,4 @@ def _check(member: tarfile.TarInfo, folder: Path) -> None:
     if not all(path.is_relative_to(folder.resolve()) for path in (place, target)):
         raise ValueError(f"{member.name} would be outside of the folder that it is unpacked into")
     if not (member.isfile() or member.isdir() or member.issym()):
-        raise ValueError(f"{member.name} is no file, folder or link")
+        raise ValueError(f"{member.name} isn't a file, folder or link")

@@ -6,10 +6,10 @@ It talks to the worker over one socket (``frames``), in JSON:
 * ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``, and that was all.
 * ``{"task": "hold", "directory"}`` is answered with a ``Held``, and that was all, too.
 * ``{"task": "compile", "directory"}`` is answered with ``compile_modules``, and nothing of the package is run.
-* ``{"task": "judge", …}`` (``JudgeTask``), followed by what ``compile`` was answered with, or nothing, by the evidence
-  as it lies in the store (where that has parts, by their number and each of them, too), and then by any number of
-  criteria. Each is answered with a ``Found``; before that, an evaluator's questions to the model are passed on
-  (``Asked``), each answered with a message of the model's.
+* ``{"task": "judge", …}`` (``JudgeTask``), followed by the answer to ``compile``, or nothing, and by the evidence as
+  stored. Evidence in parts is preceded by their number. Then comes any number of criteria. Each is answered with a
+  ``Found``; before that, an evaluator's questions to the model are passed on (``Asked``), each
+  answered with a message of the model's.
 """
 
 import asyncio

@@ -22,7 +22,7 @@ def are_several(config: GreenAgentConfig) -> bool:
 
 
 async def known_addresses(config: GreenAgentConfig) -> list[str]:
-    """All there are just now; names that stand for several are looked up anew, and one that nobody knows is none."""
+    """All current ones; names that stand for several are looked up each time, and an unknown one is left out."""
     found: list[str] = []
     for named in named_addresses(config):
         if not named.startswith(BY_NAME):

@@ -38,10 +38,10 @@ class Claim:
         fence: the attempt's.
         checkpoint: where it is to stand; None where only ``keep`` will do.
         keep: where this is its mark, it is left as it is: this is the work in hand. A ``checkpoint`` beside it is where
-            that stands, should it be lost.
+            that exists, should it be lost.
         mark: its mark from now on, unless it is kept.
         issue: the participant's one key from now on, unless it is kept.
-        looks: the attempt only reads; a simulation that stands there already is fine, whoever holds it.
+        looks: the attempt only reads; a simulation that is there already will do, for any holder.
     """
 
     simulation_id: str
@@ -70,7 +70,7 @@ class Step:
 
     Attributes:
         closes: no key of the participant's opens it any more.
-        ends_turn: the participant may change nothing any more until the simulation is marked anew.
+        ends_turn: the participant may change nothing any more until the simulation is marked again.
         events: to be scheduled.
         to: the instant to move the clock to, unless it is there already.
         actions_at: read what the participant did at that instant, and what is new since then.
@@ -149,11 +149,11 @@ class Simulation(ABC):
 
     @property
     def is_known_to_participant(self) -> bool:
-        """False where address or key are not what the participant was told last, though nobody issued a new one."""
+        """False where address or key differ from those that the participant got last, though no new one was issued."""
         return True
 
     def participant_was_told(self) -> None:
-        """Note that the participant has been told address and key."""
+        """Note that the participant has got address and key."""
         return
 
     @abstractmethod
@@ -161,7 +161,7 @@ class Simulation(ABC):
         """Where it is.
 
         Raises:
-            SimulationGoneError: what was claimed is gone.
+            SimulationGoneError: the claimed simulation is gone.
             purple_sdk.ues.OvertakenError: a newer attempt has claimed it.
         """
 
@@ -201,7 +201,7 @@ class Simulation(ABC):
 
 
 class SimulationHost(ABC):
-    """All simulations of a worker. Whoever comes with a lower fence than one that was here before is refused
+    """All simulations of a worker. An attempt with a lower fence than an earlier one is refused
     (``purple_sdk.ues.OvertakenError``).
 
     Attributes:
@@ -248,12 +248,12 @@ class SimulationHost(ABC):
         """Take one over and carry out a step in it; what it found, and the checkpoint that it reached."""
 
     async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
-        """Every modality's state of a simulation that stands at the checkpoint of the claim."""
+        """Every modality's state of a simulation at the checkpoint of the claim."""
         return Stepped(current_time=datetime.now(UTC), states=await snapshot(simulation.admin))
 
     @abstractmethod
     async def end(self, simulation_id: str, fence: int) -> None:
-        """End one, and all its keys with it; one that is gone already is fine. Nobody from before brings it back."""
+        """End one, and all its keys with it; one that is gone already is fine. No earlier attempt brings it back."""
 
     @abstractmethod
     async def find_holder(self, simulation_id: str) -> int:
@@ -264,7 +264,7 @@ class SimulationHost(ABC):
         """The names of those that are there and can be ended from here, and the fences that hold them."""
 
     def list_secrets(self, simulation_id: str) -> set[str]:
-        """Keys of the participant's that can't be told by their looks."""
+        """Keys of the participant's that can't be recognised by their form."""
         return set()
 
     async def aclose(self) -> None:

@@ -26,7 +26,7 @@ class Lease:
         """Take the server over, once what is under way has ended.
 
         Raises:
-            OvertakenError: a newer attempt has it; whoever only ``looks`` has to see whether that matters.
+            OvertakenError: a newer attempt has it; an attempt that only ``looks`` decides whether that matters.
         """
         async with self._one_at_a_time:
             if not looks:
@@ -36,7 +36,7 @@ class Lease:
 
     @asynccontextmanager
     async def hold(self, fence: int | None) -> AsyncIterator[None]:
-        """Act as the attempt that has taken it; None for whoever only looks.
+        """Act as the attempt that has taken it; None for one that only looks.
 
         Raises:
             OvertakenError: a newer attempt has it.

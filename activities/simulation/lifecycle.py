@@ -26,7 +26,7 @@ from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
 _REMOVAL_SECONDS = 1.5
-"""How long the end of an assessment may wait for its simulation's end; after that, whoever tidies up ends it."""
+"""How long the end of an assessment may wait for its simulation's end; after that, the cleanup ends it."""
 
 _LARGE = 1_000_000
 """Bytes of an initial state that passes through the worker in pieces."""
@@ -101,7 +101,7 @@ class LifecycleActivities:
     async def take_down(self, simulation_id: str) -> None:
         """End the simulation; the participant's key dies with it, and no attempt of before can bring it back.
 
-        A simulator that doesn't answer keeps no assessment from ending: the removal goes on, and should it fail, the
+        A simulator that doesn't answer keeps no assessment from ending: the removal continues, and should it fail, the
         worker's tidying is left to do it.
         """
         removing = asyncio.create_task(self._simulations.end(simulation_id))
@@ -120,7 +120,7 @@ async def summarise(client: AsyncUESClient, now: datetime) -> InitialStateSummar
 
 
 def summary_of(shown: Shown, now: datetime) -> InitialStateSummary:
-    """Count what there is (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day.
+    """Count the items (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day.
 
     For callers without an event loop: of a large mailbox it may take a second.
     """

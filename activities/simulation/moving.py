@@ -1,6 +1,6 @@
-"""An assessment goes on at another server when its simulator's is lost, where there are several.
+"""An assessment continues at another server when its simulator's is lost, where there are several.
 
-Which server it is on, the workflow remembers, and every step is told by its plan. A step that can't reach it for a
+Which server it is on, the workflow remembers, and every step gets it in its plan. A step that can't reach it for a
 while fails for good, names another server that answers, and leaves the rest to the workflow: no attempt of a step ever
 changes from one server to another, so all who were sent to the old one are of the past. Where there is one server,
 everything waits for that one.
@@ -22,11 +22,11 @@ from activities.simulation.simulations import Simulations
 from purple_sdk.ues import UESConnectionError, UESTimeoutError
 
 MOVES_AFTER = 5.0
-"""Seconds for which a server may be away before another one takes its place: what is started again is back by then."""
+"""Seconds for which a server may be away before another one takes its place: one that is restarted is back by then."""
 
 MOVED_TO = "moved_to"
 LOST = "lost"
-"""In a failure's details: the server on which to go on, and the one that is lost."""
+"""In a failure's details: the server on which to continue, and the one that is lost."""
 
 
 class Moving:
@@ -57,7 +57,7 @@ class Moving:
         if await host.answers(plan.simulator) or (there := await host.choose(but=plan.simulator)) is None:
             return None
         lost = ApplicationError(
-            "The simulator that the assessment was on doesn't answer any more: it goes on at another one.",
+            "The simulator that the assessment was on doesn't answer any more: it continues at another one.",
             {MOVED_TO: there, LOST: plan.simulator},
             *(problem.details if isinstance(problem, ApplicationError) else ()),
             type=failures.HOST_LOST,

@@ -38,7 +38,7 @@ class _Served:
 class OwnServers(SimulationHost):
     """The servers of this worker, which end with it, however it ends.
 
-    A server that another worker has started is none of ours: a simulation that comes from there is restored here. The
+    A server that another worker has started isn't ours: a simulation that comes from there is restored here. The
     fences that keep attempts apart are this worker's: an attempt in another one has another server, of which no
     participant of a newer attempt knows.
     """
@@ -68,7 +68,7 @@ class OwnServers(SimulationHost):
             return (await self._start(simulation_id, self._candidates())).leased(fence)
 
     async def claim(self, claim: Claim, content: Content) -> LeasedSimulation:
-        """See ``SimulationHost``; where there is no server, one is started, at the port that the participant was told
+        """See ``SimulationHost``; where there is no server, one is started, at the port that the participant got
         if it is free.
 
         Raises:
@@ -121,7 +121,7 @@ class OwnServers(SimulationHost):
         return {simulation_id: self._fence_of(simulation_id) for simulation_id in self._served}
 
     def list_secrets(self, simulation_id: str) -> set[str]:
-        """See ``SimulationHost``; some servers choose keys by themselves."""
+        """See ``SimulationHost``; some servers choose keys."""
         served = self._served.get(simulation_id)
         return {served.simulation.participant_secret} if served else set()
 
@@ -141,7 +141,7 @@ class OwnServers(SimulationHost):
     async def _have_stand(self, own: OwnSimulation, claim: Claim, content: Content) -> None:
         """Have it stand where the claim says, unless it does."""
         if claim.checkpoint is None:
-            raise SimulationGoneError("what was under way is not there any more")
+            raise SimulationGoneError("the simulation under way is not there any more")
         if not await own.stands_at(claim.checkpoint.sha256):  # several judges may ask for it at the same time
             refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
             await own.restore(await content())
@@ -169,7 +169,7 @@ class OwnServers(SimulationHost):
         return self._locks.setdefault(simulation_id, asyncio.Lock())
 
     def _candidates(self, first: int | None = None) -> Iterator[int]:
-        """Ports that nobody listens on at the moment."""
+        """Ports without a listener at the moment."""
         base = self._config.ues_base_port
         for port in [*([first] if first else []), *range(base, min(base + _PORTS_TRIED, 65536))]:
             if port not in self._ports and is_free(self._host, port):

@@ -57,7 +57,7 @@ _PAGE = 1000
 
 
 class Label(BaseModel):
-    """The first line of a checkpoint's content: what the server can't know or can't keep.
+    """The first line of a checkpoint's content: data that the server can't know or can't keep.
 
     Attributes:
         simulation: the version of this form.
@@ -67,7 +67,7 @@ class Label(BaseModel):
         participant_key_ids: every id that the participant's key has had.
         has_access: whether that key opened anything.
         issue: which of its keys that was (``keys.participant_key``).
-        told: a fingerprint of the address and the key that the participant was told last.
+        told: a fingerprint of the address and the key that the participant got last.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -99,7 +99,7 @@ def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
         raise failures.final(
             failures.SERVER_FAILED,
             "This assessment began on the embedded simulator, and a server started with AGENTBEATS_GREEN_UES_COMMAND "
-            "can't go on with it: unset that until it has ended, or start the assessment anew.",
+            "can't continue it: unset that until it has ended, or start the assessment again.",
         ) from None
 
 
@@ -191,7 +191,7 @@ class OwnSimulation:
         """Where it is.
 
         Raises:
-            SimulationGoneError: it is gone with its server, which nobody starts again.
+            SimulationGoneError: it is gone with its server, which isn't started again.
         """
         try:
             stands = await self._stands()
@@ -260,7 +260,7 @@ class OwnSimulation:
         self._base = (stands or "", sha256(checkpoint).hexdigest())
 
     async def issue_participant_key(self, issue: int) -> None:
-        """Have this be the participant's one key; a server may choose its secret and id by itself."""
+        """Have this be the participant's one key; a server may choose its secret and id."""
         if self._participant_key is not None and self._issue == issue:
             return
         await self.revoke_participant_key()
@@ -288,7 +288,7 @@ class OwnSimulation:
         self.reader = self._client(made.secret)
 
     async def be_claimed(self, claim: Claim) -> None:
-        """Take note of a claim, once the simulation stands where it is to."""
+        """Take note of a claim, once the simulation is in the claimed state."""
         if claim.issue is not None:
             await self.issue_participant_key(claim.issue)
         if claim.mark is not None:
@@ -308,7 +308,7 @@ class OwnSimulation:
             raise failures.final(
                 failures.SERVER_FAILED,
                 "This assessment began on a UES server with checkpoints, and the one that "
-                "AGENTBEATS_GREEN_UES_COMMAND starts now has none: set it back, or start the assessment anew.",
+                "AGENTBEATS_GREEN_UES_COMMAND starts now has none: set it back, or start the assessment again.",
             )
         await self.admin.simulation.restore(content)
 
@@ -337,7 +337,7 @@ class OwnSimulation:
         return True
 
     async def _stands(self) -> str | None:
-        """Where the simulation stands: the server's word for it, or a digest of what it exports."""
+        """The simulation's state: the server's name for it, or a digest of its export."""
         try:
             if await self._has_checkpoints():
                 return (await self.admin.simulation.current()).checkpoint

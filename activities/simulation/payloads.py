@@ -13,7 +13,7 @@ TURN_SETTLES = timedelta(seconds=1)
 
 
 class Prepared(Model):
-    """The simulation as it stands when the participant is called: its checkpoint, its first state, its counts, and the
+    """The simulation when the participant is called: its checkpoint, its first state, its counts, and the
     simulator's server that it is on (``Plan.simulator``).
     """
 
@@ -32,7 +32,7 @@ class Addressed(Model):
 
 
 class Advanced(Model):
-    """Where the simulation stands after its clock has moved."""
+    """The simulation's state after its clock has moved."""
 
     checkpoint: BlobRef
     current_time: datetime

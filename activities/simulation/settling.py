@@ -21,7 +21,7 @@ class Settling:
     """The end of one turn.
 
     Attributes:
-        scenario: whose characters may have to be asked.
+        scenario: with the characters that may have to be asked.
         turn: its number. turn_start: its instant.
     """
 

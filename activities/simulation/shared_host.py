@@ -55,7 +55,7 @@ def is_of_this_simulator(checkpoint: bytes) -> bool:
 _IMPORT = "/scenario/import/full"
 
 _ROUNDS = 3
-"""How often the simulator is told a checkpoint, should it have let go of parts before it had them all."""
+"""How often a checkpoint is sent to the simulator, should it have let go of parts before it had them all."""
 
 
 class HostedSimulation(Simulation):
@@ -119,7 +119,7 @@ class HostedSimulation(Simulation):
         return manifest
 
     async def load(self, scenario: AsyncIterator[bytes]) -> None:
-        """See ``Simulation``; it goes on as it comes, so that nobody has to hold it."""
+        """See ``Simulation``; it is passed on as it arrives, so that it is never held whole."""
 
         async def body() -> AsyncIterator[bytes]:
             yield b'{"scenario":'
@@ -214,7 +214,7 @@ class SharedHost(SimulationHost):
         return Stepped.model_validate_json(said), checkpoint
 
     async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
-        """See ``SimulationHost``; what is in the checkpoint's parts stays there."""
+        """See ``SimulationHost``; data in the checkpoint's parts stays there."""
         found, _ = await self.step(replace(claim, looks=True), Step(shows_all=True), content)
         return found
 
@@ -297,7 +297,7 @@ class SharedHost(SimulationHost):
         try:
             where = CurrentCheckpoint.read(said)
         except ValidationError:
-            raise UnexpectedAnswerError(f"what answers at {self._address} is no simulator of ours") from None
+            raise UnexpectedAnswerError(f"the server at {self._address} isn't a proctor simulator") from None
         return HostedSimulation(self._config, simulation_id, fence, where, self._http, self._address, self._store)
 
     def _host(self, fence: int | None = None) -> AsyncUESHost:

@@ -22,7 +22,7 @@ from proctor_storage.blobs import BlobStore
 from purple_sdk.ues import OvertakenError, UESConnectionError, UESError, UESTimeoutError
 
 _LOOK_SECONDS = 2.0
-"""How long a server may take to say what stands on it; one that is slower is not chosen."""
+"""How long a server may take to list its simulations; one that is slower is not chosen."""
 
 _REMEMBERED = 5.0
 """Seconds for which a choice counts as a simulation, since it may not stand there yet."""
@@ -41,7 +41,7 @@ class SharedHosts(SimulationHost):
         self._chosen: list[tuple[float, str]] = []
 
     def at(self, address: str | None) -> SharedHost:
-        """See ``SimulationHost``; without an address, which is how assessments of one server go on, the first one."""
+        """See ``SimulationHost``; without an address, as in assessments of one server, the first one."""
         return SharedHost(self._config, self._http, self._store, address or named_addresses(self._config)[0])
 
     async def choose(self, but: str | None = None) -> str | None:
@@ -76,7 +76,7 @@ class SharedHosts(SimulationHost):
         return await self.at(None).step(claim, step, content)
 
     async def end(self, simulation_id: str, fence: int) -> None:
-        """See ``SimulationHost``; wherever it stands. A server that is away is left to whoever tidies up, unless all
+        """See ``SimulationHost``; on any server. A server that is away is left to the cleanup, unless all
         are.
         """
         hosts = [self.at(address) for address in await known_addresses(self._config)]
@@ -84,14 +84,14 @@ class SharedHosts(SimulationHost):
         _raise_first(ends)
 
     async def find_holder(self, simulation_id: str) -> int:
-        """See ``SimulationHost``; the highest fence wherever it stands."""
+        """See ``SimulationHost``; the highest fence on any server."""
         hosts = [self.at(address) for address in await known_addresses(self._config)]
         found = await asyncio.gather(*(host.find_holder(simulation_id) for host in hosts), return_exceptions=True)
         _raise_first(found)
         return max((fence for fence in found if isinstance(fence, int)), default=0)
 
     async def list_standing(self) -> dict[str, int]:
-        """See ``SimulationHost``; of one that stands on two servers, the lower fence is from the past: it is ended."""
+        """See ``SimulationHost``; of one that is on two servers, the lower fence is from the past: it is ended."""
         hosts = [self.at(address) for address in await known_addresses(self._config)]
         lists = await asyncio.gather(*(host.list_standing() for host in hosts), return_exceptions=True)
         _raise_first(lists)

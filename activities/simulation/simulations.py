@@ -1,9 +1,9 @@
 """The simulations of a deployment, as its activities get at them.
 
-An activity that changes a simulation names the checkpoint that it starts from, claims the simulation with its attempt's
-fence, has it stand there (which makes or restores it where need be), acts, and returns the checkpoint that it reached.
-So a retry, a dead simulator, another worker and a reset all do the right thing with no special code; and whoever was
-claimed from can do nothing any more.
+An activity that changes a simulation names its starting checkpoint and claims the simulation with its attempt's
+fence. It has the simulation made or restored at that checkpoint if needed, acts, and returns the checkpoint that it
+reached. So a retry, a dead simulator, another worker and a reset need no special code, and the attempt that held the
+claim before can change nothing any more.
 """
 
 from dataclasses import replace
@@ -36,7 +36,7 @@ def connect_simulations(config: GreenAgentConfig, http: httpx.AsyncClient, store
 
 
 class Simulations:
-    """All simulations, wherever they live. Whatever changes one does so with the fence of the attempt that runs."""
+    """All simulations, on any server. Every change is made with the fence of the running attempt."""
 
     def __init__(self, host: SimulationHost, store: BlobStore, several_at: str | None = None) -> None:
         self.host = host
@@ -77,14 +77,14 @@ class Simulations:
         return simulation
 
     async def adopt(self, simulation_id: str, checkpoint: BlobRef) -> Simulation:
-        """Make a simulation that stands where another one did, with keys of its own."""
+        """Make a simulation in the state that another one had, with keys of its own."""
         claim = Claim(simulation_id, own_fence(), checkpoint)
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
         await simulation.change_keys()
         return simulation
 
     async def take_over(self, simulation_id: str, *, mark: str) -> Simulation:
-        """Go on with the work in hand, which has this mark.
+        """Continue the work in hand, which has this mark.
 
         Raises:
             SimulationGoneError: it isn't there any more.
@@ -118,7 +118,7 @@ class Simulations:
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
 
     async def show(self, simulation: Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
-        """Every modality's state of a simulation that stands at a checkpoint."""
+        """Every modality's state of a simulation at a checkpoint."""
         claim = Claim(simulation_id, own_fence(), checkpoint)
         found = await self.host.show(simulation, claim, lambda: self._store.get(checkpoint))
         return Shown.of(self._store, found)

@@ -43,7 +43,7 @@ async def test_where_temporals_clock_went_back_the_attempt_is_tried_again_and_sa
     assert (refused.value.type, refused.value.non_retryable) == (failures.OVERTAKEN, False)
     assert refused.value.message == (
         "Another attempt has taken over, one of 2026-03-02T13:00:00+00:00; this one is of 2026-03-02T12:00:00+00:00. "
-        "If there is no other, Temporal's clock has gone back, and this goes on once it has passed the later time."
+        "If there is no other, Temporal's clock has gone back, and this continues once it has passed the later time."
     )
 
 

@@ -348,7 +348,7 @@ def test_what_is_allowed_and_probably_not_meant_is_said(write_scenario: Write) -
         "character 'ben' has neither email nor phone",
         "criterion 'c1' has both an evaluator_id and an evaluation_prompt",
         "modalities that UES doesn't know: fax",
-        "clock stands at 2026-03-02T09:30:00+01:00, after start_time",
+        "clock is at 2026-03-02T09:30:00+01:00, after start_time",
         "email.user_email_address is 'x@y.example', but the user character has 'ana@home.example'",
         "1 events of initial_state are scheduled after end_time",
         "1 events of initial_state are scheduled before start_time",

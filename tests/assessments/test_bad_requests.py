@@ -232,7 +232,7 @@ CASES = [
     failing(
         "nobody listens",
         nobody,
-        "Nobody answers at the participant's address URL (Network communication error fetching agent card from "
+        "No server answers at the participant's address URL (Network communication error fetching agent card from "
         "URL/.well-known/agent-card.json: All connection attempts failed).",
     ),
     failing(

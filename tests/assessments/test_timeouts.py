@@ -163,7 +163,7 @@ async def test_a_participant_whose_address_swallows_connections_is_unreachable(t
             pass
     await clients.aclose()
     assert (problem.value.type, problem.value.non_retryable) == (failures.PARTICIPANT_UNREACHABLE, False)
-    assert f"Nobody answers at the participant's address {url} (" in problem.value.message
+    assert f"No server answers at the participant's address {url} (" in problem.value.message
 
 
 @contextmanager

@@ -70,7 +70,7 @@ def test_it_tells_a_person_of_a_good_agent(agents: str, capsys: pytest.CaptureFi
 
 def test_an_agent_that_is_not_there_is_told_in_a_sentence() -> None:
     [port] = free_ports(1)
-    with pytest.raises(UnreachableError, match=f"Nobody answers at .*:{port}.* Is the agent up"):
+    with pytest.raises(UnreachableError, match=f"No server answers at .*:{port}.* Is the agent up"):
         check_agent(f"http://127.0.0.1:{port}", timeout=PATIENT, host=None, as_json=False)
 
 

@@ -71,7 +71,7 @@ def findings(text: str, path: str = "", line: int = 1) -> Iterator[Finding]:
     for check in _CHECKS:
         for hit in check.check_with_flags(padded):
             start, end = hit.span
-            if set(padded[start:end].split()) <= {"x"}:  # two names in code, side by side
+            if check.path.startswith("lexical_illusions") and _is_code(padded[start:end]):
                 continue
             yield Finding(path, line + padded[:start].count("\n") - 2, padded[start:end], hit.check_path, hit.message)
     start = 0
@@ -84,6 +84,12 @@ def findings(text: str, path: str = "", line: int = 1) -> Iterator[Finding]:
                 path, line + text[:begin].count("\n"), phrase, "long", f"{len(words)} words: split the sentence"
             )
         start = end
+
+
+def _is_code(phrase: str) -> bool:
+    """Whether a repeated word is a name in code (``x``), an import, or a name beside its product."""
+    words = re.findall(r"\w+", phrase)
+    return "x" in words or "import" in words or any(word.isupper() for word in words)
 
 
 def passages(path: Path, text: str) -> Iterator[tuple[int, str]]:

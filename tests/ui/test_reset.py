@@ -103,7 +103,7 @@ async def test_a_failed_assessment_goes_on_from_reset_in_the_temporal_ui(stack: 
     assert failed.state == "failed"
     assert failed.results is not None
     assert failed.results.turns_taken == 1
-    assert f"Nobody answers at the participant's address {url}" in failed.sentence
+    assert f"No server answers at the participant's address {url}" in failed.sentence
     assert first.log == ["turn 1", "turn 2", "turn 2 waits"]
     task_id = failed.results.assessment_id
     assert await state_of(stack, task_id) == a2a.TASK_STATE_FAILED
