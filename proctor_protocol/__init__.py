@@ -11,7 +11,7 @@ Table of contents:
 * ``scenario``: the schema of ``scenario.json``
 * ``evaluation``: what a scenario's evaluator functions get and give
 * ``readings``: addresses, numbers and chat contents in one form
-* ``actions``: what everything that can be done is called
+* ``actions``: the names of all actions
 * ``durations``: ISO 8601 durations and instants
 * ``problems``: validation errors as sentences
 """

@@ -28,7 +28,7 @@ def _assume_utc(value: datetime) -> datetime:
 
 
 Instant = Annotated[datetime, AfterValidator(_assume_utc)]
-"""A point in time; a naive one is read as UTC, as the simulator reads it (UES contract, ground rules)."""
+"""An instant; a naive one is read as UTC, as the simulator reads it (UES contract, ground rules)."""
 
 
 class UnknownMessageTypeError(ValueError):

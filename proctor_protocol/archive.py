@@ -3,7 +3,7 @@ years without us.
 
 An entry is a folder ``DATE/ID.FENCE`` of an archive. Each has
 
-* ``entry.json``: an ``ArchiveEntry``; written last, so that a folder without one is no entry
+* ``entry.json``: an ``ArchiveEntry``; written last, so that a folder without it isn't an entry
 * ``result.json``: the result, by its ``message_type``: ``AssessmentResults``, ``TrialResult``, ``RunResults`` (of a
   campaign of assessments) or ``TerminalResults`` (of a campaign of trials)
 * ``updates.jsonl``: an ``ArchivedUpdate`` a line, all task updates in order
@@ -21,7 +21,7 @@ a trial in a terminal
 
 and a campaign
 
-* ``runs.jsonl``: a ``Run`` (``proctor_protocol.statistics``) a line: what all its statistics are of
+* ``runs.jsonl``: a ``Run`` (``proctor_protocol.statistics``) a line: the data of all its statistics
 
 What is large and the same for many entries (a scenario, its initial state) lies in the archive's folder ``contents``,
 each file named by the SHA-256 of its content.
@@ -65,7 +65,7 @@ RUNS = "runs.jsonl"
 """What a campaign's entry has besides."""
 
 EntryKind = Literal["assessment", "trial", "campaign"]
-"""What there are entries of."""
+"""The kinds of entries."""
 
 Results = AssessmentResults | TrialResult | CampaignResults
 """What an entry's ``result.json`` may be."""
@@ -93,7 +93,7 @@ class EntrySummary(WireModel):
     ``campaign_kind`` says of which and ``tally`` how many of what; a trial's task and a campaign's scenarios stand for
     the scenario. ``earned`` is a trial's reward and a campaign's mean, 0 to 1; points are an assessment's. ``fence``
     rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
-    ``owner`` is the caller whose it is, empty where nobody was asked who they are.
+    ``owner`` is the caller that it belongs to, empty where callers aren't authenticated.
     ``campaign`` is the id of the campaign that it is of, ``forked_from`` the assessment and the turn that a fork began
     with. ``sentence`` says how it ended; ``failed_by_participant``, of one that failed, that its participant caused it.
     ``role`` is what the request calls the participant. ``score``, ``max_score``
@@ -186,7 +186,7 @@ class ArchiveEntry(EntrySummary):
     def _names_stay_inside(cls, files: dict[str, Content]) -> dict[str, Content]:
         if outside := [name for name in files if not _FILE_NAME.fullmatch(name)]:
             raise ValueError(
-                f"{outside[0][:200]!r} is no name of an entry's file: letters, digits, _, -, . and / alone"
+                f"{outside[0][:200]!r} can't be the name of an entry's file: use letters, digits, _, -, . and / only"
             )
         return files
 
@@ -261,8 +261,8 @@ class StateRecord(WireModel):
 
     ``patch`` is a merge patch (RFC 7396) for the ``Items`` of the record before it, those of the first record for the
     entry's content ``initial_state``. ``checkpoint`` names the simulator's checkpoint in the evaluator's store, from
-    which an assessment can go on there; it may be pruned. ``lacking`` says why a state is not there: it is then shown
-    as that of the turn before.
+    which an assessment can continue there; it may be pruned. ``lacking`` says why a state is not there: it is then
+    shown as that of the turn before.
     """
 
     message_type: Literal["state_record"] = "state_record"
@@ -279,8 +279,8 @@ class CommandRecord(WireModel):
     Through the trial's command endpoint: ``kind`` is ``command`` (with ``output`` and ``exit_code``), ``keys`` (typed
     in a terminal), ``screen`` (what that terminal showed), or ``opened`` and ``closed`` for the endpoint itself.
     ``seconds`` is how long a command took, ``dropped`` how many bytes of its output were not kept. Of ``docker_exec``
-    the engine tells when it began (``command``) and, under the same ``id``, when it ended (``exit_code``), and nobody
-    what it printed.
+    the engine reports its start (``command``) and, under the same ``id``, its end (``exit_code``), but not its
+    output.
     """
 
     message_type: Literal["command_record"] = "command_record"

@@ -12,7 +12,7 @@ CALLER = "proctor.caller"
 
 
 class Quotas(WireModel):
-    """What a caller may have; None is as much as it likes.
+    """A caller's quota; None is unlimited.
 
     Attributes:
         at_once: assessments that run at the same time, those of campaigns with them. per_day: assessments begun within
@@ -30,7 +30,7 @@ class Quotas(WireModel):
 
 
 class Caller(WireModel):
-    """A caller: ``name`` is whose a task is; empty where nobody is asked who they are."""
+    """A caller: ``name`` is the owner of its tasks; empty where callers aren't authenticated."""
 
     name: str = ""
     is_admin: bool = False
@@ -42,7 +42,7 @@ class Caller(WireModel):
 
 
 ANYBODY = Caller(is_admin=True)
-"""Whoever comes where nobody is asked who they are: everything is everybody's."""
+"""Any caller, where callers aren't authenticated: each may see everything."""
 
 
 def caller_of(scope: Mapping[str, Any]) -> Caller:

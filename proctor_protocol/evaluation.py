@@ -26,8 +26,8 @@ class EvalResult:
     """What an evaluator found.
 
     ``score`` and ``max_score`` are in the evaluator's own units; where ``max_score`` differs from the criterion's,
-    the score is scaled. ``unscored_points`` (same units, part of ``max_score``) were not judged for want of a model;
-    they have to be what the criterion declares (``needs_model_for``).
+    the score is scaled. ``unscored_points`` (same units, part of ``max_score``) were not judged because there is no
+    model; they have to be what the criterion declares (``needs_model_for``).
     """
 
     score: float
@@ -42,7 +42,7 @@ class AgentBeatsEvalContext:
     """What an evaluator may look at.
 
     Attributes:
-        client: an asynchronous UES client with a key that reads and can't act; the simulation stands at its final
+        client: an asynchronous UES client with a key that reads and can't act; the simulation is in its final
         state. scenario_config: the scenario as JSON data. action_log: what the participant did, from the simulation's
         own event log, in order. initial_state: modality name to state, before the first turn. final_state: modality
         name to state, after the last turn. user_prompt: what the participant was asked to do. llm: the judge's

@@ -7,7 +7,7 @@ from typing import Any
 from proctor_protocol.results import AssessmentResults, CriterionResult
 
 BIGGEST = 5
-"""How many losses are told where there is no room for all."""
+"""How many losses are listed where there is no room for all."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Loss:
 
     Attributes:
         criterion: its verdict. points: how many points were lost, of those that were judged. earns: what earns its
-        points, in its author's words; None where nobody says. missing: what wasn't met, one phrase each.
+        points, in its author's words; None where there are none. missing: what wasn't met, one phrase each.
     """
 
     criterion: CriterionResult

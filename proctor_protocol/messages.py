@@ -71,8 +71,8 @@ class AssessmentStartMessage(WireModel):
 
     ``resumes_turn`` is there only where the participant is greeted again in mid-assessment, and says which turn comes
     next: address or key are new, what it remembers from before that turn still holds, and what it may still be at is to
-    be dropped. In a fork it is there in the first greeting: the turns before were played by somebody else, and what
-    they did stands in the simulation. ``mcp_url`` is where the simulation speaks the Model Context Protocol, if it does
+    be dropped. In a fork it is there in the first greeting: the turns before were played by another agent, and the
+    simulation holds their effects. ``mcp_url`` is where the simulation speaks the Model Context Protocol, if it does
     (streamable HTTP, the same key).
     """
 
@@ -169,7 +169,7 @@ def parse_to_participant(data: dict[str, Any]) -> ToParticipant:
     """Read a message of the evaluator.
 
     Raises:
-        UnknownMessageTypeError: ``message_type`` is none of the three.
+        UnknownMessageTypeError: ``message_type`` isn't one of the three.
         pydantic.ValidationError: the fields don't fit that type; every location begins with the type.
     """
     return _TO_PARTICIPANT.read(data)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 SUMMARISED = ("email", "sms", "calendar", "chat")
-"""What a participant is given a summary of when it is greeted."""
+"""The modalities of which a participant gets a summary with its greeting."""
 
 SHOWN = (*SUMMARISED, "contacts", "location", "weather")
 """Those with routes of their own: what a participant acts in, and evaluators look at."""

@@ -13,10 +13,10 @@ Number = TypeVar("Number", int, float)
 class ModelUse(WireModel):
     """What a role asked of one model, by all answers that came: those that were refused, and of failed attempts, too.
 
-    ``endpoint`` is the host that was asked; ``temperature`` is None where none is sent; ``prompt_version`` names what
-    the model was told, None where a scenario's evaluator asked it in its own words. ``input_tokens`` include
-    ``cached_tokens``. Tokens that the endpoint doesn't tell are None, and so is the cost of a model that the operator's
-    table has no price for; ``currency`` is that table's.
+    ``endpoint`` is the host that was asked; ``temperature`` is None where none is sent; ``prompt_version`` names the
+    prompt, None where a scenario's evaluator asked it in its own words. ``input_tokens`` include
+    ``cached_tokens``. Tokens are None where the endpoint doesn't report them, and so is the cost of a model that the
+    operator's table has no price for; ``currency`` is that table's.
     """
 
     model: str
@@ -35,7 +35,7 @@ class ModelUse(WireModel):
         return (self.model, self.endpoint, self.temperature, self.prompt_version, self.currency)
 
     def add(self, other: Self) -> Self:
-        """This use and another one of the same model; what is unknown in either is unknown in both."""
+        """This use and another one of the same model. A figure that is unknown in either is unknown in the sum."""
         cost = _sum(self.cost, other.cost)
         return self.model_copy(
             update={
@@ -62,7 +62,7 @@ def added_up(uses: Iterable[ModelUse]) -> list[ModelUse]:
 
 
 def tokens_of(uses: Sequence[ModelUse]) -> int | None:
-    """Tokens in and out; None where nobody was asked, or somebody doesn't tell."""
+    """Tokens in and out; None where no model was asked, or one doesn't report them."""
     counted = [(use.input_tokens, use.output_tokens) for use in uses]
     if not counted or any(one is None or other is None for one, other in counted):
         return None
@@ -70,7 +70,7 @@ def tokens_of(uses: Sequence[ModelUse]) -> int | None:
 
 
 def cost_of(uses: Sequence[ModelUse]) -> float | None:
-    """What the models cost; None where nobody was asked, or a price is unknown."""
+    """The cost of the models; None where no model was asked, or a price is unknown."""
     costs = [use.cost for use in uses]
     return None if not costs or any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs)
 

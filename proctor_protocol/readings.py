@@ -14,11 +14,11 @@ _EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzin
 def instant(value: str | datetime) -> datetime:
     """A time; a naive one is UTC (UES contract, ground rules).
 
-    One before 1900 or after 2200 is read as the nearest within, so that whoever counts with it, or shows it in another
-    zone, never comes to the end of what Python's calendar has: a participant may write the year 9999.
+    One before 1900 or after 2200 is read as the nearest within. So sums and other zones stay within Python's
+    calendar: a participant may write the year 9999.
 
     Raises:
-        ValueError: it is none of ISO 8601.
+        ValueError: it isn't ISO 8601.
     """
     read = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     aware = read if read.tzinfo else read.replace(tzinfo=UTC)
@@ -35,8 +35,8 @@ def bare_address(address: str) -> str:
 def bare_phone(phone: str) -> str:
     """``00 1 (555) 222-0001`` as ``+15552220001``: without what only groups its digits; ``00`` in front is ``+``.
 
-    Of a number it is what the simulator keeps (``ues_sim.people.e164_like``, which also says what is no number, and
-    which may not be imported here: any UES may be behind the assessments).
+    For a number it is what the simulator stores (``ues_sim.people.e164_like``, which also refuses other text). That
+    function may not be imported here: assessments may use any UES.
     """
     bare = re.sub(r"[\s().\-/]", "", phone)
     return f"+{bare[2:]}" if re.fullmatch(r"00\d+", bare) else bare

@@ -33,7 +33,7 @@ def check_addresses(participants: dict[str, str]) -> dict[str, str]:
     """Addresses of participants by role, as they are.
 
     Raises:
-        ValueError: one is no address, or has credentials in it; with a sentence that names its role.
+        ValueError: one isn't an address, or has credentials in it; the message names its role.
     """
     for role, url in participants.items():
         try:
@@ -84,11 +84,11 @@ class AssessmentConfig(WireModel):
 
     Attributes:
         fork_of: the id of an assessment: this one begins with its turns before ``from_turn``, and plays its scenario as
-            it was then. What is not chosen here is as it was in that one, ``seed``, judges and ``participants`` too.
+            it was then. Fields that are left out are taken from it, ``seed``, judges and ``participants`` too.
         from_turn: the first turn that a fork plays itself.
         scenario_id: which scenario to play; a fork's is known already.
         seed: what every random choice of the assessment derives from; drawn from the task's id where missing.
-        max_turns: at most so many turns; the evaluator's ``default_max_turns`` where missing.
+        max_turns: the largest number of turns; the evaluator's ``default_max_turns`` where missing.
         verbose_updates: every task update, or only the milestones.
         offline: play without any model: scripted characters, mechanical judging.
         turn_timeout: seconds that the participant may take for one turn.
@@ -136,7 +136,7 @@ def require_fork(fork_of: str | None, turns: object, name: str) -> None:
 
 
 class AssessmentRequest(WireModel):
-    """Who is assessed (role to A2A address) and how; a fork assesses whom the original did, where nobody is named."""
+    """Who is assessed (role to A2A address) and how. A fork without participants assesses those of the original."""
 
     participants: dict[str, str]
     config: AssessmentConfig
@@ -173,7 +173,7 @@ def is_fork(request: Any) -> bool:
 
 
 def built_on(raw: dict[str, Any] | str | None) -> dict[str, str]:
-    """The ids of the tasks that a request builds on, whatever it asks for, by the setting that names each.
+    """The ids of the tasks that a request of any kind builds on, by the setting that names each.
 
     Says nothing of whether the request is a good one.
     """
@@ -229,7 +229,7 @@ def unknown_settings(raw: dict[str, Any] | str | None) -> list[str]:
 def read_text(text: str) -> Any:
     """The JSON value that a text is, or the one JSON object in it: fenced, or with prose around it.
 
-    Takes time in proportion to the text, whatever is in it.
+    The time is in proportion to the text's length for every text.
 
     Raises:
         BadRequestError: there is none, or there are several that differ.
@@ -258,8 +258,8 @@ def read_text(text: str) -> Any:
         return found[0]
     if len(found) > 1:
         raise BadRequestError(
-            "The message has several JSON objects that differ, and which one is the request can't be told: send one, "
-            f"{_SHAPE}."
+            "The message has several JSON objects that differ, and which one is the request can't be determined: "
+            f"send one, {_SHAPE}."
         )
     raise BadRequestError(f"The message's text is not JSON ({_where(text, broken or whole_problem)}): send {_SHAPE}.")
 

@@ -1,6 +1,6 @@
 """The outcome of an assessment (seed 000, section 2.2), with the checks that keep its sums honest.
 
-A score is never made up: points that nobody could judge stand outside both ``score`` and ``max_score``; they are
+A score is never made up: points without a judgement are outside both ``score`` and ``max_score``; they are
 counted in ``unscored_points``, and ``coverage`` says what share of a scenario's points was judged.
 """
 
@@ -48,7 +48,7 @@ class _Scored(WireModel):
 
 
 class Doubt(WireModel):
-    """What nobody could tell: patterns that fit neither way, or a judge whose answers can't be believed.
+    """An undecided fact: patterns that fit neither way, or a judge whose answers can't be believed.
 
     It is counted as not met. ``item`` is the rubric's item, or the fact, ``statement`` what it says, ``text`` the
     beginning of the text in question, where it is one.
@@ -64,9 +64,9 @@ class CriterionResult(_Scored):
     """One criterion's score.
 
     ``max_score`` counts the points that were judged; ``unscored_points`` the rest of the criterion's points, which
-    nobody could judge (``unscored_reason`` says why). ``judged_by`` is ``evaluator:NAME``, ``model:NAME``,
+    couldn't be judged (``unscored_reason`` says why). ``judged_by`` is ``evaluator:NAME``, ``model:NAME``,
     ``offline_rubric``, or ``nobody``. ``evaluator_hash`` is the SHA-256 of the scenario's files that its evaluator was
-    of, ``usage`` what was asked of models. ``doubts`` are what nobody could tell, ``doubtful_points`` what they may be
+    of, ``usage`` what was asked of models. ``doubts`` are undecided facts, ``doubtful_points`` what they may be
     worth. Where an evaluator looked for facts in texts, ``judged_by`` ends with who read them: ``evaluator:NAME (texts
     by patterns)``, or ``(texts by model:NAME)``. ``description`` is what earns its points, in its author's words.
     ``judge_warnings`` are sentences about models that judged it without a calibration, or with too little agreement.
@@ -107,7 +107,7 @@ class _Judged(Protocol):
 
 
 def unscored(criterion: _Judged, reason: str) -> CriterionResult:
-    """The result of a criterion that nobody judged, or could judge."""
+    """The result of a criterion that wasn't or couldn't be judged."""
     return CriterionResult(
         criterion_id=criterion.criterion_id,
         name=criterion.name,
@@ -194,9 +194,9 @@ class TurnModelUsage(ModelUsage):
 
 
 class Clarification(WireModel):
-    """What the participant was told in a turn beside ``turn_start``, each kind at most once.
+    """A notice to the participant in a turn beside ``turn_start``, each kind at most once.
 
-    ``kind``: ``question`` where it asked for input, and was told that no one can answer; ``unreadable`` where its
+    ``kind``: ``question`` where it asked for input, and learned that no one can answer; ``unreadable`` where its
     answer couldn't be read, and it was asked once more. ``problem`` is the beginning of its question, or says what was
     wrong.
     """
@@ -208,7 +208,7 @@ class Clarification(WireModel):
     def sentence(self) -> str:
         """What happened, as a sentence."""
         if self.kind == "question":
-            return f"The participant asked: {self.problem} It was told that no one can answer."
+            return f"The participant asked: {self.problem} The reply was that no one can answer."
         return f"{self.problem} It was asked once more."
 
 

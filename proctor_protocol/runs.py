@@ -29,14 +29,14 @@ class RunConfig(WireModel):
 
     Attributes:
         fork_of: the id of an assessment to fork, each time from each of ``from_turns``: turns that forks play first
-            themselves, or ``every``; ``from_turn`` names a single one. What is not chosen here is as it was in that
+            themselves, or ``every``; ``from_turn`` names a single one. Fields that are left out are taken from that
             assessment, the seed, judges and participants too.
         scenarios: which to play; ``scenario_id`` names a single one.
         seeds: each agent plays each scenario with each of them; ``seed`` names a single one.
         repeats: how often the same agent, scenario and seed is played.
-        at_once: at most so many assessments at the same time.
-        at_once_per_participant, at_once_per_model: at most so many of those that talk to one participant, or have one
-            model judge or play characters.
+        at_once: the largest number of assessments at the same time.
+        at_once_per_participant, at_once_per_model: the largest number of those that talk to one participant, or have
+            one model judge or play characters.
         tries: how often an assessment is played that fails.
         play_again: which failed ones that holds for: those that failed by no fault of the participant's
             (``blameless``), or all of them (``failed``).
@@ -46,7 +46,7 @@ class RunConfig(WireModel):
             then.
         passing_percent: the pass mark: the share of its judged points that a run needs to pass. A run that its
             participant failed does not pass.
-        grows: the id of a campaign that has ended: what it has played is taken over, and not played again.
+        grows: the id of a campaign that has ended: its assessments are taken over, and not played again.
         shard_index, num_shards: play only those cells whose number modulo ``num_shards`` is ``shard_index``.
         max_turns, offline, turn_timeout, turn_tries, judges, votes: as for one assessment (``AssessmentConfig``).
         verbose_updates: tell of every cell, or only now and then.
@@ -101,7 +101,7 @@ class RunConfig(WireModel):
         if not isinstance(values, list):
             return values
         if twice := next((value for value in values if values.count(value) > 1), None):
-            raise ValueError(f"{show_value(twice)} stands there twice: name it once, and say repeats")
+            raise ValueError(f"{show_value(twice)} is there twice: name it once, and set repeats")
         return values
 
     @model_validator(mode="after")
@@ -125,7 +125,7 @@ class RunConfig(WireModel):
 
 
 class RunRequest(WireModel):
-    """Which agents (name to A2A address), on what; forks have the original's participant, where nobody is named."""
+    """Which agents (name to A2A address), on what. Forks without agents have the original's participant."""
 
     participants: dict[str, str] = Field(max_length=1_000)
     config: RunConfig

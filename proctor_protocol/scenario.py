@@ -91,7 +91,7 @@ class RubricCheck(ScenarioModel):
     match) and by ``turns`` ([first, last]).
 
     ``kind``: ``pattern_found`` passes when a text (with ``every``: every text, and there is one) has the pattern;
-    ``pattern_absent`` when there is a text and none has the pattern (so that doing nothing passes nothing);
+    ``pattern_absent`` when there is a text and none has the pattern (so that a participant without texts doesn't pass);
     ``length`` when there is a text and each has between ``min`` and ``max`` words; ``count`` when the number of texts
     (that have the pattern, where one is given) is between ``min`` and ``max``. Patterns are RE2's, ignore case, and
     ``.`` matches line ends.
@@ -100,7 +100,7 @@ class RubricCheck(ScenarioModel):
     (``TextTest``): a text has "the pattern" when it has ``pattern`` and passes these.
 
     A text that doesn't have the pattern, but passes ``doubtful``, is one of which patterns can't tell. Where the
-    outcome hangs on it, the item is in doubt: not met, and told as such.
+    outcome depends on it, the item is in doubt: not met, and reported as in doubt.
     """
 
     kind: Literal["pattern_found", "pattern_absent", "length", "count"]
@@ -118,7 +118,7 @@ class RubricCheck(ScenarioModel):
 
     @property
     def test(self) -> TextTest | None:
-        """What the texts are tested for; None where any text will do."""
+        """The test of the texts; None where any text is enough."""
         if self.pattern is None and not (self.all or self.any or self.none):
             return None
         return TextTest(pattern=self.pattern, all=self.all, any=self.any, none=self.none)
@@ -143,7 +143,7 @@ ItemScope = Literal["any", "none"]
 
 
 PointSource = Literal["state", "values", "text"]
-"""What points are decided from: actions and state, exact values in texts, or free text."""
+"""The source that decides points: actions and state, exact values in texts, or free text."""
 
 
 class RubricItem(ScenarioModel):
@@ -165,13 +165,13 @@ class EvaluationCriterion(ScenarioModel):
     ``needs_model_for`` is how many of its points an evaluator function can judge only with a model (``ctx.llm``);
     without one they stay unscored, and where they are all of its points, it isn't called at all.
 
-    ``points_from`` says what decides its points: ``state`` (what was done, and how things are at the end), ``values``
-    (times, amounts, addresses and the like, read mechanically out of texts) or ``text`` (free text, which a model
-    reads, or patterns instead). The numbers add up to ``max_score``. A rubric's points are all from text.
+    ``points_from`` says what decides its points. ``state`` is the actions and the state at the end. ``values`` are
+    times, amounts, addresses and the like, read mechanically out of texts. ``text`` is free text, which a model
+    reads, or patterns instead. The numbers add up to ``max_score``. A rubric's points are all from text.
 
     ``work_evaluator_id`` names, for a criterion that a model or its rubric judges, an evaluator function that says
     which share of the work was done (its score of its maximum). The points are due in proportion to it: manners and
-    harm not done are worth nothing by themselves.
+    the absence of harm earn nothing without work.
     """
 
     criterion_id: str = Field(min_length=1)

@@ -29,7 +29,7 @@ class Run(WireModel):
         run_id: the assessment's id.
         agent: the participant's name in the campaign.
         scenario: the scenario's or terminal task's id.
-        seed: what its characters were seeded by; None where it has none.
+        seed: the seed of its characters; None where it has none.
         repeat: which of the runs of this agent, scenario and seed it is, from 0.
         status: how it ended.
         failed_by_participant: for one that did not complete, whether the participant is to blame.
@@ -67,7 +67,7 @@ class Run(WireModel):
 
     @property
     def counted_percent(self) -> float | None:
-        """``percent``, or 0 for a run that its participant failed; None for what counts for nobody."""
+        """``percent``, or 0 for a run that its participant failed; None for a run that doesn't count."""
         return 0.0 if self.is_own_failure else self.percent
 
 
@@ -123,7 +123,7 @@ class Counts(WireModel):
         runs: all.
         judged: completed, with a score.
         failed_by_participant: ended by the participant's fault.
-        failed_otherwise: ended by somebody else's, a failed judging included.
+        failed_otherwise: ended by another one's failure, a failed judging included.
         canceled: by a caller.
         unjudged: completed, and no point of it was judged.
         doubtful: those of all whose verdict is in doubt.
@@ -147,8 +147,8 @@ class Summary(WireModel):
         of: all points, one dimension or one criterion.
         name: the dimension or criterion; "overall" for all points.
         counts: what became of the runs.
-        percent: 0 to 100, of the judged runs and of those that the participant failed, which count 0; None where there
-            is none. Runs that failed otherwise or were canceled are not counted.
+        percent: 0 to 100, of the judged runs and of those that the participant failed, which count 0; None without
+            any. Runs that failed otherwise or were canceled are not counted.
         percent_judged: the mean of the judged runs alone.
         percent_without_doubtful: the mean of the runs that count in ``percent`` and whose verdict is not in doubt; None
             where no verdict is in doubt, or all are.
@@ -183,7 +183,7 @@ class Comparison(WireModel):
         p_value: two-sided, of the hypothesis that the agents are equal; None with fewer than six units.
         spread: standard deviation of the units' differences; None with fewer than two units.
         units: of scenario and seed, that both have played.
-        units_needed: how many of them would show a difference of so many points four times in five, by these points;
+        units_needed: how many of them would show a difference of this size four times in five, by these points;
             empty where the spread is unknown.
         units_needed_range: the same by the least and the largest that the spread may be (90 %).
     """
@@ -209,7 +209,7 @@ class Item(WireModel):
         percent: the mean share earned, 0 to 100.
         by_agent: the same by agent.
         discrimination: -1 to 1; None where nothing varies or fewer than three runs were judged.
-        met_by: everybody (no run lost a point), nobody (no run earned one), or some.
+        met_by: ``everybody`` (no run lost a point), ``nobody`` (no run earned one), or ``some``.
     """
 
     scenario: str
@@ -225,7 +225,7 @@ class TurnSpread(WireModel):
     """Forks that began with one turn.
 
     Attributes:
-        turn: the first that was played anew.
+        turn: the first that was played again.
         forks: how many there are.
         mean: of their percent.
         variance: of their percent (n - 1 in the denominator).

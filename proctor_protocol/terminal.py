@@ -33,7 +33,7 @@ LAUNCH_WORDS = "Launch terminal-bench evaluation"
 _LAUNCH = re.compile(r"launch\s+terminal[-\s]?bench\s+evaluation", re.IGNORECASE)
 
 AgentKind = Literal["a2a", "oracle", "null"]
-"""Who works on the tasks: the participant, the task's own solution, or nobody."""
+"""Who works on the tasks: the participant, the task's own solution, or no one."""
 
 _NOT_A2A = ("oracle", "null")
 _LONGEST_NAME = 100
@@ -42,7 +42,7 @@ AgentAccess = Literal["docker", "endpoint", "both"]
 """How a participant reaches its container: ``docker exec`` on the worker's host, or the trial's command endpoint."""
 
 LeaveRunning = Literal["everything", "services", "nothing"]
-"""The processes of an agent that go on running while its tests run.
+"""The processes of an agent that continue to run while its tests run.
 
 ``everything`` is what the official harnesses do. ``services`` keeps each process that listens on a socket, and those
 that it started; all others are killed. ``nothing`` kills all: then no process of the agent can change the verdict.
@@ -62,9 +62,9 @@ class TerminalConfig(WireModel):
             there, ``NAME`` or ``NAME@VERSION`` (``proctor terminal-bench datasets``).
         task_ids: names of tasks, or patterns with ``*``, ``?`` and ``[…]``; all tasks where missing.
         exclude_task_ids: names or patterns of tasks to leave out.
-        n_tasks: at most so many tasks, the first by name.
+        n_tasks: the largest number of tasks, the first by name.
         n_attempts: how often each task is attempted.
-        n_concurrent_trials: at most so many trials at once.
+        n_concurrent_trials: the largest number of trials at once.
         global_agent_timeout_sec: seconds for the participant, instead of those that each task sets.
         global_test_timeout_sec: seconds for the tests, instead of those that each task sets.
         global_timeout_multiplier: what the tasks' timeouts, or those two, are multiplied by.
@@ -73,12 +73,12 @@ class TerminalConfig(WireModel):
         build_timeout_sec: seconds in which a task's image must be built.
         agent: who works on the tasks.
         access: how the participant reaches the container.
-        leave_running: the processes of the participant that go on running while the tests run in its container.
+        leave_running: the processes of the participant that continue to run while the tests run in its container.
         verifier: where the tests run.
         tries: how often a trial is played that fails by no fault of the participant's.
         keep_images: whether images that the run has built stay on the hosts.
         record: whether each trial is recorded for asciinema.
-        verbose_updates: every trial that ends is told, or only how far the run is.
+        verbose_updates: an update for every trial that ends, or only for the run's progress.
         max_cost, max_tokens, max_hours: no trial starts that would probably pass the limit: of what the agents' models
             cost, of their tokens (both as the agents report them), of time.
         grows: the id of a run that has ended: its trials of the same agent, task and settings are taken over.
@@ -338,7 +338,7 @@ class TrialResult(WireModel):
         verifier_reason: why they ran in the participant's container although a fresh one was asked for.
         doubts: why the verdict is doubtful: what the participant changed of what runs the tests.
         tries: how often the trial was played.
-        usage: tokens and cost as the participant tells them; nobody checks that.
+        usage: tokens and cost as the participant reports them, unchecked.
         details: ``left_running``, the processes that the participant left; ``limits_reached``, sentences on limits of
             its container; ``rewards`` by name; ``build_failed`` and ``log`` of an image that could not be built.
         phases: seconds by step: ``build``, ``start``, ``agent``, ``tests``, ``logs``, ``stop``.
@@ -522,7 +522,7 @@ def trial_as_text(trial: TrialResult) -> str:
 
 
 class TerminalTaskMessage(WireModel):
-    """What a participant is told at the start of a trial, as data; ``as_text`` is the same in words.
+    """The message to a participant at the start of a trial, as data; ``as_text`` is the same in words.
 
     Attributes:
         container: the container's name, for ``docker exec`` on the same host; None where it is not to be used.

@@ -57,7 +57,7 @@ class AssessmentStartedUpdate(WireModel):
 
 
 class ScenarioLoadedUpdate(WireModel):
-    """The scenario stands in its simulation; ``expected_turns`` is how many the default time step makes."""
+    """The scenario is in its simulation; ``expected_turns`` is how many the default time step makes."""
 
     message_type: Literal[TaskUpdateType.SCENARIO_LOADED] = TaskUpdateType.SCENARIO_LOADED
     scenario_id: str
@@ -79,7 +79,7 @@ class ScenarioLoadedUpdate(WireModel):
 
 
 class TurnStartedUpdate(WireModel):
-    """The participant was told that its turn has come."""
+    """``turn_start`` was sent to the participant."""
 
     message_type: Literal[TaskUpdateType.TURN_STARTED] = TaskUpdateType.TURN_STARTED
     turn_number: int
@@ -223,7 +223,7 @@ class AssessmentCompletedUpdate(WireModel):
 
 
 class ErrorOccurredUpdate(WireModel):
-    """Something went wrong; ``recoverable`` says whether the assessment goes on.
+    """Something went wrong; ``recoverable`` says whether the assessment continues.
 
     Where a step is being tried again: ``step`` names it, ``attempt`` has failed, of ``attempts`` that there may be (0
     for no limit).

@@ -1,9 +1,9 @@
 """The visible part of a text: what a person reads in a chat window or a mail client, without the hidden parts.
 
-Hidden are: HTML comments, elements that aren't displayed (``display: none``, font size 0, white on white, ``hidden``,
-``script``, …), comments of Markdown (``[//]: # (…)``), characters without a glyph, and everything after a gap of
-``GAP`` lines without a letter or digit. Styles are read as CSS 2.2 defines them, by attribute and by class. The work
-only grows with the text's length.
+Hidden are HTML comments, comments of Markdown (``[//]: # (…)``) and characters without a glyph. Hidden are also
+elements that aren't displayed: ``display: none``, font size 0, white on white, ``hidden``, ``script``. So is
+everything after a gap of ``GAP`` lines without a letter or digit. Styles are read as CSS 2.2 defines them, by
+attribute and by class. The work only grows with the text's length.
 """
 
 import unicodedata

@@ -1,7 +1,7 @@
 """Webhooks: where a task's updates are pushed to, and which addresses may be asked for, by name or by number.
 
-A caller chooses the address that the evaluator then posts to. Whatever it may be, it is never one under which a machine
-or a cloud tells those on it what nobody else may know.
+A caller chooses the address that the evaluator then posts to. It is never one under which a machine or a cloud gives
+its own programs secrets.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ def check_webhook(webhook: Webhook) -> SplitResult:
         BadWebhookError: with a sentence that says what is wrong and what to give instead.
     """
     if not webhook.id.isprintable() or len(webhook.id) > 255:
-        raise BadWebhookError("the webhook's id is no short text: leave it out, or use letters, digits and hyphens")
+        raise BadWebhookError("the webhook's id isn't a short text: leave it out, or use letters, digits and hyphens")
     for name, value in (("token", webhook.token), ("scheme", webhook.scheme), ("credentials", webhook.credentials)):
         if len(value) > _LONGEST_SECRET or not (value.isascii() and value.isprintable()):
             raise BadWebhookError(
@@ -98,12 +98,13 @@ async def look_up(host: str) -> list[str]:
         try:
             found = await asyncio.get_running_loop().run_in_executor(_LOOK_UPS, asking)
         except UnicodeError:
-            raise OSError(f"{host!r} is no host's name") from None
+            raise OSError(f"{host!r} isn't the name of a host") from None
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 def is_forbidden(address: str) -> bool:
-    """Whether an IP address is one that no webhook may have: link-local, a cloud's metadata, or nobody's own."""
+    """Whether an IP address is one that no webhook may have: link-local, a cloud's metadata, or one that no host
+    owns."""
     try:
         ip = ip_address(address.partition("%")[0])
     except ValueError:

@@ -22,8 +22,8 @@ _RESULTS = (AssessmentResults, RunResults, TerminalResults)
 def wire_schemas() -> dict[str, dict[str, Any]]:
     """By ``message_type``, the schema of each message, update and result; requests, which have none, by a name.
 
-    Order: to the participant, from it, requests, updates, results. A field that isn't required may be left out by
-    whoever writes; whoever reads ignores fields that it doesn't know.
+    Order: to the participant, from it, requests, updates, results. A writer may leave out a field that isn't
+    required; a reader ignores fields that it doesn't know.
     """
     kinds: dict[str, type[WireModel]] = {}
     for kind in (*get_args(ToParticipant), TerminalTaskMessage, *get_args(FromParticipant)):

@@ -31,14 +31,14 @@ _SETTINGS_AT_MOST = 100_000
 INTERPRETERS = frozenset(["bash", "busybox", "dash", "env", "py.test", "pytest", "python", "python2", "python3", "sh"])
 """What runs the tests. No task makes these the agent's work."""
 
-_COMMON = """
-[ apt apt-get awk basename cat chmod chown cmp cp curl cut date diff dirname dpkg echo egrep expr false fgrep find gawk
-grep head install kill ldconfig ln ls mawk md5sum mkdir mktemp mv nohup perl pip pip3 printf ps pwd readlink realpath
-rm rmdir sed seq sha256sum sleep sort stat sudo tail tar tee test timeout touch tr true uniq unzip uv uvx wc wget which
-xargs
-"""
-COMMANDS = INTERPRETERS | set(_COMMON.split())
-"""What test scripts are written with. ``python3.11`` counts as ``python3``."""
+_COMMON = (
+    "[ apt apt-get awk basename cat chmod chown cmp cp curl cut date diff dirname dpkg echo egrep expr false",
+    "fgrep find gawk grep head install kill ldconfig ln ls mawk md5sum mkdir mktemp mv nohup perl pip pip3 printf",
+    "ps pwd readlink realpath rm rmdir sed seq sha256sum sleep sort stat sudo tail tar tee test timeout touch tr",
+    "true uniq unzip uv uvx wc wget which xargs",
+)
+COMMANDS = INTERPRETERS | set(" ".join(_COMMON).split())
+"""The programs that test scripts use. ``python3.11`` counts as ``python3``."""
 
 _PYTEST_PARTS = "attr attrs exceptiongroup iniconfig packaging pluggy py pygments _pytest pytest pytest_json_ctrf tomli"
 TEST_MODULES = frozenset(_PYTEST_PARTS.split())
@@ -91,7 +91,7 @@ class TaskTexts(BaseModel):
     Attributes:
         script: the test script.
         tests: the test script and all files of the tests.
-        instruction: what the agent is told.
+        instruction: the agent's instruction.
         solution: the task's own solution; empty where it has none.
         folders: the folders where tests may run: the work folder, and those that the script changes to.
         modules: the top-level modules that the tests import.

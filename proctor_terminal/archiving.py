@@ -43,7 +43,7 @@ class TrialArchiving:
 
     @activity.defn
     async def archive_trial(self, payload: TrialArchiveInput) -> None:
-        """Archive a trial that has ended; once more writes the same entry anew."""
+        """Archive a trial that has ended; another call writes the same entry again."""
         entry = self._entry(payload)
         await patiently(lambda: asyncio.to_thread(self._write, entry, payload))
 

@@ -1,10 +1,11 @@
 """Commands over HTTP, for agents on machines that have no Docker socket.
 
 One server for all trials of a worker. ``GET /trials/CONTAINER`` says in JSON what can be asked for; all else is below
-that address. The bearer token is derived from the deployment's secret and the trial's id, and the environment is found
-on the engine, so that another worker with the same engine answers at the same token with nothing to be handed over.
+that address. The bearer token is derived from the deployment's secret and the trial's id, and the environment is
+found on the engine. So another worker with the same engine answers to the same token, and nothing has to be passed
+on.
 
-Whoever restarts a worker wants agents to reach it where they were told: give the endpoint a fixed port, or advertise
+Agents must reach a worker that was restarted at the same address: give the endpoint a fixed port, or advertise
 the address of something that stays and hands requests on to the workers of that engine, any of which can answer. An
 agent whose worker vanished gets a refused connection, and tries again.
 """
@@ -100,7 +101,7 @@ class _Command:
         self.ended: dict[str, Any] | None = None
 
     def told(self) -> dict[str, Any]:
-        """What the agent is told about it."""
+        """The agent's access to it."""
         if self.ended is not None:
             return {"id": self.id, "running": False, **self.ended}
         return {"id": self.id, "running": True, "output": self.output.text(), "dropped": self.output.dropped}
@@ -137,9 +138,9 @@ class CommandEndpoint:
         secret: the deployment's; tokens are derived from it.
         recordings: where commands are written down.
         host: the address to listen on.
-        port: 0 takes a free one; a fixed one lets a worker that is started again be reached at the address that agents
-            were told.
-        advertise: the address that agents are told, such as that of a load balancer before several workers; the
+        port: 0 takes a free one; a fixed one lets a worker that is started again be reached at the address that
+            agents have.
+        advertise: the address that agents get, such as that of a load balancer before several workers; the
             server's own where None.
     """
 
@@ -167,7 +168,7 @@ class CommandEndpoint:
         self._unrecorded: set[str] = set()
 
     async def listen(self) -> None:
-        """Listen at once, for agents that were told the address by a worker before this one.
+        """Listen at once, for agents that got the address from a worker before this one.
 
         Raises:
             OSError: as ``open``.
@@ -418,4 +419,4 @@ async def _body(request: Request, model: type[M]) -> M:
     except ValidationError as problem:
         raise _RefusedError(422, f"Bad request: {describe(problem)}") from None
     except ValueError as problem:
-        raise _RefusedError(422, f"The request is no JSON ({problem}): send an object") from None
+        raise _RefusedError(422, f"The request isn't JSON ({problem}): send an object") from None

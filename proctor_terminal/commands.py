@@ -111,7 +111,7 @@ async def execute(
     kills it, too, unless ``is_left`` says that it runs on.
 
     Args:
-        timeout: seconds; None is for ever.
+        timeout: seconds; None waits without a limit.
         cwd: the environment's ``workdir`` where None.
         user: the container's own where None.
         variables: besides the container's.
@@ -120,7 +120,7 @@ async def execute(
         is_left: asked when this is cancelled: whether the command runs on.
 
     Raises:
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
         EngineUnavailableError: the engine doesn't answer.
     """
     began = time.monotonic()
@@ -188,7 +188,7 @@ async def run_plainly(
         Exit code (None at the time limit) and output.
 
     Raises:
-        EnvironmentLostError: the container stands no more, or can't run a command.
+        EnvironmentLostError: the container is gone, or can't run a command.
         EngineUnavailableError: the engine doesn't answer.
     """
     output = CappedOutput(output_cap)
@@ -221,7 +221,7 @@ async def create_exec(
     """Prepare a command in a container.
 
     Raises:
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
         EngineUnavailableError: the engine doesn't answer.
     """
     body = {

@@ -1,8 +1,8 @@
 """Tasks of several services: ``docker compose`` runs them, from a file that we write for the trial.
 
-The file is the task's own with its variables filled in, the images that we built, labels on all that is made, limits on
-each container, and without what would make two trials meet: fixed names, published ports, and mounts of the task's
-folder, which become volumes of the trial.
+The file is the task's own with its variables filled in, the images that we built, labels on everything, and limits on
+each container. Everything through which two trials could meet is taken out: fixed names, published ports, and mounts
+of the task's folder, which become volumes of the trial.
 """
 
 import asyncio
@@ -127,7 +127,7 @@ def written(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run:
 
 
 def _owned(definition: Any, labels: dict[str, str], more: dict[str, Any]) -> dict[str, Any]:
-    """A network or volume of the trial's own; what is external stays as it is."""
+    """A network or volume of the trial's own; external ones are kept."""
     own: dict[str, Any] = dict(definition or {})
     if own.get("external"):
         return own

@@ -1,7 +1,7 @@
 """Compose files: their variables, and services that can be run without compose.
 
-The file's format is that of the Compose Specification (compose-spec.io), as far as one service needs it; whatever else
-a file asks for is compose's business (``compose``).
+The file's format is that of the Compose Specification (compose-spec.io), as far as one service needs it; the rest of
+a file is left to compose (``compose``).
 """
 
 import re
@@ -21,7 +21,7 @@ CONTAINER_NAME = "T_BENCH_TASK_DOCKER_CLIENT_CONTAINER_NAME"
 NAME_PREFIX = "T_BENCH_TASK_DOCKER_NAME_PREFIX"
 
 LOGS_ON_HOST = "proctor-logs"
-"""Stands where the formats mount a folder of the host for logs: we copy those out of the container instead."""
+"""Replaces the folder of the host that the formats mount for logs: we copy those out of the container instead."""
 
 PLACEHOLDERS: dict[str, str] = {
     IMAGE_NAME: "proctor-client-image",
@@ -56,13 +56,13 @@ _PLAIN_KEYS = {
     "init", "extra_hosts", "security_opt", "stdin_open", "tty", "restart", "ports", "expose", "labels", "dns",
     "pull_policy", "stop_grace_period", "stop_signal", "pids_limit",
 }  # fmt: skip
-"""What a service may ask for that we can give it without compose; published ports are never needed."""
+"""The keys of a service that we support without compose; published ports are never needed."""
 
 _PLAIN_ROOT = {"services", "version", "name", "x-comment"}
 
 
 def read(raw: Any, values: Mapping[str, str], main: str, notes: Notes) -> dict[str, Any] | None:
-    """A compose file's content with its variables filled in; None, noted, where it is none."""
+    """A compose file's content with its variables filled in; None, with a note, where it isn't one."""
     if not isinstance(raw, dict) or not isinstance(raw.get("services"), dict):
         notes.fatal(f"docker-compose.yaml is {show_value(raw)}: write services: there")
         return None
@@ -229,9 +229,9 @@ def bytes_of(size: Any) -> int:
     """A size as compose and task files write it (``512m``, ``2G``, ``1.5gb``), in bytes.
 
     Raises:
-        ValueError: it is no size.
+        ValueError: it isn't a size.
     """
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([bkmgt]?)i?b?\s*", str(size).lower())
     if match is None:
-        raise ValueError(f"{size} is no size: write one such as 512m or 2g")
+        raise ValueError(f"{size} isn't a size: write one such as 512m or 2g")
     return int(float(match[1]) * _UNITS[match[2]])

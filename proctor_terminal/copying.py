@@ -32,7 +32,7 @@ async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, 
     All belongs to root and may be read and run by everybody.
 
     Raises:
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
     """
     try:
         await copy_to(engine, environment.container_id, source, target)
@@ -81,12 +81,12 @@ def _packed(source: Sources, target: str) -> bytes:
 
 
 async def is_free(engine: Engine, environment: EnvironmentRef, path: str) -> bool:
-    """Whether there is nothing at a path of the container, or an empty folder that is no link.
+    """Whether there is nothing at a path of the container, or an empty folder that isn't a link.
 
     The engine looks, not the container, in which an agent may have replaced any command.
 
     Raises:
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
     """
     try:
         async with engine.asking("GET", f"containers/{environment.container_id}/archive", {"path": path}) as response:

@@ -15,7 +15,7 @@ _INSTRUCTIONS = {
 _HEREDOC = re.compile(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
 
 SECRET = ("solution.sh", "solution.yaml", "solution", "tests", "run-tests.sh")
-"""What an agent may not see before it is done."""
+"""The files that an agent may not see before its end."""
 
 
 def check(dockerfile: Path, context: Path, folder: Path, notes: Notes) -> None:
@@ -37,7 +37,7 @@ def check(dockerfile: Path, context: Path, folder: Path, notes: Notes) -> None:
         notes.fatal(f"{name} has no FROM: name there the image to start from")
     for line, word, rest in steps:
         if word not in _INSTRUCTIONS:
-            notes.fatal(f"{name} line {line}: {word} is no instruction of a Dockerfile: mend it")
+            notes.fatal(f"{name} line {line}: {word} isn't an instruction of a Dockerfile: correct it")
         elif word in ("COPY", "ADD"):
             for source in _sources(rest):
                 _check_source(source, context, f"{name} line {line}", notes)

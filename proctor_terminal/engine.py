@@ -79,7 +79,7 @@ class Engine:
     Args:
         url: where it listens (``unix:///var/run/docker.sock``, ``tcp://host:2375``); ``DOCKER_HOST`` where None, and
             the usual socket where that isn't set.
-        limits: what containers may use whose tasks don't say.
+        limits: the limits of containers whose tasks set none.
     """
 
     def __init__(self, url: str | None = None, limits: DefaultLimits | None = None) -> None:
@@ -115,7 +115,7 @@ class Engine:
         """What the engine says about itself; asked once.
 
         Raises:
-            EngineUnavailableError: nobody answers, with the address and what to do.
+            EngineUnavailableError: the engine doesn't answer; with the address and the remedy.
         """
         if self._machine is None:
             info = await self.ask("GET", "info")
@@ -126,7 +126,7 @@ class Engine:
         """The engine's id, which another engine doesn't have.
 
         Raises:
-            EngineUnavailableError: nobody answers, with the address and what to do.
+            EngineUnavailableError: the engine doesn't answer; with the address and the remedy.
         """
         self._machine = None
         return (await self.machine()).id
@@ -161,7 +161,7 @@ class Engine:
         timeout: float | None = None,
         content_type: str = "application/json",
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a request and give the answer to whoever reads it piece by piece; ``filters`` are written as JSON.
+        """Send a request and return the answer, to be read piece by piece; ``filters`` are written as JSON.
 
         Raises:
             DockerError: the engine refuses.
@@ -225,7 +225,8 @@ class Engine:
         )
 
     def refused(self, message: str) -> EngineUnavailableError | RegistryUnavailableError | None:
-        """What an engine says that can't build or pull, if what it was given is not to blame; None if that is."""
+        """The message of an engine that can't build or pull for a reason of its own; None where its input is to
+        blame."""
         if _FULL in message:
             return self.full()
         if _ENGINES_OWN.search(message) and not _COMMAND_FAILED.search(message):

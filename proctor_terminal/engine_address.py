@@ -3,7 +3,7 @@
 import os
 
 USUAL_SOCKET = "unix:///var/run/docker.sock"
-"""Where an engine listens if nobody says otherwise."""
+"""The address at which an engine listens by default."""
 
 
 def engine_address(url: str | None) -> str:

@@ -26,13 +26,13 @@ _REF = "proctor.environment"
 _NAME = re.compile(r"proctor-[a-z0-9-]+")
 
 CLOSED = "-tests"
-"""What is added to a container's name when its agent's time is over: so every worker knows, whichever closed it."""
+"""The suffix of a container's name when its agent's time is over: so every worker knows, whichever closed it."""
 
 _SIZE_CHECKS = 2.0
 """Seconds between two looks at how much a container has written."""
 
 _SIZE_SHARE = 20
-"""A look that takes long is followed by a pause of so many times its duration."""
+"""The pause after a slow look, as a multiple of its duration."""
 
 IDLE = ("sleep infinity", "sleep inf", "tail -f /dev/null")
 
@@ -43,10 +43,10 @@ mkdir -p /logs/agent /logs/verifier /logs/artifacts /agent-logs && chmod 777 /lo
 
 
 async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, trial: str) -> EnvironmentRef:
-    """Start a trial's environment, or find the one that stands and that no tests were run in.
+    """Start a trial's environment, or find the one that exists and that no tests were run in.
 
-    One that has stopped, was left half made, or was closed to its agent is removed and made anew: then
-    ``container_id`` is another one than before, and the agent has to begin anew, too.
+    One that has stopped, was left half made, or was closed to its agent is removed and made again: then
+    ``container_id`` differs from before, and the agent has to begin again, too.
 
     Args:
         engine: where to start it.
@@ -95,7 +95,7 @@ def container_name(task_id: str, run: str, trial: str) -> str:
 
 
 async def recorded(engine: Engine, container: str) -> EnvironmentRef | None:
-    """The environment in which an agent works in the container of that name, whether or not that stands; None if none.
+    """The environment in which an agent works in the container of that name, whether or not that exists; None if none.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.
@@ -273,8 +273,8 @@ async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
 
 
 async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | None:
-    """A sentence where the container's first process ended by itself; None where it runs, or where somebody else ended
-    it: whoever kills a container through the engine is seen there, and an engine that was begun again tells of no end.
+    """A sentence where the container's first process exited; None where it runs, or where it was ended from outside.
+    A container killed through the engine is seen there, and a restarted engine reports no exit.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.
@@ -298,7 +298,7 @@ async def is_closed(engine: Engine, environment: EnvironmentRef) -> bool:
     """Whether the agent's time is over, whichever worker ended it.
 
     Raises:
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
     """
     try:
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
@@ -312,7 +312,7 @@ async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask)
 
     Raises:
         LimitExceededError: the agent wrote more than the task's storage allows; the container was stopped.
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
     """
     while True:
         began = time.monotonic()
@@ -321,11 +321,11 @@ async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask)
 
 
 async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
-    """Look once whether an environment stands and is within its storage; one that isn't is stopped.
+    """Look once whether an environment exists and is within its storage; one that isn't is stopped.
 
     Raises:
         LimitExceededError: more was written than the task's storage allows; the container was stopped.
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
     """
     most = (await limits_of(engine, task))["storage"]
     try:
@@ -353,7 +353,7 @@ async def close_to_agent(
     harm.
 
     Raises:
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
     """
     with suppress(DockerError):  # it has that name already
         await engine.ask(

@@ -26,7 +26,7 @@ _LONGEST = 20_000
 _LISTENS, _PAUSE, _LAST_LOOK = 86_400.0, 1.0, 10.0
 """Seconds for which one request listens, before an engine that went away is asked again, and for the last look."""
 
-_REMARK = "(by docker exec: what these commands print goes to the agent, and to nobody else)"
+_REMARK = "(by docker exec: the output of these commands goes to the agent only)"
 
 
 async def record_commands(
@@ -34,7 +34,8 @@ async def record_commands(
 ) -> None:
     """Write down what is run in an environment from an instant on, until ``until`` is set and all before that is read.
 
-    What stands in the transcript already is not written again. An engine that is away is asked again when it is back.
+    Entries that are already in the transcript are not written again. An engine that is away is asked again when it is
+    back.
     """
     watch = _Watch(engine, environment, recorder)
     ended = asyncio.create_task(until.wait())
@@ -68,7 +69,7 @@ class _Watch:
         self._ended = {str(line.get("id")) for line in noted if "exit_code" in line}
 
     async def read(self, span: dict[str, str]) -> None:
-        """Read the engine's events of a time; without its end, for as long as the engine goes on."""
+        """Read the engine's events of a time; without an end, for as long as the engine runs."""
         chosen = {"container": [self._environment.container_id], "event": ["exec_start", "exec_die"]}
         try:
             if self._health is None:
@@ -101,7 +102,7 @@ class _Watch:
             self._recorder.remarked(f"[exit code {code}]")
 
     async def _healthcheck(self) -> str:
-        """The command by which the engine looks after the container's health, which is none of the agent's."""
+        """The command by which the engine looks after the container's health; it isn't the agent's."""
         about = await self._engine.ask("GET", f"containers/{self._environment.container_id}/json")
         kind, *words = (about["Config"].get("Healthcheck") or {}).get("Test") or ["NONE"]
         return " ".join(["/bin/sh", "-c", *words] if kind == "CMD-SHELL" else words)

@@ -10,7 +10,7 @@ class TerminalError(Exception):
 
     Attributes:
         blame: whose fault it is; the evaluator's own failures may be gone at the next attempt.
-        failure_mode: what the trial ends with if it can't go on.
+        failure_mode: the trial's result if it can't continue.
         log: the end of what the step printed, where it printed anything.
     """
 
@@ -65,7 +65,7 @@ class ContainerEndedError(TerminalError):
 
 
 class EnvironmentLostError(TerminalError):
-    """The trial's container stands no more (the engine was restarted, or somebody removed it): begin from the image."""
+    """The trial's container is gone (the engine was restarted, or the container was removed): begin from the image."""
 
 
 class EngineUnavailableError(TerminalError):

@@ -1,4 +1,4 @@
-"""Tasks of Terminal-Bench's first format: ``task.yaml`` and what stands beside it.
+"""Tasks of Terminal-Bench's first format: ``task.yaml`` and the files beside it.
 
 Names and defaults are those of the ``terminal-bench`` package (0.2.18) and its documentation.
 """
@@ -51,7 +51,7 @@ class _TaskYaml(BaseModel):
 
 
 def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
-    """Read a task; what is wrong is noted, and None is returned where nothing can be made of it."""
+    """Read a task; problems are noted, and None is returned where it can't be used."""
     written = _task_yaml(folder, notes)
     if written is None:
         return None
@@ -123,10 +123,10 @@ def load_yaml(file: Path, folder: Path, notes: Notes) -> Any:
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark
         where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        notes.fatal(f"{name}{where} is no YAML ({problem.problem or problem.context}): mend it")
+        notes.fatal(f"{name}{where} isn't YAML ({problem.problem or problem.context}): correct it")
         return None
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
-        notes.fatal(f"{name} is no YAML ({' '.join(str(problem).split())[:200]}): mend it")
+        notes.fatal(f"{name} isn't YAML ({' '.join(str(problem).split())[:200]}): correct it")
         return None
     if value is None:
         notes.fatal(f"{name} is empty: write the task there")

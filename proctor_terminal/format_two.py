@@ -113,7 +113,7 @@ class _TaskToml(_Section):
 
 
 def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
-    """Read a task; what is wrong is noted, and None is returned where nothing can be made of it."""
+    """Read a task; problems are noted, and None is returned where it can't be used."""
     written = _task_toml(folder, notes)
     if written is None:
         return None
@@ -190,7 +190,7 @@ def _task_toml(folder: Path, notes: Notes) -> _TaskToml | None:
     try:
         written = _TaskToml.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as problem:
-        notes.fatal(f"task.toml is no TOML ({problem}): mend it")
+        notes.fatal(f"task.toml isn't TOML ({problem}): correct it")
         return None
     except ValidationError as problem:
         notes.fatal(f"task.toml: {describe(problem)}")
@@ -232,10 +232,10 @@ def _note_what_is_not_played(written: _TaskToml, notes: Notes) -> None:
         notes.fatal(f"task.toml: steps has {len(written.steps)} steps: this evaluator plays tasks of one step")
     if environment.mcp_servers:
         notes.remark(
-            "task.toml: environment.mcp_servers is not told to the agent: say in instruction.md how to reach them"
+            "task.toml: environment.mcp_servers is not passed to the agent: say in instruction.md how to reach them"
         )
     if environment.skills_dir:
-        notes.remark("task.toml: environment.skills_dir is not told to the agent: name it in instruction.md")
+        notes.remark("task.toml: environment.skills_dir is not passed to the agent: name it in instruction.md")
     if written.artifacts:
         notes.remark("task.toml: artifacts are not collected: write what should be kept below /logs")
 

@@ -1,8 +1,8 @@
 """A fresh container for a trial's tests: the task's image, with what the agent changed laid over it.
 
 Nothing of the agent runs in it. Its own container is stopped, and the engine copies the files: no command of the
-agent's container takes part. What is removed in the fresh container is removed by the image's own ``rm``, before a file
-of the agent's comes in.
+agent's container takes part. Files in the fresh container are removed by the image's own ``rm``, before a file of the
+agent's comes in.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ _known_commands: dict[str, ImageCommands] = {}
 
 
 class LeftBehind(BaseModel):
-    """What was seen of an agent's container when the agent's time was over.
+    """The state of an agent's container when the agent's time was over.
 
     Attributes:
         processes: those that the agent left.
@@ -147,7 +147,7 @@ async def start(
         suffix: what is added to the name of the agent's container.
 
     Raises:
-        EnvironmentFailedError: the fresh container doesn't go on with the agent's files or volumes.
+        EnvironmentFailedError: the fresh container doesn't start with the agent's files or volumes.
         EnvironmentLostError: one of the containers is gone.
         LimitExceededError: the agent's files are larger than the task's storage, with their holes.
         EngineUnavailableError: the engine doesn't answer, or doesn't start the container.

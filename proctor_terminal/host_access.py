@@ -86,7 +86,8 @@ class Demand(BaseModel):
 def note_demands(
     document: Mapping[str, Any], file: Path, task: Path, allowed: Collection[str], notes: Notes, name: str
 ) -> None:
-    """Note what a compose file asks of the host: fatal what nobody has allowed, a remark for every mount of the task's.
+    """Note what a compose file asks of the host: fatal where the operator hasn't allowed it, a remark for every mount
+    of the task's.
 
     Args:
         document: the file's content with its variables filled in.

@@ -38,7 +38,7 @@ _locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
 
 async def prepare_image(engine: Engine, task: TerminalTask, run: str, timeout: float | None = None) -> ImageRef:
-    """Have a task's image: found, built or pulled; who comes while it is being built waits for it.
+    """Have a task's image: found, built or pulled; another caller waits while it is being built.
 
     Args:
         engine: where the image is to be.
@@ -99,7 +99,7 @@ def read_compose(task: TerminalTask, names: dict[str, str] | None = None) -> dic
 async def remove_images(engine: Engine, run: str) -> None:
     """Remove the images that were built for a run and that no other run uses; repeating it does no harm.
 
-    While one is still in use by a container, ``runs_on`` goes on to name the run.
+    While one is still in use by a container, ``runs_on`` continues to name the run.
     """
     prefix = f"{_USED}:{_slug(run)}-"
     await remove_builds(engine, labelled(run), but_with=TRIAL)
@@ -121,7 +121,7 @@ async def _remove_use(engine: Engine, run: str, digest: str) -> None:
     """Remove a run's name of an image, and the image if no other run uses it.
 
     Runs that end at the same time do this one after the other: otherwise each could leave the image to the other one.
-    The run's name goes last: who is killed in between begins again.
+    The run's name goes last: an attempt that is killed in between begins again.
     """
     built, own = f"{_BUILT}:{digest}", f"{_USED}:{_slug(run)}-{digest}"
     async with _alone(f"{engine.url} {digest}"):
@@ -176,7 +176,7 @@ async def _image(
 
 @asynccontextmanager
 async def _alone(what: str) -> AsyncIterator[None]:
-    """Let nobody else on this machine do the same at the same time, in this process or in another one."""
+    """Let one process on this machine do this at a time."""
     async with _locks[what]:
         folder = os.path.join(tempfile.gettempdir(), f"proctor-builds-{os.getuid()}")
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -277,7 +277,7 @@ async def _stream(
 async def _build_with_buildkit(
     engine: Engine, task: TerminalTask, build: Build, context: IO[bytes], name: str, run: str, seconds: float
 ) -> None:
-    """What only BuildKit knows is built by Docker's own command, which speaks to it."""
+    """Dockerfiles that need BuildKit are built by Docker's own command, which speaks to it."""
     arguments = ["docker", "build", "--tag", name, "--file", build.dockerfile, "--label", f"{RUN}={run}", "--force-rm"]
     for variable, value in build.args.items():
         arguments += ["--build-arg", f"{variable}={value}"]

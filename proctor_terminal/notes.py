@@ -45,7 +45,7 @@ class Notes:
         for name in names:
             close = difflib.get_close_matches(name, known, n=1)
             meant = f": did you mean {close[0]}?" if close else ": it has no effect, remove it"
-            self.remark(f"{where}: {name} is no field of the format{meant}")
+            self.remark(f"{where}: {name} isn't a field of the format{meant}")
 
     def text(self, file: Path, folder: Path) -> str | None:
         """A file's text; None, noted, where it can't be read."""
@@ -56,7 +56,7 @@ class Notes:
                 return None
             return file.read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            self.fatal(f"{name} is no UTF-8 text: save it as UTF-8")
+            self.fatal(f"{name} isn't UTF-8 text: save it as UTF-8")
         except OSError as problem:
             self.fatal(f"{name} can't be read ({problem.strerror}): add it, or let the evaluator read it")
         return None

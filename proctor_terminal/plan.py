@@ -90,7 +90,7 @@ class StepInput(Model):
 class Worked(Model):
     """What came of the agent's work; ``failure_mode`` is ``none`` where it ended well.
 
-    ``is_over`` says that its container stands no more by its own doing, so that there is nothing to test.
+    ``is_over`` says that its container ended by its own doing, so that there is nothing to test.
     """
 
     failure_mode: FailureMode

@@ -1,4 +1,4 @@
-"""What runs in a container, told apart by who started it; ending what an agent left."""
+"""The processes of a container by who started them; ending those that an agent left."""
 
 from collections.abc import Iterable
 
@@ -48,7 +48,7 @@ async def running(engine: Engine, environment: EnvironmentRef) -> dict[int, Runn
     """What runs in a container, by process id, the first one and our own look at it left out.
 
     Raises:
-        EnvironmentLostError: the container stands no more, or can't run a command any more (a fork bomb does that).
+        EnvironmentLostError: the container is gone, or can't run another command (a fork bomb does that).
     """
     code, text = await run_plainly(engine, environment, ["/bin/sh", "-c", LIST])
     if code != 0 or not text.startswith("self "):

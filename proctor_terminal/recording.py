@@ -18,13 +18,13 @@ from typing import Any
 TRANSCRIPT, RECORDING, TESTS_RECORDING = "transcript.jsonl", "agent.cast", "tests.cast"
 
 MOST_BYTES = 20_000_000
-"""Of each file: what comes later is left out."""
+"""The limit of each file: later output is left out."""
 
 COLUMNS, LINES = 160, 40
 
 
 class Recording:
-    """A recording for asciinema; one that is there already is gone on with, its clock too."""
+    """A recording for asciinema; one that is there already is continued, with its clock."""
 
     def __init__(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ class Recording:
         self._event("o", _as_shown(data.decode(errors="replace")))
 
     def remarked(self, text: str) -> None:
-        """Record a remark of our own, told apart by its brightness."""
+        """Record a remark of our own, marked by its brightness."""
         self._event("o", f"\x1b[2m{text}\x1b[0m\r\n")
 
     def screen(self, text: str) -> None:
@@ -105,13 +105,13 @@ class Recordings:
         return Recorder(self._of(trial), is_recording=is_recording)
 
     def of_tests(self, trial: str) -> Recording:
-        """A recording of a trial's tests, begun anew."""
+        """A new recording of a trial's tests."""
         file = self._of(trial) / TESTS_RECORDING
         file.unlink(missing_ok=True)
         return Recording(file)
 
     def found(self, trial: str) -> dict[str, Path]:
-        """What there is of a trial, by name."""
+        """The recordings of a trial, by name."""
         folder = self._of(trial)
         names = (RECORDING, TESTS_RECORDING, TRANSCRIPT)
         return {name: folder / name for name in names if (folder / name).exists()}

@@ -38,7 +38,7 @@ class EnvironmentRef(BaseModel):
         project: the name that compose knows the services by; None where there is one container.
         workdir: where commands run.
         agent_user: who the agent's commands run as; None is the container's own user.
-        own_processes: what ran before the agent came, which nobody ends.
+        own_processes: the processes from before the agent, which are not ended.
         had_tests: the image has a folder ``/tests`` of its own, which is not removed before the tests come.
     """
 

@@ -175,7 +175,7 @@ class TerminalRuns:
         )
 
     async def _write(self, results: TerminalResults) -> None:
-        """Write the folder of a run; that this fails is no failure of the run, whose results are stored."""
+        """Write the folder of a run; if that fails, the run doesn't: its results are stored."""
         if self._config.terminal_results_dir is None:
             return
 

@@ -27,7 +27,7 @@ async def play_solution(
 
     Raises:
         SolutionFailedError: the task has none, or it takes tmux and the image has none.
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
     """
     seconds = timeout or task.agent_timeout
     solution = task.solution

@@ -1,4 +1,4 @@
-"""What dead workers left on an engine: whoever comes next removes it."""
+"""The leftovers of dead workers on an engine: the next worker removes them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -27,7 +27,7 @@ async def sweep(engine: Engine, is_over: Callable[[str, str | None], Awaitable[b
 
     Args:
         engine: where to look.
-        is_over: whether a run (with None) or one of its trials is over, so that nobody needs what it left.
+        is_over: whether a run (with None) or one of its trials is over, so that its leftovers aren't needed.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.

@@ -22,7 +22,7 @@ def load_task(folder: Path, variables: Mapping[str, str] | None = None, allowed:
         folder: the task's folder, with ``task.yaml`` or ``task.toml``.
         variables: what ``${NAME}`` in a task's files may stand for, besides the defaults that it gives itself. Of the
             worker's own environment a task sees nothing.
-        allowed: what the operator lets tasks have of the host, by names out of ``host_access.ALLOWANCES``.
+        allowed: the access to the host that the operator gives tasks, by names out of ``host_access.ALLOWANCES``.
 
     Raises:
         TaskError: it can't be played; the message has every fatal problem.

@@ -5,7 +5,7 @@ Changes of what runs the tests stay behind (``agent_changes``). If the tests fai
 the agent's changes. If they pass only that way, the verdict stays a failure and is doubtful.
 
 Some tests look for the agent's processes (``process_needs``). Where it left some, these tests run in its own container.
-What runs the tests is restored from the image before. The outcome says so.
+The programs that run the tests are restored from the image before. The outcome says so.
 
 With ``same-container`` tests run as in the official harnesses: where the agent worked, with what it left. A verdict in
 the agent's favour is doubtful if it changed what runs the tests.
@@ -13,9 +13,9 @@ the agent's favour is doubtful if it changed what runs the tests.
 In both cases:
 
 - tests and solution come into a container only after the agent's commands are refused (``close_to_agent``);
-- what stands where tests and verdicts go is removed before; the engine looks whether it is gone;
+- files where tests and verdicts go are removed before; the engine looks whether they are gone;
 - test files that changed while the tests ran make the verdict doubtful;
-- a summary that names no test, and a reward out of its range, is no verdict.
+- a summary without a test, and a reward out of its range, are not verdicts.
 """
 
 import asyncio
@@ -111,7 +111,7 @@ async def run_tests(
         task: whose tests are run.
         environment: where the agent worked.
         timeout: seconds for the tests, in place of the task's own.
-        kept: what the agent left that goes on running, where tests run in its container.
+        kept: the agent's processes that continue to run, where tests run in its container.
         verifier: where the tests run.
         on_output: is given what the tests print, as it comes; where they are typed into a shell, when they have ended.
 

@@ -24,7 +24,7 @@ async def open_session(engine: Engine, environment: EnvironmentRef, session: str
 
     Raises:
         NoTmuxError: the image has no tmux, or it doesn't start.
-        EnvironmentLostError: the container stands no more.
+        EnvironmentLostError: the container is gone.
     """
     name = shlex.quote(session)
     done = await _tmux(

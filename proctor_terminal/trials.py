@@ -77,7 +77,7 @@ class TrialActivities:
         store: blobs.
         allowed: what the operator allows tasks to have of the host.
         engine: the Docker engine.
-        engine_id: the engine's own, by which a trial finds back to where its environment stands.
+        engine_id: the engine's own, by which a trial finds the engine of its environment again.
         endpoint: where agents without a Docker socket send their commands.
         recordings: where what is recorded of trials waits until it is in the store.
     """
@@ -235,7 +235,7 @@ class TrialActivities:
         if activity.info().attempt > 1:
             # Half a solution can't be gone on with, and the whole of it on top of that may do something else.
             raise failures.final(
-                failures.ENVIRONMENT_LOST, "The worker was lost while the task's solution was played: it begins anew."
+                failures.ENVIRONMENT_LOST, "The worker was lost while the task's solution was played: it begins again."
             )
         began_at = datetime.now(UTC)
         recorder = self._recordings.of_agent(payload.plan.trial_id, is_recording=payload.plan.record)
@@ -357,7 +357,7 @@ class TrialActivities:
     async def _commands_recorded(
         self, plan: TrialPlan, environment: EnvironmentRef, since: datetime
     ) -> AsyncIterator[None]:
-        """Write down what the agent runs past the command endpoint; that this fails is no failure of the trial's."""
+        """Record the commands that the agent runs past the command endpoint; if that fails, the trial doesn't."""
         recorder = self._recordings.of_agent(plan.trial_id, is_recording=plan.record)
         is_done = asyncio.Event()
         watching = asyncio.create_task(

@@ -12,9 +12,9 @@ _GOOD = {"PASSED", "XFAIL", "SKIPPED"}
 
 
 def parse(text: str) -> Mapping[str, TestStatus]:
-    """Each test by its name, as it stands below the first summary's heading.
+    """Each test by its name, as written below the first summary's heading.
 
-    A test that failed once stays failed, whatever is printed about it later; a summary without a test is no verdict,
+    A test that failed once stays failed, even if a later line says otherwise; a summary without a test isn't a verdict,
     since "all of none passed" would be one that nothing was done for.
 
     Raises:

@@ -13,13 +13,13 @@ def parse(files: Mapping[str, bytes]) -> dict[str, float]:
     """The numbers of a reward file by name; a single one is called ``reward``. ``reward.json`` goes first.
 
     Raises:
-        UnparsableError: there is no file, or what it says is no finite number.
+        UnparsableError: the file is missing, or its content isn't a finite number.
     """
     if JSON in files:
         try:
             value = json.loads(files[JSON])
         except ValueError as problem:
-            raise UnparsableError(f"{JSON} is no JSON ({problem}): write numbers by name there") from None
+            raise UnparsableError(f"{JSON} isn't JSON ({problem}): write numbers by name there") from None
         named = value if isinstance(value, dict) else {"reward": value}
         for name, each in named.items():
             if isinstance(each, bool) or not isinstance(each, int | float) or not math.isfinite(each):

@@ -72,7 +72,7 @@ async def test_a_question_is_answered_once(stack: Stack) -> None:
     assert assessed.results.clarifications == [Clarification(turn=1, kind="question", problem='"Which account?"')]
     [update] = [each for each in assessed.updates if isinstance(each, ErrorOccurredUpdate)]
     assert update.error_type == "ParticipantAsked"
-    assert update.error_message == 'The participant asked: "Which account?" It was told that no one can answer.'
+    assert update.error_message == 'The participant asked: "Which account?" The reply was that no one can answer.'
 
 
 async def test_one_that_only_asks_fails_and_the_sentence_says_so(stack: Stack) -> None:
@@ -81,7 +81,7 @@ async def test_one_that_only_asks_fails_and_the_sentence_says_so(stack: Stack) -
         assessed = await assess(stack, participant.url, "tiny", max_turns=1)
     assert assessed.state == "failed"
     assert participant.kinds.count(WORDS) == 1
-    assert 'The participant asked: "Which account?" It was told that no one can answer.' in assessed.sentence
+    assert 'The participant asked: "Which account?" The reply was that no one can answer.' in assessed.sentence
 
 
 async def test_a_turn_that_ends_in_input_required_with_its_answer_is_taken(stack: Stack) -> None:

@@ -39,7 +39,7 @@ def test_several_forks_are_a_campaign() -> None:
         ({"fork_of": "a", "repeats": 3}, "fork_of is there and from_turns is not"),
         ({"from_turns": [1], "scenarios": ["s"]}, "from_turns is there and fork_of is not"),
         ({"fork_of": "a", "from_turns": [0]}, "config.from_turns"),
-        ({"fork_of": "a", "from_turns": [2, 2]}, "2 stands there twice"),
+        ({"fork_of": "a", "from_turns": [2, 2]}, "2 is there twice"),
         ({"repeats": 3}, "config.scenarios is missing: add it"),
     ):
         with pytest.raises(BadRequestError, match=sentence.replace("[", r"\[")):

@@ -149,8 +149,8 @@ def test_what_takes_compose(tmp_path: Path, which: str) -> None:
 BROKEN_ONE: dict[str, tuple[dict[str, str | None], str]] = {
     "no instruction": ({"task.yaml": "difficulty: easy\n"}, "task.yaml: instruction is missing"),
     "blank instruction": ({"task.yaml": "instruction: '  '\n"}, "task.yaml: instruction is missing"),
-    "no yaml": ({"task.yaml": "instruction: [\n"}, "task.yaml line 2, column 1 is no YAML"),
-    "a tab": ({"task.yaml": "instruction: x\n\tdifficulty: easy\n"}, "task.yaml line 2, column 1 is no YAML"),
+    "no yaml": ({"task.yaml": "instruction: [\n"}, "task.yaml line 2, column 1 isn't YAML"),
+    "a tab": ({"task.yaml": "instruction: x\n\tdifficulty: easy\n"}, "task.yaml line 2, column 1 isn't YAML"),
     "a list": ({"task.yaml": "- a\n- b\n"}, 'task.yaml is ["a", "b"]: write fields there'),
     "empty": ({"task.yaml": ""}, "task.yaml is empty"),
     "parser": ({"task.yaml": f"{ONE}parser_name: junit\n"}, 'parser_name is "junit": use one of mlebench, pytest'),
@@ -161,12 +161,12 @@ BROKEN_ONE: dict[str, tuple[dict[str, str | None], str]] = {
     "nothing to run": ({"Dockerfile": None, "docker-compose.yaml": None}, "neither docker-compose.yaml nor Dockerfile"),
     "no Dockerfile": ({"Dockerfile": None}, "Dockerfile is missing"),
     "no FROM": ({"Dockerfile": "RUN true\n"}, "Dockerfile has no FROM"),
-    "misspelt": ({"Dockerfile": "FROM a\nRUNN true\n"}, "Dockerfile line 2: RUNN is no instruction"),
+    "misspelt": ({"Dockerfile": "FROM a\nRUNN true\n"}, "Dockerfile line 2: RUNN isn't an instruction"),
     "copies nothing": ({"Dockerfile": "FROM a\nCOPY data.csv /\n"}, "Dockerfile line 2: data.csv is not there"),
     "copies outside": ({"Dockerfile": "FROM a\nCOPY ../x /\n"}, "Dockerfile line 2: ../x is outside"),
     "no services": ({"docker-compose.yaml": "version: '3'\n"}, "write services: there"),
     "no client": ({"docker-compose.yaml": "services:\n  web:\n    image: x\n"}, "services has no client"),
-    "compose no yaml": ({"docker-compose.yaml": "services: {\n"}, "docker-compose.yaml line 2, column 1 is no YAML"),
+    "compose no yaml": ({"docker-compose.yaml": "services: {\n"}, "docker-compose.yaml line 2, column 1 isn't YAML"),
     "wants a value": (
         {"docker-compose.yaml": compose_with(hostname="${HOST:?set it}")},
         "${HOST} has no value (set it)",
@@ -189,7 +189,7 @@ def test_what_is_wrong_with_a_task_of_format_one(tmp_path: Path, which: str) -> 
 
 
 BROKEN_TWO: dict[str, tuple[str, dict[str, str | None], str]] = {
-    "no toml": ("x = [", {}, "task.toml is no TOML"),
+    "no toml": ("x = [", {}, "task.toml isn't TOML"),
     "no instruction": ("", {"instruction.md": None}, "instruction.md can't be read"),
     "blank instruction": ("", {"instruction.md": "\n"}, "instruction.md is empty"),
     "no tests": ("", {"tests/test.sh": None, "tests/other.py": ""}, "tests/test.sh is missing"),
@@ -198,7 +198,7 @@ BROKEN_TWO: dict[str, tuple[str, dict[str, str | None], str]] = {
     "gpus": ("[environment]\ngpus = 1", {}, "environment.gpus is 1"),
     "allowlist": ('[environment]\nnetwork_mode = "allowlist"', {}, 'environment.network_mode is "allowlist"'),
     "agent's network": ('[agent]\nnetwork_mode = "no-network"', {}, 'agent.network_mode is "no-network"'),
-    "memory": ('[environment]\nmemory = "much"', {}, "much is no size"),
+    "memory": ('[environment]\nmemory = "much"', {}, "much isn't a size"),
     "two memories": ('[environment]\nmemory = "1G"\nmemory_mb = 5', {}, "environment.memory_mb is 5"),
     "no memory": ("[environment]\nmemory_mb = 0", {}, "environment.memory_mb is 0"),
     "timeout": ("[agent]\ntimeout_sec = 0", {}, "agent.timeout_sec is 0"),
@@ -235,7 +235,7 @@ def test_remarks_do_not_keep_a_task_from_being_played(tmp_path: Path) -> None:
     )
     said = [problem.sentence for problem in problems_of(folder)]
     assert len(said) == 5
-    assert "task.yaml: max_agent_timeout_secs is no field of the format: did you mean max_agent_timeout_sec?" in said
+    assert "task.yaml: max_agent_timeout_secs isn't a field of the format: did you mean max_agent_timeout_sec?" in said
     assert "Dockerfile line 2: tests is copied into the image, where the agent can read it: copy less" in said
     assert not any(problem.is_fatal for problem in problems_of(folder))
     assert load_task(folder).solution is None

@@ -98,7 +98,7 @@ def test_reward_files(files: dict[str, bytes], rewards: dict[str, float], reward
         ({"reward.txt": b""}, 'reward.txt is ""'),
         ({"reward.txt": b"good"}, 'reward.txt is "good"'),
         ({"reward.txt": b"nan"}, 'reward.txt is "nan"'),
-        ({"reward.json": b"{"}, "reward.json is no JSON"),
+        ({"reward.json": b"{"}, "reward.json isn't JSON"),
         ({"reward.json": b"{}"}, "reward.json has no numbers"),
         ({"reward.json": b'{"reward": true}'}, "reward is true"),
         ({"reward.json": b'{"reward": 1e999}'}, "reward is Infinity"),
