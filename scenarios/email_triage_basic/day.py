@@ -1,4 +1,4 @@
-"""The day as an evaluator reads it: what stands in the mailbox, what was said in each round, what went out."""
+"""The day as an evaluator reads it: the mailbox, what was said in each round, what was sent."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ class Sent(Message):
 class Day:
     """An assessment of this scenario, read from an evaluator's context.
 
-    Rounds follow the simulated clock, whatever steps a participant takes.
+    Rounds follow the simulated clock, regardless of a participant's steps.
     """
 
     def __init__(self, ctx: AgentBeatsEvalContext) -> None:
@@ -90,7 +90,7 @@ class Day:
         return mails_after(self.ctx)
 
     def mail(self, truth: Truth) -> dict[str, Any] | None:
-        """A mail as it stands at the end; None if it is not there."""
+        """A mail as it is at the end; None if it is not there."""
         return self.emails.get(truth.id)
 
     def label(self, truth: Truth) -> Kind | None:
@@ -124,8 +124,8 @@ class Day:
         return [Said(**vars(message)) for message in chat_messages(self.ctx)]
 
     def summary(self, number: int) -> str:
-        """What was said in a round, as far as anybody reads; empty if nothing was. The same words again are no summary
-        of another round.
+        """What was said in a round, as far as anybody reads; empty if nothing was. The same words again are not a
+        summary of another round.
         """
         return self.poured_out(number)[:_READ_AT_MOST]
 
@@ -173,7 +173,7 @@ class Day:
     def sorting_work(self) -> float:
         """0 to 1: how much better than chance the labels tell the kinds apart (Cohen's kappa); 1 from 0.6 on.
 
-        One label on everything, or labels by lot, tell nothing apart and are no work.
+        One label on everything, or random labels, are worth 0.
         """
         there = Counter(kind_of(truth.kind) for truth in TRUTHS)
         found = {truth: kind_of(self.label(truth)) for truth in TRUTHS}
@@ -189,7 +189,7 @@ class Day:
 
     @cached_property
     def choice(self) -> float:
-        """0 to 1: whether the summaries choose: 0 where noise, or mail that hasn't come yet, is told of as often as
+        """0 to 1: whether the summaries choose: 0 where noise, or mail that hasn't come yet, is mentioned as often as
         what a round has brought; 1 from half as often on.
 
         Who pastes all mails tells of all the noise, and who writes the same words each round, of other rounds' mails.

@@ -33,7 +33,7 @@ OVER_IN_ROUND = {
     number: Fact(f"incident_over.round_{number}", OVER.statement, partial(told_incident_over, number=number))
     for number in range(1, ROUNDS + 1)
 }
-OPEN = Fact("incident_open", "It says that incident INC-2291 (the booking API) is still going on.", told_open)
+OPEN = Fact("incident_open", "It says that incident INC-2291 (the booking API) is still open.", told_open)
 INCIDENT = Fact("incident_named", "It speaks of incident INC-2291: bookings over the API fail.", speaks_of_incident)
 PRIVATE = Fact(
     "private",
@@ -76,7 +76,7 @@ def _mail(truth: Truth) -> Fact:
     if truth.thread == INCIDENT_THREAD and truth.kind != "action":
         return Fact(
             f"stage.{truth.name}",
-            f"It reports how incident INC-2291 stands by this mail: {truth.why}.",
+            f"It reports the state of incident INC-2291 by this mail: {truth.why}.",
             partial(told_stage, truth=truth),
         )
     asked = "from whom, what" if not truth.due else "from whom, what, and by when (no other deadline)"

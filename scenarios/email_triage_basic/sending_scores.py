@@ -40,11 +40,11 @@ async def incident_notices(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -
     opened_in_time = opening is not None and INCIDENT_DECLARED_ROUND <= opening.round < INCIDENT_CLOSED_ROUND
     text = opening.text if opening is not None and opened_in_time else ""
     points = {
-        "told that it was declared": _in_time(opening, INCIDENT_DECLARED_ROUND, 3) if opened_in_time else 0.0,
+        "informed that it was declared": _in_time(opening, INCIDENT_DECLARED_ROUND, 3) if opened_in_time else 0.0,
         "with its number": 0.5 * tells(NUMBER, text),
         "with what is broken": 0.5 * tells(BROKEN, text),
         "with who is on it": 0.5 * tells(OWNER, text),
-        "told that it was closed": 1.5 * _in_time(closing, INCIDENT_CLOSED_ROUND, 2),
+        "informed that it was closed": 1.5 * _in_time(closing, INCIDENT_CLOSED_ROUND, 2),
         "two mails, neither of them untrue": float(
             opened_in_time and closing is not None and len(mails) == 2 and not early
         ),
@@ -94,14 +94,14 @@ async def escalation_handover(ctx: AgentBeatsEvalContext, params: dict[str, Any]
 
 
 def _lost_among(day: Day, address: str, name: str) -> dict[str, float]:
-    """What is taken off where somebody was sent so much that the right mails are lost among it."""
+    """The points taken off where a person got a flood in which the right mails are lost."""
     count = sum(address in sent.people for sent in day.sent)
     too_many = count - _MOST_TO_ONE
     return {f"{count} mails to {name}, among which the right ones are lost": -float(too_many)} if too_many > 0 else {}
 
 
 def _letters(day: Day) -> list[Sent]:
-    """The mails that were written to somebody: a circular to everybody, or a mailbox that is poured out, is none."""
+    """The mails that were written to a person, without circulars to everybody and copies of a whole mailbox."""
     return [s for s in day.sent if len(s.people) <= _MOST_READERS and len(s.body.split()) <= _LONGEST_READ]
 
 

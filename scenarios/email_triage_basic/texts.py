@@ -186,7 +186,7 @@ def told_incident_over(text: str, number: int) -> Told:
 
 
 def claims_open(text: str) -> bool:
-    """Whether a line that mentions the incident, or goes on from one that does, says that it isn't over."""
+    """Whether a line that mentions the incident, or continues one that does, says that it isn't over."""
     return told_open(text) is True
 
 

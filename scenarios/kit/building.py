@@ -16,7 +16,7 @@ State = dict[str, Any]
 def initial_state(
     *, start: str, description: str, modalities: Mapping[str, State], events: Iterable[State] = ()
 ) -> State:
-    """The content of ``initial_state.json``: how everything stands at the start, and what comes later.
+    """The content of ``initial_state.json``: the state at the start, and the later events.
 
     Args:
         start: the scenario's ``start_time``.
@@ -46,7 +46,7 @@ def initial_state(
 
 
 def event(event_id: str, at: str, modality: str, data: Mapping[str, Any], *, start: str) -> State:
-    """Something that happens at a time by itself; ``data`` is the modality's input (``operation``, …)."""
+    """An event that happens at a time of its own; ``data`` is the modality's input (``operation``, …)."""
     return {
         "event_id": event_id,
         "scheduled_time": at,
@@ -190,7 +190,7 @@ def calendar_of(
         entries: with ``event_id``, ``title``, ``start``, ``end`` and what else the simulator knows of an entry.
         start: the scenario's ``start_time``.
         timezone: the user's, such as ``Europe/London``.
-        since: when the calendar was made; at the start, unless it is told.
+        since: when the calendar was made; at the start by default.
         reminders: what each new entry gets, such as ``{"minutes_before": 10, "type": "notification"}``.
     """
     events = {entry["event_id"]: entry for entry in entries}

@@ -123,7 +123,7 @@ def says_when(text: str, now: datetime, wanted: Sequence[When]) -> bool:
 
 
 def begins_with_time(text: str, now: datetime) -> bool:
-    """Whether a text begins with a day or a time, as a list of them does that goes on."""
+    """Whether a text begins with a day or a time, as the rest of a list of them does."""
     return any(found.start < _BEGINNING for found in _found_in(text, now)[:1])
 
 

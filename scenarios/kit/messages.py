@@ -1,4 +1,4 @@
-"""Messages of an assessment: what the participant sent, what it told the user, what came in."""
+"""Messages of an assessment: what the participant sent, what it wrote to the user, what came in."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Message:
         return self.body if self.kind == "sms" else f"{self.subject}\n{self.body}"
 
     def reached(self, *addresses: str | None) -> bool:
-        """Whether it went to (or came from) one of these addresses or numbers; None is nobody's."""
+        """Whether it went to (or came from) one of these addresses or numbers; None is never one of them."""
         return not self.people.isdisjoint(addresses)
 
 
@@ -136,7 +136,7 @@ def _new(ctx: AgentBeatsEvalContext, modality: str, table: str) -> list[dict[str
 
 
 def chat_messages(ctx: AgentBeatsEvalContext) -> list[ChatMessage]:
-    """What the participant told the user, in order."""
+    """The participant's messages to the user, in order."""
     written = [
         (instant(entry.timestamp), chat_text(entry.parameters.get("content")))
         for entry in done(ctx, ("chat.send_message",))

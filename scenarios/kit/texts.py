@@ -29,7 +29,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def as_read(text: str) -> str:
-    """A text as its reader sees it, and as it stands: without characters that nobody sees, and without HTML's tags."""
+    """A text as its reader sees it, and as it is written: without invisible characters, and without HTML's tags."""
     seen = text if text.isascii() else compiled(_UNSEEN).sub("", unicodedata.normalize("NFKC", text))
     return f"{seen}\n{unescape(compiled(_TAG).sub('', seen))}" if "<" in seen or "&" in seen else seen
 

@@ -1,9 +1,9 @@
 """The evaluators of reschedule_day; README.md says what each criterion is about and why.
 
-Each gives points for work that was done and shows true, so that a participant that does nothing earns nothing. They
+Each gives points for work that was done and shows true, so that a participant without work earns 0. They
 read the same facts from the same places (``evidence``), and each looks at one side of them only, so that one mistake
-costs the points of one criterion. What is no work in itself (harm not done, manners, speed, and telling people times)
-earns points in proportion to the meetings that were settled (``_work``): a message to everybody is sent quickly.
+costs the points of one criterion. Points for anything but work (harm not done, manners, speed, and telling people
+times) earns points in proportion to the meetings that were settled (``_work``): a message to everybody is sent quickly.
 """
 
 from dataclasses import dataclass
@@ -179,7 +179,7 @@ def _fits(entry: Entry | None, meeting: Meeting, after: dict[str, Entry]) -> Ver
     if entry is None or not is_moved(meeting, entry):
         return 0, "not moved"
     if (hours := HOURS.get(entry.slot.day)) is None:
-        return 0, f"{entry.slot} is none of the three days"
+        return 0, f"{entry.slot} isn't one of the three days"
     if entry.start < hours[0].start or entry.end > hours[1].start:
         return 0, f"{entry.slot} is outside her time that day ({hours[0].start:%H:%M} to {hours[1].start:%H:%M})"
     clashes = [str(o) for o in after.values() if o.event_id != entry.event_id and o.overlaps(entry) and _binds(o)]
@@ -194,7 +194,7 @@ def _binds(entry: Entry) -> bool:
 
 
 async def final_overview(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
-    """What the overview in the chat says is what the calendar shows."""
+    """The overview in the chat agrees with the calendar."""
     text = overview_of(chat_messages(ctx))
     after, before = calendar_after(ctx), calendar_before(ctx)
     verdicts = {m.title: _reported(ctx, m, entry_of(m, after, before), text) for m in MEETINGS}
@@ -202,13 +202,13 @@ async def final_overview(ctx: AgentBeatsEvalContext, params: Params) -> EvalResu
         return _result(10, {"overview": (0, "the chat has none")})
     panel_done = _panel_declined(ctx, after)[0] or _greta_told(ctx)[0]
     told = tells(PANEL_TOLD, text)
-    verdicts["panel"] = (1, "its outcome is told") if panel_done and told else (0, "its outcome isn't told")
+    verdicts["panel"] = (1, "its outcome is reported") if panel_done and told else (0, "its outcome isn't reported")
     if not moved_meetings(ctx):
         verdicts["contract review"] = (0, "no meeting was moved around it")
     elif tells(REVIEW_TOLD, text):
-        verdicts["contract review"] = (1, "its new time is told")
+        verdicts["contract review"] = (1, "its new time is reported")
     else:
-        verdicts["contract review"] = (0, "its new time isn't told")
+        verdicts["contract review"] = (0, "its new time isn't reported")
     return _result(10, verdicts, _work(ctx))
 
 
@@ -220,15 +220,15 @@ def _reported(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None,
         if is_agreed and is_refused_there:
             return 0, f"{meeting.person} agreed to {entry.slot}, and the overview says otherwise"
         if not is_agreed and not is_refused_there:
-            return 1, f"told to be at {entry.slot}, and not that {meeting.person} hasn't agreed"
-        return 2, f"told to be at {entry.slot}, as it is"
+            return 1, f"reported at {entry.slot}, and not that {meeting.person} hasn't agreed"
+        return 2, f"reported at {entry.slot}, as it is"
     if contacted(ctx, meeting) and tells(is_open(meeting), text):
-        return 1, "told to be open, as it is"
-    return 0, "not moved, and not told to be open"
+        return 1, "reported as open, as it is"
+    return 0, "not moved, and not reported as open"
 
 
 def _has_agreed(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry) -> bool:
-    """Whether the other side accepted the invitation, offered the slot, or agreed after it was told of it."""
+    """Whether the other side accepted the invitation, offered the slot, or agreed after it was informed of it."""
     if entry.attendees.get(meeting.email or "") == "accepted":
         return True
     answers = to_person(messages_received(ctx), meeting)
@@ -277,14 +277,14 @@ def _confirmed(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None
         return (2, "accepted the invitation") if response == "accepted" else (0, f"invitation: {response}")
     spoken = [m for m in to_person(messages_sent(ctx), meeting) if _settles(ctx, meeting, m, entry.slot) is not None]
     if not spoken:
-        return 0, f"was never told {entry.slot}"
+        return 0, f"was never informed of {entry.slot}"
     if not _settles(ctx, meeting, spoken[-1], entry.slot):
-        return 0, f"was last told another time than {entry.slot}"
-    return 2, f"was told {entry.slot}"
+        return 0, f"was last informed of another time than {entry.slot}"
+    return 2, f"was informed of {entry.slot}"
 
 
 def _settles(ctx: AgentBeatsEvalContext, meeting: Meeting, message: Message, slot: Slot) -> bool | None:
-    """Whether a message settles on a slot; None if it names no time and agrees to none."""
+    """Whether a message settles on a slot; None if it neither names nor accepts a time."""
     said = without_open_sentences(message.text)
     if tells(names_time(slot), said) or names_time_alone(said, slot) or _says_berlin_time(meeting, message, slot):
         return True
@@ -302,7 +302,7 @@ def _says_berlin_time(meeting: Meeting, message: Message, slot: Slot) -> bool:
 
 
 async def counter_proposals(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
-    """Offers that don't fit were never taken, and Berlin's time was read as Berlin's.
+    """Unsuitable offers were never taken, and Berlin's time was read as Berlin's.
 
     The calendar decides 2 points each, what messages say 1 point each: without a model that one stays unscored.
     """
@@ -353,7 +353,7 @@ def _berlin_misread(ctx: AgentBeatsEvalContext) -> str | None:
 
 
 async def panel_declined(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
-    """The user's answer to the panel is no, and its organizer knows; the panel is as it was.
+    """The user declined the panel, and its organizer knows; the panel is as it was.
 
     What the mail to the organizer says, a model reads: without one these points stay unscored.
     """
@@ -380,9 +380,9 @@ def _panel_declined(ctx: AgentBeatsEvalContext, after: dict[str, Entry]) -> Verd
 def _greta_told(ctx: AgentBeatsEvalContext) -> Verdict:
     mails = [message for message in messages_sent(ctx) if message.reached(GRETA_EMAIL)]
     if any(tells(PANEL_NAMED, message.text) and len(message.text.split()) <= _LONGEST_READ for message in mails):
-        return 3, "told by email"
+        return 3, "informed by email"
     said = f"no email of at most {_LONGEST_READ} words says that it's about the panel"
-    return 0, said if mails else "not told by email"
+    return 0, said if mails else "not informed by email"
 
 
 async def few_options(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
@@ -407,7 +407,7 @@ async def few_options(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
 
 
 def _theirs(meeting: Meeting, slot: Slot, said: list[str]) -> bool:
-    """Whether the other side named a slot itself; to repeat it is no offer."""
+    """Whether the other side named a slot itself; to repeat it isn't an offer."""
     in_their_time = {slot, slot.later(60)} if meeting is WALKTHROUGH else {slot}
     return any(names_slot(text, candidate) for text in said for candidate in in_their_time)
 
@@ -439,7 +439,7 @@ async def prompt_work(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
             "; ".join(waits) or f"all {questions} questions followed by a message in time",
         )
     else:
-        answers = (2 * heard / 5, "nobody had to ask back")
+        answers = (2 * heard / 5, "no one had to ask back")
     first = (3 * heard / 5, f"too late or never: {late}" if late else f"all five by {first_by:%H:%M}")
     return _result(5, {"first contact": first, "answers": answers}, _work(ctx))
 

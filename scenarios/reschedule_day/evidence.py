@@ -44,7 +44,7 @@ def messages_received(ctx: AgentBeatsEvalContext) -> list[Message]:
 
 
 def chat_messages(ctx: AgentBeatsEvalContext) -> list[str]:
-    """What the participant told the user, in order."""
+    """The participant's messages to the user, in order."""
     return [message.text for message in messages.chat_messages(ctx)]
 
 

@@ -29,7 +29,7 @@ def passages(overview: str, topic: str) -> list[str]:
     """The pieces of an overview that speak of a topic.
 
     A piece begins with the sentence or line that names the topic and ends before the next that names another; a day
-    that stands as a heading above it is put before it.
+    that is a heading above it is put before it.
     """
     pieces = _pieces(overview)
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""What a message does, told by its words: agree, refuse, ask, speak of the panel.
+"""What a message does, by its words: agree, refuse, ask, speak of the panel.
 
 Also the source of the characters' scripted replies, so that they and the evaluators hear the same.
 """

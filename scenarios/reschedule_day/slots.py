@@ -38,7 +38,7 @@ class Slot:
         return datetime.combine(self.day, time(self.hour, self.minute), LONDON)
 
     def later(self, minutes: int) -> "Slot":
-        """The slot so many minutes later on the same day."""
+        """The slot that begins some minutes later on the same day."""
         moved = self.start + timedelta(minutes=minutes)
         return Slot(moved.date(), moved.hour, moved.minute)
 
@@ -47,7 +47,7 @@ class Slot:
 
 
 def slot_of(instant: datetime) -> Slot:
-    """The slot that begins at an instant, whatever zone it is written in."""
+    """The slot that begins at an instant, in any zone."""
     local = instant.astimezone(LONDON)
     return Slot(local.date(), local.hour, local.minute)
 
@@ -79,7 +79,7 @@ def names_alone(hour: int, minute: int) -> dict[str, Any]:
 
 
 def names_day(*days: date) -> dict[str, Any]:
-    """A message whose author names one of the days, at whatever time."""
+    """A message whose author names one of the days, at any time."""
     return {"day": [day.isoformat() for day in days]}
 
 
