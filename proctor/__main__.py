@@ -1,4 +1,4 @@
-"""The command's beginning: what has to be so before the first of our modules is imported."""
+"""The command's beginning: its checks before the first of our modules is imported."""
 
 import os
 import signal

@@ -28,7 +28,7 @@ def _names(entry: ArchiveEntry) -> tuple[str, ...]:
 def compare_agents(
     console: Console, entries: Sequence[ArchiveEntry], first: str, second: str, difference: int = 5
 ) -> None:
-    """Print two agents side by side: means by scenario, the difference, and what would show one of so many points."""
+    """Print two agents side by side: means by scenario, the difference, and the runs that would show a given one."""
     from proctor_statistics import compared, units_needed, units_needed_range
 
     runs = _runs(entries, (first, second))
@@ -66,7 +66,7 @@ def _mean(runs: Sequence[Run], agent: str) -> str:
 
 
 def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
-    """What the agents have played, each with the same scenario, as it was then, and settings that make its points.
+    """The agents' runs, each with the same scenario, as it was then, and settings that make its points.
 
     Of one agent, scenario and seed the first is repeat 0, the next one repeat 1, and so on. Forks are left out, since
     they have their beginning from another assessment.

@@ -6,7 +6,7 @@ _MMAP_THRESHOLD, _ARENA_MAX = -3, -8
 """Names of glibc's ``mallopt``."""
 
 _ON_ITS_OWN = 256 * 1024
-"""Bytes of a piece of memory that is had from the system by itself, and given back when it is freed. Without a word
+"""Bytes of a piece of memory that is taken from the system alone, and returned when it is freed. Without a setting
 glibc raises this up to 32 MB, and what is freed below stays where it is."""
 
 _ARENAS = 2

@@ -57,7 +57,7 @@ _LIVE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Filters:
-    """What entries are wanted; None for any. ``since`` and ``until`` are dates, times, or periods before now."""
+    """A filter of entries; None for any. ``since`` and ``until`` are dates, times, or periods before now."""
 
     scenario: str | None = None
     agent: str | None = None
@@ -86,7 +86,7 @@ def moment(text: str, flag: str) -> datetime:
     """A date, a time, or a period before now (``36h``, ``7d``, ``2w``).
 
     Raises:
-        UsageError: it is none of them.
+        UsageError: it isn't one of them.
     """
     if _PERIOD.fullmatch(text):
         return datetime.now(UTC) - period(text, flag)
@@ -101,7 +101,7 @@ def period(text: str, flag: str) -> timedelta:
     """A period: ``36h``, ``7d``, ``2w``, or an ISO 8601 duration.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it isn't one.
     """
     if found := _PERIOD.fullmatch(text):
         return int(found.group(1)) * _UNITS[found.group(2)]
@@ -234,7 +234,7 @@ def compare(
 ) -> None:
     """Print two assessments side by side, or two agents over all that both have played, or in one ``campaign``.
 
-    ``difference``: say how many more runs would show one of so many points.
+    ``difference``: say how many more runs would show one of this many points.
 
     Raises:
         UsageError: there is nothing of that name.
@@ -279,7 +279,7 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
     """Print two assessments side by side.
 
     Raises:
-        UsageError: one of them is no assessment.
+        UsageError: one of them isn't an assessment.
     """
     kept, _ = open_archive(archive, state)
     one, other = find(kept, first), find(kept, second)
@@ -318,14 +318,14 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     """Remove old checkpoints, and with ``with_results`` old entries; says first what it would remove.
 
     Raises:
-        UsageError: the period is too short, or nobody agrees.
+        UsageError: the period is too short, or the person doesn't agree.
     """
     kept, config = open_archive(archive, state)
     age = period(older_than, "--older-than")
     least = RENEWED_AFTER + parse_iso8601_duration(config.assessment_timeout)
     if age < least:
         raise UsageError(
-            f"--older-than {older_than}: what is younger than {least.days} days may be of an assessment under way; "
+            f"--older-than {older_than}: entries younger than {least.days} days may be of an assessment under way; "
             f"write {least.days}d or more"
         )
     before = datetime.now(UTC) - age
@@ -489,7 +489,7 @@ def print_schemas(name: str | None, *, wire: bool = False) -> None:
     known = wire_schemas() if wire else schemas()
     if name is not None and name not in known:
         raise UsageError(
-            f"{name!r} is no {'message' if wire else 'file of an entry'}: there are {', '.join(known)}"
+            f"{name!r} isn't a {'message' if wire else 'file of an entry'}: there are {', '.join(known)}"
             + ("" if wire or name not in wire_schemas() else "; it is a message: add --wire")
         )
     print(to_json(known if name is None else known[name], indent=1).decode())
@@ -504,7 +504,7 @@ def view(
     there is a desktop.
 
     Raises:
-        UsageError: others would reach them, and nobody is asked who they are; or no entry has that id.
+        UsageError: others would reach them without authentication; or no entry has that id.
     """
     from a2a_gateway.door.entrance import guarded
     from proctor.page_actions import page_actions

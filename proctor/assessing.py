@@ -103,7 +103,7 @@ async def play(options: AssessOptions, console: Console, interrupted: asyncio.Ev
     Raises:
         UsageError: the request was rejected, or the result can't be written where it is wanted.
         UnreachableError: the gateway can't be reached.
-        CommandError: the assessment failed or was cancelled; what was scored has been shown.
+        CommandError: the assessment failed or was cancelled; its scores so far have been shown.
     """
     require_writable(options.json_file)
     return await follow(options, console, interrupted, AssessmentCall(options.gateway_url, options.write_request()))
@@ -132,7 +132,7 @@ def conclude_results(options: AssessOptions, console: Console, exact: bytes, wor
     """Write an assessment's result where it is wanted, and show it.
 
     Raises:
-        CommandError: it is none.
+        CommandError: it isn't one.
     """
     try:
         results = AssessmentResults.model_validate_json(exact)

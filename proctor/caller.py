@@ -83,7 +83,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Said:
-    """The gateway says something of the task that is no update of the assessment: that no worker takes it, say."""
+    """A message of the gateway on the task that isn't an update of the assessment: that no worker takes it, say."""
 
     sentence: str
 
@@ -92,7 +92,7 @@ class Said:
 class ConnectionLost:
     """The stream broke; the caller tries again after ``retry_in`` seconds.
 
-    ``is_said``: the problem is the gateway's own sentence, so it is there, and can't go on for the time being.
+    ``is_said``: the problem is the gateway's own sentence, so it is up, and can't continue for the time being.
     """
 
     problem: str
@@ -166,7 +166,7 @@ class AssessmentCall:
         """Send the request and follow the assessment; the last event is ``Ended``.
 
         Raises:
-            UnreachableError: nobody answers at the gateway's address, or not any more for ``GIVE_UP_SECONDS``.
+            UnreachableError: no server answers at the gateway's address, or no longer for ``GIVE_UP_SECONDS``.
             UsageError: the gateway refuses the message.
             CommandError: the gateway doesn't know the task any more.
         """
@@ -203,7 +203,7 @@ class AssessmentCall:
             if now - lost_since > GIVE_UP_SECONDS:
                 raise UnreachableError(
                     f"the gateway at {self._gateway_url} has not been reachable for {GIVE_UP_SECONDS:.0f} s; the "
-                    f"assessment goes on without us (task {self._task_id or 'not known yet'})"
+                    f"assessment continues without us (task {self._task_id or 'not known yet'})"
                 )
             yield ConnectionLost(problem, pause, is_said)
             await asyncio.sleep(pause)
@@ -428,6 +428,6 @@ def said_with(error: Exception) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is on this machine, so that no proxy stands between."""
+    """Whether an address is on this machine, so that no proxy is between."""
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")

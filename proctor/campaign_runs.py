@@ -94,7 +94,7 @@ def conclude_run(
     """Show the results of a campaign and where its page is; write them and what plays it again below ``output``.
 
     Raises:
-        CommandError: they are none, or can't be written.
+        CommandError: they aren't any, or can't be written.
     """
     results = read_run(exact)
     if not quiet:
@@ -122,7 +122,7 @@ def read_run(exact: bytes) -> RunResults:
     """The results of a campaign from its artifact.
 
     Raises:
-        CommandError: they are none.
+        CommandError: they aren't any.
     """
     try:
         return RunResults.model_validate_json(exact)

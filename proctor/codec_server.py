@@ -40,7 +40,7 @@ def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Sta
         ui_origins: where the UI is, as browsers know it; only its pages may ask.
 
     Raises:
-        PayloadKeyError: there are no keys, or they are none.
+        PayloadKeyError: there are no keys, or they aren't valid.
     """
     codec = payload_codec(config)
     if codec is None:
@@ -63,7 +63,7 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
     """Serve the codec until SIGTERM or Ctrl-C.
 
     Raises:
-        UsageError: there is no key, or others would reach it and nobody is asked who they are.
+        UsageError: there is no key, or others would reach it without authentication.
         CommandError: the address can't be listened on.
     """
     config = with_secret(read_settings(GreenAgentConfig, host=host, state=state, open=is_open or None, card_url=""))
@@ -77,7 +77,7 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
         app = create_codec_app(merge_configs(config, {"port": listener.getsockname()[1]}), origins)
     except PayloadKeyError as problem:
         raise UsageError(str(problem)) from None
-    warn(["whoever may come in here reads what is encrypted: let nobody reach it but the UI's users"])
+    warn(["every caller of this server can read encrypted data: let only the UI's users reach it"])
     settings = settings_for(app, timeout_graceful_shutdown=2)
     asyncio.run(Server(settings, ready=f"proctor codec-server listening on {address_of(listener)}").serve([listener]))
 
@@ -90,7 +90,7 @@ def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
                 raise ParseError
             asked = ParseDict(body, Payloads())
         except (ParseError, ValueError, RecursionError):
-            return _problem(400, 'The body is no list of payloads: send {"payloads": […]}.')
+            return _problem(400, 'The body is not a list of payloads: send {"payloads": […]}.')
         try:
             return JSONResponse(MessageToDict(Payloads(payloads=await change(asked.payloads))))
         except (PayloadKeyError, BlobNotFoundError, BlobDamagedError) as problem:

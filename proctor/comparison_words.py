@@ -12,7 +12,7 @@ def interval_in_words(estimate: Estimate | None) -> str:
 
 
 def comparison_in_words(found: Comparison, difference: int = 5) -> list[str]:
-    """A line on the difference that was found, and one on what would show a ``difference`` of so many points."""
+    """A line on the difference that was found, and one on the runs that would show a ``difference`` in points."""
     pair = f"{clean(found.first)} less {clean(found.second)}"
     if found.difference is None:
         return [f"{pair}: never judged on the same scenario, seed and repeat"]

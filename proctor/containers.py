@@ -115,7 +115,7 @@ def _workers(client: Client, parts: Parts, trials: TrialActivities, engine_id: s
 
 
 async def _sweep_again_and_again(client: Client, engine: Engine) -> None:
-    """Remove what stands on the engine and belongs to runs and trials that are over."""
+    """Remove from the engine what belongs to runs and trials that are over."""
 
     async def is_over(run: str, trial: str | None) -> bool:
         # What Temporal doesn't know (any more) may be another deployment's.

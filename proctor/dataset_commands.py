@@ -179,7 +179,7 @@ def _pull(known: KnownDatasets, dataset: KnownDataset, *, is_update: bool) -> No
 
 
 def _learn(known: KnownDatasets, dataset: KnownDataset) -> None:
-    """Keep a registry's dataset; what was pulled of it before stays pinned, if its source is the same."""
+    """Keep a registry's dataset; tasks that were pulled before stay pinned, if its source is the same."""
     there = _find(known, dataset.label)
     if there is not None and there.tasks and there.source != dataset.source:
         raise UsageError(

@@ -94,7 +94,7 @@ def read_registry(source: str) -> list[KnownDataset]:
         source: a file, or an http(s) address.
 
     Raises:
-        UsageError: it is none; names entry, field, value and remedy.
+        UsageError: it isn't one; names entry, field, value and remedy.
         UnreachableError: the address doesn't answer.
     """
     is_remote = source.startswith(("http://", "https://"))

@@ -34,7 +34,7 @@ _UNSCORED = "points will stay unscored"
 
 
 class _Turn:
-    """What is known of the turn that is being played."""
+    """The state of the turn that is being played."""
 
     def __init__(self, number: int) -> None:
         self.number = number

@@ -17,13 +17,13 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """A command can't go on; the message is a sentence for the person who typed it."""
+    """A command can't continue; the message is a sentence for the person who typed it."""
 
     exit_code = ExitCode.FAILED
 
 
 class UsageError(CommandError):
-    """What was asked for can't be done as asked."""
+    """The request can't be carried out as written."""
 
     exit_code = ExitCode.WRONG_USAGE
 
@@ -35,7 +35,7 @@ class UnreachableError(CommandError):
 
 
 class CancelledError(CommandError):
-    """What was asked for was called off, here or by somebody else."""
+    """The request was cancelled, here or elsewhere."""
 
     exit_code = ExitCode.CANCELLED
 

@@ -1,4 +1,4 @@
-"""A call is followed to its end, whatever it is that was asked for, and cancelled by Ctrl-C."""
+"""A call of any kind is followed to its end, and cancelled by Ctrl-C."""
 
 import asyncio
 from contextlib import aclosing

@@ -22,7 +22,7 @@ class ForkOptions:
 
     Attributes:
         task_id: the assessment to fork. gateway_url: the evaluator.
-        from_turn, every_turn: the first turn that is played anew; with ``every_turn`` each, in forks of its own.
+        from_turn, every_turn: the first turn that is played again; with ``every_turn`` each, in forks of its own.
         agents: who plays, ``NAME=URL`` or an address.
         repeats: how often each is played; where it is given, all are one campaign.
         json_file: gets the result of a single fork. output: gets a folder with those of a campaign.

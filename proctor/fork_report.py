@@ -35,7 +35,7 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
     told = f"{original.id}  {original.scenario_id}  {clean(original.agent)}  seed {original.seed}"
     console.print(Text(f"{told}  {original.told}/{original.max_score}"), soft_wrap=True)
     if len(forks) > len(judged):
-        console.print(f"{counted(len(forks) - len(judged), 'fork')} failed, or nobody judged them: left out")
+        console.print(f"{counted(len(forks) - len(judged), 'fork')} failed or weren't judged: left out")
     by_seed = defaultdict(set)
     for entry in judged:
         by_seed[entry.agent].add(entry.seed)

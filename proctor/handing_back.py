@@ -1,8 +1,8 @@
-"""What a worker's process was at when it died goes back to Temporal at once, and not after a heartbeat is missed.
+"""The attempts of a worker's process that died go back to Temporal at once, not after a missed heartbeat.
 
 Each process writes down in a pipe to its parent which attempts it begins and ends (``attempts``). When it is dead the
-parent fails those that are left, so that Temporal hands out the next ones, and has their workflows go on with whichever
-process is there. Where parent and processes die together, or are cut off, heartbeats are missed as ever.
+parent fails those that are left, so that Temporal hands out the next ones, and has their workflows continue with any
+process that is there. Where parent and processes die together, or are cut off, heartbeats are missed as usual.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class WritingDown:
 
 
 async def hand_back(config: GreenAgentConfig, left: list[Attempt]) -> None:
-    """Give back the attempts of a process that is dead; what can't be given back is missed at its heartbeat."""
+    """Give back the attempts of a process that is dead; Temporal misses the heartbeat of the others."""
     with suppress(TemporalUnreachableError, RPCError):
         client = await connect(config)
         free = asyncio.Semaphore(_AT_ONCE)

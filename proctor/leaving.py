@@ -2,8 +2,8 @@
 
 The interpreter isn't taken apart. That would take up to a fifth of a short command's time, for memory that the system
 takes back anyway; and in one that has spoken with Temporal it would abort (``Fatal Python error: PyGILState_Release``):
-the SDK runs threads of its own (Rust's Tokio) that hand over what comes from Temporal by taking Python's lock, and they
-can't be stopped, since the runtime is one for the whole process.
+the SDK runs threads of its own (Rust's Tokio) that take Python's lock to pass on messages from Temporal. They can't
+be stopped, since the whole process has one runtime.
 """
 
 import atexit

@@ -46,7 +46,7 @@ SEARCH_ATTRIBUTES = {
 """Those of ``workflows.names``, name to type, without Temporal's client: nothing else here would need its import."""
 
 RETENTION = "P30D"
-"""For how long the dev server keeps closed workflows, unless the settings say otherwise; by itself it is one day."""
+"""For how long the dev server keeps closed workflows, unless the settings say otherwise; its own default is one day."""
 
 _PROBE_SECONDS = 1.0
 
@@ -127,7 +127,7 @@ class LocalStack:
     @property
     def ues_public_url(self) -> str | None:
         """The simulator as participants reach it: as the settings say, else, where it is open to other machines, at the
-        name that these have for the gateway; None where that is no other address than ``ues_url``.
+        name that these have for the gateway; None where that is ``ues_url``.
         """
         if self.config.ues_public_url:
             return self.config.ues_public_url
@@ -298,7 +298,8 @@ def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[st
 
 
 def _own_temporal() -> dict[str, str | None]:
-    """What has a service connect to the stack's own dev server, whatever other Temporal the environment names."""
+    """The settings with which a service connects to the stack's own dev server, not to one that the environment
+    names."""
     others = {name: None for name in os.environ if name.startswith("TEMPORAL_")}
     return {**others, "TEMPORAL_CONFIG_FILE": os.devnull}
 
@@ -314,8 +315,8 @@ def throwaway_stack(
     """An evaluator on free ports of which nothing is left when it ends, except in ``archive`` if that is given.
 
     Args:
-        config: the settings; it plays on this machine alone, whatever is set for the one that usually runs here.
-        folder: for all of its files; whoever has made it removes it.
+        config: the settings; it plays on this machine alone, regardless of the settings of the usual one here.
+        folder: for all of its files; its maker removes it.
         with_agent: whether the baseline agent runs beside it.
         archive: where the assessment is archived.  By default in ``folder``.
         has_links: whether answers link to its Temporal UI.
@@ -394,7 +395,7 @@ def _in_url(host: str) -> str:
 
 
 async def _is_listened_at(url: str) -> bool:
-    """Whether anybody takes connections there: while nobody does, that is asked often, and an HTTP client costs more
+    """Whether a server takes connections there: until one does, that is asked often, and an HTTP client costs more
     than all the rest of it.
     """
     parts = urlsplit(url)

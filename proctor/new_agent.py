@@ -9,10 +9,10 @@ from proctor.purple_wheel import write_wheel
 
 
 def new_agent(name: str, folder: Path) -> ExitCode:
-    """Write the project into ``folder / name`` and say how to go on.
+    """Write the project into ``folder / name`` and say how to continue.
 
     Raises:
-        UsageError: the name is none for a project, or something is there already.
+        UsageError: the name doesn't suit a project, or the folder exists already.
     """
     class_name = "".join(word.capitalize() for word in words_of(name))
     values = {"class_name": class_name, "version": version("proctor")}

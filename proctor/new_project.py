@@ -27,11 +27,11 @@ def write_project(kind: str, name: str, folder: Path, example: str, values: Mapp
         The project's folder.
 
     Raises:
-        UsageError: the name is none for a project, or something is there already, or nothing can be written there.
+        UsageError: the name doesn't suit a project, or the folder exists already or can't be written.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f'"{name}" is no name for a project: write small letters, digits and dashes, such as {example}'
+            f'"{name}" cannot be the name of a project: write small letters, digits and dashes, such as {example}'
         )
     target = folder / name
     if target.exists():

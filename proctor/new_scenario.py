@@ -10,10 +10,10 @@ from proctor.new_project import write_project
 
 
 def new_scenario(name: str, folder: Path) -> ExitCode:
-    """Write the scenario into ``folder / name`` and say how to go on.
+    """Write the scenario into ``folder / name`` and say how to continue.
 
     Raises:
-        UsageError: the name is none for a scenario, or something is there already.
+        UsageError: the name doesn't suit a scenario, or the folder exists already.
         CommandError: its initial state couldn't be made.
     """
     target = write_project("scenario", name, folder, "team-lunch", {"canary": str(uuid4())})

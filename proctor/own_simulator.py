@@ -26,7 +26,7 @@ def own_simulator(
         wrap: puts something between the callers and the simulator.
 
     Raises:
-        OSError: nobody can listen at that address.
+        OSError: no server can listen at that address.
     """
     secret = secrets.token_urlsafe(32)
     listener = listen(host, 0, "the simulator")

@@ -1,4 +1,4 @@
-"""What readers of the pages can have done; see ``viewer.actions`` for how to add something."""
+"""The actions that readers of the pages can start; see ``viewer.actions`` for how to add something."""
 
 import hmac
 import json
@@ -120,7 +120,7 @@ async def _fork(asked: Asked, connected: Callable[[], Awaitable[Client]], task_q
 
 
 def _by(asked: Asked) -> Caller:
-    """In whose name something begins; what an admin has begun for another is within nobody's quotas."""
+    """The caller in whose name an action begins; one that an admin begins for another counts against no quota."""
     return asked.caller if asked.caller.name == asked.entry.owner else Caller(name=asked.entry.owner)
 
 
@@ -135,10 +135,10 @@ def _before_replay(entry: ArchiveEntry, turn: int | None) -> str:
 
 
 def _before_judging(entry: ArchiveEntry, turn: int | None) -> str:
-    return f"All criteria are judged anew; no turn is played again. {_at_the_end(entry)}"
+    return f"All criteria are judged again; no turn is played again. {_at_the_end(entry)}"
 
 
 def _at_the_end(entry: ArchiveEntry) -> str:
     if entry.status == "completed":
         return "It is completed: a new result takes the place of the one that it has."
-    return f"It has ended as {entry.status}: what comes of it takes the place of that."
+    return f"It has ended as {entry.status}: the new result takes its place."

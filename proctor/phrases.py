@@ -1,6 +1,6 @@
 """The participant's actions in few words: ``email.label 4 → urgent``.
 
-Whatever the participant wrote is data: control characters are taken out before anything reaches a terminal.
+A participant's text is data: control characters are taken out before anything reaches a terminal.
 """
 
 import unicodedata

@@ -1,8 +1,8 @@
-"""Plays a scenario in this process, for its author's tests: what is judged is the real evidence of a real day.
+"""Plays a scenario in this process, for its author's tests: the judged evidence is that of a real day.
 
 The simulator is the real one, asked without a network; the activities are the real ones, called one after the other in
-the order of ``workflows.assessment`` and ``workflows.turns``. What is missing is what no score may depend on: Temporal,
-A2A, HTTP. A play takes seconds.
+the order of ``workflows.assessment`` and ``workflows.turns``. The missing parts are those on which no score may
+depend: Temporal, A2A, HTTP. A play takes seconds.
 
     with rehearsing(Path("scenarios")) as rehearsal:
         results = asyncio.run(rehearsal.play("team_lunch", script))
@@ -201,7 +201,7 @@ class RehearsedAssessment:
         return results, await asyncio.to_thread(read_record, store, await store.get(evidence.record))
 
     async def judge(self, plan: Plan, evidence: Evidence) -> list[CriterionResult]:
-        """Judge all criteria, each by itself."""
+        """Judge all criteria, each alone."""
 
         async def judge(criterion: CriterionBrief) -> CriterionResult:
             given = JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence)

@@ -1,4 +1,4 @@
-"""``proctor replay``: reset an assessment to one of its turns, or to its judging, and follow how it goes on."""
+"""``proctor replay``: reset an assessment to one of its turns, or to its judging, and follow it."""
 
 import asyncio
 import signal
@@ -50,7 +50,7 @@ class ReplayOptions:
 
     Attributes:
         task_id: the assessment. gateway_url: its gateway. temporal_address: its Temporal; None for the gateway's.
-        from_turn, from_judging: where it is to go on; at what failed, where neither is said.
+        from_turn, from_judging: where it continues; by default at what failed.
         with_current_evaluators: judge by the scenario's evaluators of today, not those of its admission.
         is_agreed: whether a completed assessment may be reset without asking. quiet: show nothing but problems.
     """
@@ -67,7 +67,7 @@ class ReplayOptions:
 
 @dataclass(frozen=True)
 class ResetPoint:
-    """Where an assessment may go on from: the workflow task before a turn, or before the judging.
+    """A point from which an assessment may continue: the workflow task before a turn, or before the judging.
 
     Attributes:
         run_id: the run that has it.
@@ -83,7 +83,7 @@ class ResetPoint:
 
     @property
     def name(self) -> str:
-        """What goes on from here."""
+        """What continues from here."""
         return "the judging" if self.turn is None else f"turn {self.turn}"
 
 
@@ -104,7 +104,7 @@ def run_replay(options: ReplayOptions) -> ExitCode:
 
 
 async def _find(options: ReplayOptions) -> tuple[ResetPoint, bool]:
-    """Where the assessment is to go on, and whether it is completed."""
+    """The point from which the assessment continues, and whether it is completed."""
     client = await _connect(options)
     point = choose(await reset_points(client, options.task_id), options.from_turn, options.from_judging)
     described = await client.get_workflow_handle(options.task_id).describe()
@@ -112,7 +112,7 @@ async def _find(options: ReplayOptions) -> tuple[ResetPoint, bool]:
 
 
 def _require_agreement(task_id: str, point: ResetPoint) -> None:
-    """Ask the person; where there is none to ask, the answer is no."""
+    """Ask the person; without a terminal they cannot agree."""
     if not sys.stdin.isatty():
         raise UsageError(f"{task_id} is completed: --yes resets it, and a new result takes the place of its own")
     print(f"{task_id} is completed. Have a new result, from {point.name} on, take the place of its own? [y/N] ", end="")
@@ -129,7 +129,7 @@ async def _replay(options: ReplayOptions, point: ResetPoint) -> ExitCode:
         await _connect(options), options.task_id, point, with_current_evaluators=options.with_current_evaluators
     )
     console = make_console(sys.stdout)
-    console.print(f"{options.task_id} goes on from {point.name}", highlight=False)
+    console.print(f"{options.task_id} continues from {point.name}", highlight=False)
     following = AssessOptions(scenario_id="", agent_url="", gateway_url=options.gateway_url, quiet=options.quiet)
     return await follow(following, console, interrupted, AssessmentCall.of_task(options.gateway_url, options.task_id))
 
@@ -170,7 +170,8 @@ async def _temporal_of(gateway_url: str) -> dict[str, str]:
 
 
 async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
-    """Every point that an assessment may go on from, in order; a later run's point takes the place of an earlier one's.
+    """Every point from which an assessment may continue, in order; a later run's point takes the place of an earlier
+    one's.
 
     Raises:
         CommandError: there is no assessment of that id.
@@ -264,7 +265,7 @@ def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) 
 
 
 async def reset(client: Client, task_id: str, point: ResetPoint, *, with_current_evaluators: bool = False) -> str:
-    """Reset an assessment; what runs of it is ended, and a new run goes on from there.
+    """Reset an assessment; its current run is ended, and a new run continues from there.
 
     The new run's judges read from the reset's reason whether to take the scenario's evaluators of today.
 

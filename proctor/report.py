@@ -231,7 +231,7 @@ def _partial(results: AssessmentResults) -> str:
 
 
 def _doubts(results: AssessmentResults) -> list[str]:
-    """What nobody could tell, and what it may be worth."""
+    """The undecided facts, and the points that they may be worth."""
     doubts = [(criterion, doubt) for criterion in results.criteria_results for doubt in criterion.doubts]
     if not doubts:
         return []

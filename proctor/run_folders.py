@@ -24,7 +24,7 @@ def new_folder(output: Path, name: str, option: str) -> Path:
         except FileExistsError:
             number += 1
             if not output.is_dir():
-                raise UsageError(f"{output} is no folder: name another one with {option}") from None
+                raise UsageError(f"{output} isn't a folder: name another one with {option}") from None
         except OSError as problem:
             raise UsageError(
                 f"{output} can't be written ({problem.strerror}): name another one with {option}"

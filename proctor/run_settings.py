@@ -21,7 +21,7 @@ def seeds_in(words: str) -> list[int]:
     """Seeds such as ``1-5,9``.
 
     Raises:
-        UsageError: that is none.
+        UsageError: that isn't one.
     """
     found: list[int] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
@@ -29,7 +29,7 @@ def seeds_in(words: str) -> list[int]:
             raise UsageError(f"--seeds {words}: write numbers and ranges, such as 1-5,9")
         low, high = int(numbers[1]), int(numbers[2] or numbers[1])
         if high < low or high - low >= _MOST_SEEDS:
-            raise UsageError(f"--seeds {words}: {word} is no range of at most {_MOST_SEEDS} seeds")
+            raise UsageError(f"--seeds {words}: {word} isn't a range of at most {_MOST_SEEDS} seeds")
         found += range(low, high + 1)
     if not found:
         raise UsageError("--seeds is empty: write numbers and ranges, such as 1-5,9")
@@ -69,7 +69,7 @@ def read_campaign(path: str) -> dict[str, Any]:
     except OSError as problem:
         raise UsageError(f"{path}: {problem.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise UsageError(f"{path} is no TOML: {problem}") from None
+        raise UsageError(f"{path} isn't TOML: {problem}") from None
     agents = given.pop("agents", {})
     if not isinstance(agents, dict):
         raise UsageError(
@@ -82,10 +82,10 @@ def checked(request: dict[str, Any], where: str) -> RunRequest:
     """The request, as the evaluator will read it; ``where`` it comes from.
 
     Raises:
-        UsageError: it is none; names what is wrong and what to write instead.
+        UsageError: it isn't one; names the problem and what to write instead.
     """
     if unknown := sorted(set(request["config"]) - {*RunConfig.model_fields, "scenario_id", "seed", "from_turn"}):
-        raise UsageError(f"{where}: {', '.join(unknown)} is no setting of a campaign")
+        raise UsageError(f"{where}: {', '.join(unknown)} isn't a setting of a campaign")
     if not request["participants"] and not request["config"].get("fork_of"):
         raise UsageError(f"{where}: no agent is named; add --agent NAME=URL, or a table [agents] in the file")
     try:

@@ -77,7 +77,7 @@ class UnderWay:
         return [*found, *[await self._running(each) async for each in self._executions(ASSESSMENT_WORKFLOW, caller)]]
 
     async def story(self, name: str) -> Story | None:
-        """What was told of an assessment, a trial or a campaign that runs; None where there is none of this id."""
+        """The updates of an assessment, a trial or a campaign that runs; None where none has this id."""
         execution = await self._find(name, (*TASK_WORKFLOWS, TRIAL_WORKFLOW))
         if execution is None or execution.status != WorkflowExecutionStatus.RUNNING:
             self._told.pop(name, None)
@@ -169,7 +169,7 @@ class UnderWay:
         return _tally_in(await self._subscriptions.read_latest(campaign_id, 5))
 
     async def _updates(self, execution: WorkflowExecution) -> list[Update]:
-        """All updates so far; what was read of this run before isn't read again."""
+        """All updates so far; those of this run that were read before aren't read again."""
         run_id, known = self._told.get(execution.id, ("", []))
         if run_id != execution.run_id:
             known = []

@@ -102,7 +102,7 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
         folder = folder.parent
     is_path = folder.is_dir() or "/" in path_or_id
     if is_path and not folder.is_dir():
-        raise UsageError(f"{path_or_id} is no folder: name a scenario's folder or its id")
+        raise UsageError(f"{path_or_id} isn't a folder: name a scenario's folder or its id")
     if is_path:
         package = _playable(load_packages([folder.resolve()])[0])
     else:

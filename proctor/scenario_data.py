@@ -1,4 +1,4 @@
-"""What is wrong with a scenario's data, by the simulator's own models: told to its author, before anybody plays it."""
+"""The problems of a scenario's data by the simulator's own models, for its author, before it is played."""
 
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
@@ -19,11 +19,11 @@ from ues_sim.simulation import Simulation
 _SECTIONS = ("metadata", "environment", "events")
 _PARTS = ("time_state", "modality_states")
 _CLOCKS = ("last_wall_time_update",)
-"""What exports have besides, and imports read over."""
+"""Further fields of exports, which imports ignore."""
 
 
 def unknown_settings(scenario_json: bytes) -> list[str]:
-    """Fields of ``scenario.json`` that nobody reads, each with the nearest that there is."""
+    """Fields of ``scenario.json`` that are never read, each with the nearest known one."""
     data = from_json(scenario_json.removeprefix(BOM_UTF8))
     return [f"scenario.json: {said}" for said in _unknown(data, ScenarioConfig, "")]
 

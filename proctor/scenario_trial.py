@@ -137,7 +137,7 @@ def _bench(package: ScenarioPackage, simulation: Simulation, record: JudgeRecord
 async def _played(
     package: ScenarioPackage, config: GreenAgentConfig, http: httpx.AsyncClient, *, is_busy: bool
 ) -> tuple[Simulation, JudgeRecord]:
-    """The scenario's whole time with one turn played in it: how the simulation stands then, and what is judged."""
+    """The scenario's whole time with one turn played in it: the simulation's state then, and the judging."""
     scenario, host = package.config, SharedHost(config, http)
     simulation_id = f"trial-{'busy' if is_busy else 'empty'}"
     simulation: Simulation = await host.create(simulation_id, 7, 1)
@@ -176,7 +176,7 @@ def _giving(content: bytes) -> Callable[[], Awaitable[bytes]]:
 
 
 async def _be_busy(ues: AsyncUESClient, scenario: ScenarioConfig, states: Mapping[str, Any]) -> None:
-    """Do something of every kind, likely and unlikely; what the scenario has no room for is left out."""
+    """Do something of every kind, likely and unlikely; actions that don't fit the scenario are left out."""
 
     async def do(action: Awaitable[Any]) -> None:
         with suppress(UESError):

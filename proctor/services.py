@@ -144,7 +144,9 @@ def run_gateway(
     warn_of_settings(config)
     require_guarded(config)
     if is_open_to_others(config.host) and not Identity(config).is_asked():
-        warn(["whoever reaches this port may start assessments and read all results: nobody is asked who they are"])
+        warn(
+            ["everyone who reaches this port may start assessments and read all results: callers aren't authenticated"]
+        )
     live = UnderWay(config)
     actions = page_actions(config, live.connected)
     try:

@@ -1,4 +1,4 @@
-"""Configuration from flags and environment, with its problems told as sentences."""
+"""Configuration from flags and environment, with its problems as sentences."""
 
 import ipaddress
 import os
@@ -27,13 +27,13 @@ from proctor_settings.config import (
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
 
 LOOPBACK = "127.0.0.1"
-"""Where services listen unless told otherwise: only this machine reaches it."""
+"""Where services listen by default: only this machine reaches it."""
 
 _FOLLOWS_FROM_ANOTHER = "default_factory_not_called"
 
 
 def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
-    """Settings of one kind: those flags that were given (not None), over the environment, over the defaults; services
+    """Settings of one kind: the flags that were set, over the environment, over the defaults; services
     listen on the loopback address unless one of them says where.
 
     Raises:
@@ -114,7 +114,7 @@ def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenA
     for the address over all.
 
     Raises:
-        UsageError: what the environment says of the connection can't be read.
+        UsageError: the environment's settings of the connection can't be read.
     """
     from proctor_storage.connections import ConnectionSettingsError, read_profile
 
@@ -138,25 +138,25 @@ def is_open_to_others(host: str) -> bool:
 
 
 def require_guarded(config: GreenAgentConfig) -> None:
-    """See to it that nobody opens the gateway to others without meaning to.
+    """Refuse to open the gateway to others by mistake.
 
     Raises:
-        UsageError: other machines would reach it, it asks nobody who they are, and ``open`` doesn't say that this is
+        UsageError: other machines would reach it without authentication, and ``open`` doesn't say that this is
             meant.
     """
     from a2a_gateway.door.identity import Identity
 
     if is_open_to_others(config.host) and not config.open and not Identity(config).is_asked():
         raise UsageError(
-            f"on {config.host} other machines would reach the gateway, and it asks nobody who they are: make a token "
-            "for each caller (`proctor token create NAME`), or say --open if whoever reaches it may start assessments "
-            "and read all results"
+            f"on {config.host} other machines would reach the gateway without authentication: make a token "
+            "for each caller (`proctor token create NAME`), or use --open if everyone who reaches it may start "
+            "assessments and read all results"
         )
 
 
 def count_worker_processes(config: GreenAgentConfig) -> int:
     """How many processes a worker has: as the settings say; else one where each has UES servers of its own, since an
-    assessment may go on in another process after each step; else as many as it may use cores.
+    assessment may continue in another process after each step; else as many as it may use cores.
     """
     return config.worker_processes or (1 if config.ues_command else usable_cores())
 
@@ -167,12 +167,12 @@ def warn_of_settings(config: AgentBeatsConfig) -> None:
 
 
 def warn_of_unknown_variables() -> None:
-    """Say which environment variables look like settings and are none."""
+    """Warn of environment variables that look like settings and aren't."""
     for name, nearest in unknown_variables(os.environ).items():
-        warn([f"{name} is no setting{f': did you mean {nearest}?' if nearest else ''}"])
+        warn([f"{name} isn't a setting{f': did you mean {nearest}?' if nearest else ''}"])
 
 
 def warn(sentences: Iterable[str]) -> None:
-    """Say what the person who started this should know, and go on."""
+    """Warn the person who started this, and continue."""
     for sentence in sentences:
         announce(fit(f"proctor: warning: {sentence}", sys.stderr), "WARNING", sys.stderr)

@@ -1,4 +1,4 @@
-"""The worker's look at its simulator: whoever started the worker is told what to mend, once for each trouble."""
+"""The worker's check of its simulator: its log names each problem and the remedy once."""
 
 import sys
 
@@ -27,7 +27,7 @@ _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 
 
 class SimulatorWatch:
-    """Asks the simulator what stands there, and says when it can't be worked with and when it can again.
+    """Asks the simulator for its state, and reports when it can't be used and when it can again.
 
     The worker works on meanwhile: its steps are tried again until the simulator answers.
     """
@@ -75,7 +75,7 @@ async def find_problem_of_simulator(url: str, config: GreenAgentConfig) -> Probl
 
 
 async def find_problem_of_public_address(config: GreenAgentConfig, *, must_answer: bool = False) -> Problem | None:
-    """Why participants can't work at the simulator's address that they are told (``ues_public_url``), as far as it can
+    """Why participants can't work at the simulator's address that they get (``ues_public_url``), as far as it can
     be seen from here; None where all is well.
 
     Args:
@@ -109,7 +109,7 @@ async def _list(url: str, config: GreenAgentConfig) -> int:
     """How many simulations are at a simulator.
 
     Raises:
-        UESError: it doesn't answer, refuses the deployment's key, or is none.
+        UESError: it doesn't answer, refuses the deployment's key, or isn't a simulator.
     """
     async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
         answer = await AsyncUESHost(url.rstrip("/"), host_key(config.secret.get_secret_value()), http=http).list()
@@ -138,7 +138,7 @@ def trouble_with(config: GreenAgentConfig, problem: UESError) -> Problem:
             "start one (`proctor ues`), or set AGENTBEATS_GREEN_UES_URL (--ues-url) to where it is",
         )
     return Problem(
-        f"what answers at {config.ues_url} is no simulator of ours ({problem})",
+        f"the server at {config.ues_url} isn't a proctor simulator ({problem})",
         "set AGENTBEATS_GREEN_UES_URL (--ues-url) to a `proctor ues`, or AGENTBEATS_GREEN_UES_COMMAND for servers of "
         "another kind",
     )

@@ -21,7 +21,7 @@ _FOR_OTHERS = 0o077
 
 
 def secret_file(config: GreenAgentConfig) -> Path:
-    """Where the secret is kept for whoever sets none."""
+    """The file of the secret where none is set."""
     return Path(config.state) / "secret"
 
 
@@ -37,10 +37,10 @@ def with_secret(config: GreenAgentConfig) -> GreenAgentConfig:
 
 
 def deployment_secret(state: Path) -> str:
-    """The secret of this state folder's deployment; made, for its owner alone, by whoever comes first.
+    """The secret of this state folder's deployment; made, for its owner alone, by the first process that needs it.
 
     Raises:
-        CommandError: the folder can't be made, or the secret is empty, somebody else's, or open to others.
+        CommandError: the folder can't be made, or the secret is empty, another user's, or open to others.
     """
     path = state / "secret"
     make_folder(state)

@@ -216,7 +216,7 @@ class Supervisor:
 
 
 def _open_log(path: Path) -> BinaryIO:
-    """A log to go on with, for its owner alone."""
+    """A log to append to, for its owner alone."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
 
 

@@ -24,7 +24,7 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class Telemetry:
-    """What the SDK runs in, and how all that is counted is told.
+    """The SDK's runtime, and the export of all metrics.
 
     Attributes:
         runtime: None for the SDK's usual one, which counts nothing and writes its own lines.
@@ -52,7 +52,7 @@ class Telemetry:
 
 
 def _logging() -> LoggingConfig:
-    """What the SDK's core has to say goes through Python's logging, like all else."""
+    """The log of the SDK's core goes through Python's logging, like all else."""
     return LoggingConfig(
         filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
         forwarding=LogForwardingConfig(logger=logging.getLogger("temporalio.core")),

@@ -208,7 +208,7 @@ def read_terminal_results(exact: bytes) -> TerminalResults:
     """The results of a run from its artifact.
 
     Raises:
-        CommandError: they are none.
+        CommandError: they aren't any.
     """
     try:
         return TerminalResults.model_validate_json(exact)

@@ -133,7 +133,7 @@ class SafetySection(_Section):
 
 
 class AgentSection(_Section):
-    """How long the agent that ``up`` starts goes on."""
+    """How long the agent that ``up`` starts works."""
 
     max_iterations: int = Field(
         default=30, ge=1, description="Model calls of the agent started by `up` for one task, at most."
@@ -141,7 +141,7 @@ class AgentSection(_Section):
 
 
 class TerminalSettings(_Section):
-    """All of it, as it stands in ``config.toml``; ``agents`` are addresses by name, of several agents for one run."""
+    """All of it, as written in ``config.toml``; ``agents`` are addresses by name, of several agents for one run."""
 
     project: ProjectSection = ProjectSection()
     green_agent: GreenAgentSection = GreenAgentSection()
@@ -204,9 +204,7 @@ def read_terminal_settings(
     if config_file is not None or path.is_file():
         for section, content in _read_toml(path).items():
             if not isinstance(content, dict):
-                raise UsageError(
-                    f"{path}: {section} stands outside of all sections: put it into one, such as [evaluation]"
-                )
+                raise UsageError(f"{path}: {section} is outside of all sections: put it into one, such as [evaluation]")
             found[section] = dict(content)
             told_by |= {(section, key): f"{path}: {section}.{key}" for key in content}
     _read_secrets(path.with_name(SECRETS_FILE), environment)
@@ -246,7 +244,7 @@ def _read_secrets(path: Path, environment: Mapping[str, str]) -> None:
     for name, value in secrets.items():
         if not _SECRET.search(name):
             raise UsageError(
-                f"{path}: {name} is no secret (whose names end with KEY, TOKEN, SECRET or PASSWORD): settings belong "
+                f"{path}: {name} isn't a secret (their names end with KEY, TOKEN, SECRET or PASSWORD): settings belong "
                 f"into {path.with_name(CONFIG_FILE)}"
             )
         if value and name not in environment:
@@ -254,7 +252,7 @@ def _read_secrets(path: Path, environment: Mapping[str, str]) -> None:
 
 
 def _read_variable(text: str) -> Any:
-    """A list, number or truth value as JSON has it; names by commas for whoever writes a list without brackets."""
+    """A list, number or truth value as JSON has it; names by commas for a list without brackets."""
     try:
         return json.loads(text)
     except ValueError:
@@ -267,5 +265,5 @@ def _sentence(error: ErrorDetails, told_by: Mapping[tuple[str, str], str], path:
     if error["type"] == "extra_forbidden":
         kind = TerminalSettings.model_fields.get(section)
         known = ", ".join(getattr(kind.annotation, "model_fields", {}) if kind else TerminalSettings.model_fields)
-        return f"{where} is no setting: there are {known}"
+        return f"{where} isn't a setting: there are {known}"
     return f"{where} is {show_value(error['input'])}: {error['msg'][:1].lower()}{error['msg'][1:]}"

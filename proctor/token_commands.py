@@ -18,7 +18,7 @@ from proctor_settings.config import GreenAgentConfig
 def create_token(
     name: str, *, is_admin: bool, lasts: timedelta | None, quotas: Quotas, state: str | None, file: str | None
 ) -> None:
-    """Make a token and print it, which nobody can do again.
+    """Make a token and print it; it can't be printed again.
 
     Raises:
         CommandError: it can't be made or kept.
@@ -64,7 +64,7 @@ def list_tokens(as_json: bool, state: str | None, file: str | None) -> None:
 
 
 def revoke_tokens(which: str, state: str | None, file: str | None) -> None:
-    """Have a token, by its id, or all tokens of a name count no more.
+    """Revoke a token, by its id, or all tokens of a name.
 
     Raises:
         UsageError: there is none.

@@ -47,7 +47,7 @@ async def _follow(gateway_url: str, name: str, output: str | None) -> ExitCode:
         return following.result()
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
-    print(f"{task_id} goes on: `proctor follow {task_id}` joins it again")
+    print(f"{task_id} continues: `proctor follow {task_id}` joins it again")
     return ExitCode.DONE
 
 

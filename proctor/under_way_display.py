@@ -15,8 +15,8 @@ from proctor_protocol.updates import ErrorOccurredUpdate
 class UnderWayDisplay:
     """Shows the events of one call; a context manager as the displays of the two kinds are.
 
-    It begins as a campaign's, which says what holds up either kind, and goes on as an assessment's at the first update
-    of one.
+    It begins as a campaign's, which says what holds up either kind, and continues as an assessment's at the first
+    update of one.
     """
 
     def __init__(self, console: Console) -> None:

@@ -32,7 +32,7 @@ from proctor_processes.ports import free_ports, is_free
 from proctor_settings.config import GreenAgentConfig
 
 _AGENT_PORT = 8099
-"""Where the baseline listens, unless told otherwise or somebody is there: not where one's own agent would (8001)."""
+"""The baseline's port, unless another is set or it is taken: not that of one's own agent (8001)."""
 
 
 def run_up(
@@ -64,7 +64,8 @@ def run_up(
     with ``terminal-bench`` no simulator runs. For the others see ``GreenAgentConfig``.
 
     Raises:
-        UsageError: two ports are the same, a setting doesn't fit, or others would reach a gateway that asks nobody.
+        UsageError: two ports are the same, a setting doesn't fit, or others would reach a gateway without
+            authentication.
         CommandError: a port or the state folder is taken, or a service doesn't start.
     """
     config = with_scenarios(
@@ -123,8 +124,8 @@ def what_is_open(stack: LocalStack) -> list[str]:
     said = []
     if is_gateway_open and not Identity(stack.config).is_asked():
         said.append(
-            f"whoever reaches port {gateway} of this machine may start assessments, which use your models' keys, and "
-            "read all results: the gateway asks nobody who they are"
+            f"everyone who reaches port {gateway} of this machine may start assessments, which use your models' keys, "
+            "and read all results: the gateway doesn't authenticate callers"
         )
     if is_ues_open:
         said.append(
@@ -133,7 +134,7 @@ def what_is_open(stack: LocalStack) -> list[str]:
         )
         if not stack.ues_public_url:
             said.append(
-                f"participants are told {stack.ues_url} as the simulator's address, which other machines can't reach: "
+                f"participants get {stack.ues_url} as the simulator's address, which other machines can't reach: "
                 "name this machine with --card-url or --ues-public-url"
             )
     elif stack.has_simulator and is_gateway_open and not stack.ues_public_url:
@@ -155,7 +156,7 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
             show(console, addresses(stack))
         await stopping.wait()
         console.print("ending …")
-    console.print("all ended; assessments in progress go on at the next `proctor up`")
+    console.print("all ended; assessments in progress continue at the next `proctor up`")
 
 
 async def start_unless(

@@ -1,8 +1,8 @@
-"""Ends a process whose event loop stands still, with the stack of every thread in its log: who supervises it starts it
+"""Ends a process whose event loop is blocked, with the stack of every thread in its log: its supervisor starts it
 again, and Temporal gives its work to others meanwhile.
 
 Two things watch. A thread counts its own ticks while the loop doesn't answer, so that a process that was frozen (and
-neither ran) isn't taken for one that hangs. Should Python itself be held up (by C code that keeps its lock), nobody
+neither ran) isn't taken for one that hangs. Should Python itself be held up (by C code that keeps its lock), neither
 ticks, and a timer of ``faulthandler`` that nothing pushes back any more goes off.
 """
 
@@ -80,7 +80,7 @@ class _Watchdog:
 
     def _bite(self) -> None:
         sys.stderr.write(
-            f"The event loop has stood still for {self._still_seconds:g} s: this process ends, to be started again. "
+            f"The event loop has been blocked for {self._still_seconds:g} s: this process ends, to be started again. "
             "What each thread was at:\n"
         )
         sys.stderr.flush()

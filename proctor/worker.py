@@ -90,7 +90,7 @@ _POLLS, _WAITING_POLLS = 2, 1
 the six that a step with the participant has, enough have to be left; and of these each one takes longer to be missed.
 """
 _QUICK_AT_ONCE = 12
-"""How many quick steps a worker takes on at a time. What Temporal has handed out comes to the event loop one by one,
+"""How many quick steps a worker takes on at a time. Tasks from Temporal come to the event loop one by one,
 and is missed as a dead worker's if that takes too long: so the rest waits in Temporal, where nothing grows old. More at
 once would not be done any sooner, and on a machine that has far too much to do, too late.
 """
@@ -125,7 +125,7 @@ class MisfitError(Exception):
 
 @dataclass(frozen=True)
 class Part:
-    """One of several processes of a worker. What there is to do once for all of them the first one does.
+    """One of several processes of a worker. The first one does the tasks that are done once for all.
 
     Attributes:
         number: which one, from 0.
@@ -151,7 +151,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         part: which one of several processes this is; None where it is the only one.
 
     Raises:
-        TemporalUnreachableError: nobody answers at the Temporal address, or what does can't be worked with.
+        TemporalUnreachableError: no server answers at the Temporal address, or it can't be used.
         MisfitError: another worker of the deployment uses another store, archive or secret, or other payload keys.
     """
     set_up_logs(config.log_format, dict.fromkeys(_OUR_ROOMS, config.log_level))
@@ -325,7 +325,7 @@ def _workers(
 def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
     """What Temporal has to know to keep workflows on the version that they began with; None without a build id.
 
-    The behavior stands here and not at the workflows, since Temporal refuses workers without a version that name one.
+    The behavior is here and not at the workflows, since Temporal refuses workers without a version that name one.
     """
     if not config.worker_build_id:
         return None
@@ -337,7 +337,7 @@ def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
 
 
 def _stories_from(config: GreenAgentConfig, client: Client) -> Story:
-    """What there is to tell of tasks; the gateway's words for it are imported when the first is told."""
+    """The updates of tasks; the gateway's words for them are imported with the first."""
 
     @cache
     def stories() -> Any:
@@ -354,7 +354,7 @@ def _stories_from(config: GreenAgentConfig, client: Client) -> Story:
 
 
 async def _play_trials(client: Client, parts: Parts) -> None:
-    """Play terminal trials where this worker is to; what they need is imported once there may be an engine."""
+    """Play terminal trials where this worker is to; their modules are imported once there may be an engine."""
     if parts.config.containers == "off":
         return
     await until_there_may_be_an_engine(parts.config)
@@ -373,7 +373,7 @@ def _say_if_failed(work: asyncio.Task[None]) -> None:
 
 
 async def _tidy(client: Client, simulation_host: SimulationHost, watch: SimulatorWatch) -> None:
-    """End simulations whose assessments are over: one may have been terminated, which lets nobody clean up, or have
+    """End simulations whose assessments are over: one may have been terminated, which skips its clean-up, or have
     ended while the simulator didn't answer; another worker may have taken it to its end.
     """
     while True:

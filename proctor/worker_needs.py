@@ -1,4 +1,4 @@
-"""What a worker needs so that it can play: Temporal, the simulator, the store, and that it still asks for work."""
+"""A worker's needs for playing: Temporal, the simulator, the store, and that it still asks for work."""
 
 import asyncio
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
     async def simulator() -> str | None:
         addresses = await known_addresses(config)
         if not addresses:
-            return f"Nobody knows where the simulators at {config.ues_url} are."
+            return f"The addresses of the simulators at {config.ues_url} are unknown."
         problems = [await find_problem_of_simulator(address, config) for address in addresses]
         if None not in problems:  # one that answers is enough
             return problems[0]

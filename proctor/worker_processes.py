@@ -24,7 +24,7 @@ from proctor_processes.returning import Pauses, how_ended
 from proctor_settings.config import GreenAgentConfig
 
 STOP_SECONDS = 8.0
-"""How long a process may take to end: what is in hand is finished."""
+"""How long a process may take to end: current steps are finished."""
 
 _LAST_WORDS_SECONDS = 1.0
 _CHUNK = 64 * 1024
@@ -36,7 +36,7 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None], count: int) -> int:
-    """Have so many processes work until SIGTERM, SIGINT or SIGHUP; the exit code.
+    """Run this number of processes until SIGTERM, SIGINT or SIGHUP; the exit code.
 
     Args:
         config: the settings.
@@ -169,7 +169,7 @@ class _Process:
 async def _note(pipe: int, attempts: Attempts) -> None:
     """Follow what a process writes down, until it is gone.
 
-    By a transport for pipes uvloop would close it twice, and the second time it may be somebody else's.
+    By a transport for pipes uvloop would close it twice, and the second time it may be another one.
     """
     loop, readable, rest = asyncio.get_running_loop(), asyncio.Event(), b""
     os.set_blocking(pipe, False)

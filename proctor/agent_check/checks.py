@@ -25,7 +25,7 @@ class Finding(BaseModel):
     Attributes:
         check: its id.
         looked_for: what an agent has to do.
-        judgement: whether it does; ``not seen`` where that couldn't be told, which is nothing against it.
+        judgement: whether it does; ``not seen`` where that couldn't be determined, which doesn't count against it.
         seen: what it did, as a sentence.
         fix: what to do about it; None unless it is wrong.
     """
@@ -218,7 +218,7 @@ def _key(evidence: Evidence) -> tuple[Judgement, str]:
 @_check(
     "unreported",
     "reports all that it does",
-    'List every action of the turn in "actions": what isn\'t there stands in the result as unreported.',
+    'List every action of the turn in "actions": the result marks all others as unreported.',
 )
 def _unreported(evidence: Evidence) -> tuple[Judgement, str]:
     if (report := _report(evidence)) is None:
@@ -261,7 +261,7 @@ def _same_message(evidence: Evidence) -> tuple[Judgement, str]:
 
 @_check(
     "played-again",
-    "plays a turn again, when it is told to",
+    "plays a turn again when asked to",
     "A turn with a new messageId and a higher attempt is a new try: the environment was set back, so forget what you "
     "learned in the turn, and play it.",
 )
@@ -294,7 +294,7 @@ def _new_greeting(evidence: Evidence) -> tuple[Judgement, str]:
         return "wrong", f"{unknown[0].method} {unknown[0].path} was refused with {unknown[0].status}: by the old key?"
     if turn.problem is not None:
         return "wrong", f"after it, turn 2: {turn.problem}"
-    return ("right", "it went on with the new key") if turn.requests else ("not seen", "it asked nothing in turn 2")
+    return ("right", "it continued with the new key") if turn.requests else ("not seen", "it asked nothing in turn 2")
 
 
 @_check(
@@ -331,13 +331,13 @@ def _after_end(evidence: Evidence) -> tuple[Judgement, str]:
 
 
 def _leads_astray(exchange: Exchange) -> bool:
-    """Whether nobody was reached where the card leads to."""
+    """Whether no server was reached at the card's address."""
     said = exchange.problem or ""
     return exchange.kind == failures.PARTICIPANT_UNREACHABLE or "agent card" in said
 
 
 def _is_version_to_blame(evidence: Evidence, version: str) -> bool:
-    """Whether a greeting failed for how it was sent: the agent took another one, or it was no A2A that came back."""
+    """Whether a greeting failed for how it was sent: the agent took another one, or the answer wasn't A2A."""
     greeted = evidence.greeted[version]
     if greeted.problem is None or _leads_astray(greeted):
         return False

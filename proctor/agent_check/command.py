@@ -33,11 +33,11 @@ def check_agent(url: str, *, timeout: float, host: str | None, as_json: bool) ->
         as_json: print a JSON object in place of the table.
 
     Raises:
-        UsageError: the address is none, or nobody can listen at ``host``.
-        UnreachableError: nobody answers at the agent's address.
+        UsageError: it isn't an address, or no server can listen at ``host``.
+        UnreachableError: no server answers at the agent's address.
     """
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise UsageError(f'"{url}" is no address of an agent: write it as http://localhost:8001')
+        raise UsageError(f'"{url}" is not an address of an agent: write it as http://localhost:8001')
     findings = look_at(url, read_settings(GreenAgentConfig), timeout, host or LOOPBACK)
     wrong = [finding for finding in findings if finding.judgement == "wrong"]
     if as_json:

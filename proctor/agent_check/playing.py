@@ -108,7 +108,7 @@ class Exchange:
 
 @dataclass
 class Evidence:
-    """All that was seen; what didn't come to pass is None.
+    """All that was seen; None for what didn't happen.
 
     Attributes:
         timeout: seconds that the agent had for each message.
@@ -286,7 +286,7 @@ class Play:
         config: settings, with the address of a simulator that ``watch`` watches.
         watch: between agent and simulator.
         timeout: seconds that the agent has for each message.
-        settle: seconds in which an agent that goes on, though it was told to stop, is expected to show it.
+        settle: seconds in which an agent that continues in spite of an order to stop is expected to show it.
     """
 
     def __init__(self, url: str, config: GreenAgentConfig, watch: Watch, timeout: float, settle: float) -> None:
@@ -302,7 +302,7 @@ class Play:
         """All of it, as far as it gets.
 
         Raises:
-            UnreachableError: nobody answers at the agent's address.
+            UnreachableError: no server answers at the agent's address.
         """
         evidence = Evidence(self.timeout)
         ids = [f"check-{name}" for name in (FIRST, OTHER)]
@@ -327,7 +327,7 @@ class Play:
                 evidence.versions = [v for v in ("1.0", "0.3") if v in participant.protocol_versions]
         except TimeoutError:
             raise UnreachableError(
-                f"nobody answers at {self.url} within {self.timeout:g} s: is the agent up?"
+                f"no server answers at {self.url} within {self.timeout:g} s: is the agent up?"
             ) from None
         except ApplicationError as problem:
             if problem.type == failures.PARTICIPANT_UNREACHABLE:

@@ -55,7 +55,7 @@ class Watch:
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, later where requests are held up, and not at all where nobody waits for it any more."""
+        """Answer a request, later where requests are held up, and not at all where no one waits for it any longer."""
         assert self._app is not None
         place = _PLACE.match(scope.get("path", "")) if scope["type"] == "http" else None
         if place is None or _key(scope) in self.own_keys:

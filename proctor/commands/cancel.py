@@ -1,4 +1,4 @@
-"""``proctor cancel``: cancel an assessment, or a campaign as a whole. What was done so far is kept."""
+"""``proctor cancel``: cancel an assessment, or a campaign as a whole. Results so far are kept."""
 
 from proctor.commands.options import GatewayOption, TaskIdArgument, TokenFileOption
 
@@ -8,7 +8,7 @@ def cancel(
     gateway_url: GatewayOption = None,
     token_file: TokenFileOption = None,
 ) -> None:
-    """Cancel an assessment, or a campaign as a whole. What was done so far is kept."""
+    """Cancel an assessment, or a campaign as a whole. Results so far are kept."""
     from proctor.settings import default_gateway
     from proctor.under_way_commands import run_cancel
 

@@ -12,7 +12,7 @@ def compare(
     second: Annotated[str, typer.Argument(metavar="B", help="What it is compared with.")],
     campaign: Annotated[str | None, typer.Option(metavar="ID", help="Agents by what this campaign has played.")] = None,
     difference: Annotated[
-        int, typer.Option(metavar="POINTS", min=1, max=100, help="Say how many runs would show one of so many.")
+        int, typer.Option(metavar="POINTS", min=1, max=100, help="Say how many runs would show this difference.")
     ] = 5,
     archive: ArchiveOption = None,
     state: StateOption = None,

@@ -12,7 +12,7 @@ def fork(
         str, typer.Argument(metavar="TASK", help="The assessment's id, or a beginning that only it has.")
     ],
     from_turn: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The first turn that is played anew; those before it stay.")
+        int | None, typer.Option(metavar="N", min=1, help="The first turn that is played again; those before it stay.")
     ] = None,
     every_turn: Annotated[bool, typer.Option("--every-turn", help="Forks from each turn that it has played.")] = False,
     agent: Annotated[
@@ -25,7 +25,7 @@ def fork(
     repeats: Annotated[int | None, typer.Option(metavar="K", min=1, help="How often each is played.")] = None,
     at_once: AtOnceOption = None,
     max_turns: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="At most so many turns, inherited ones counted.")
+        int | None, typer.Option(metavar="N", min=1, help="The largest number of turns, inherited ones counted.")
     ] = None,
     gateway_url: GatewayOption = None,
     output: Annotated[str, typer.Option(metavar="FOLDER", help="Gets a folder with the results of several.")] = "runs",

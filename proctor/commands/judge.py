@@ -22,7 +22,7 @@ def calibrate_judge(
     ] = None,
     base_url: BaseUrlOption = None,
     limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="At most so many cases, evenly from all kinds.")
+        int | None, typer.Option(metavar="N", min=1, help="The largest number of cases, evenly from all kinds.")
     ] = None,
     at_once: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Cases that are asked at a time.")] = 4,
     json_file: Annotated[

@@ -16,7 +16,7 @@ def list_archive(
     campaign: Annotated[str | None, typer.Option(metavar="ID", help="Of this campaign.")] = None,
     since: Annotated[str | None, typer.Option(metavar="WHEN", help="Begun then or later: a date, or 7d.")] = None,
     until: Annotated[str | None, typer.Option(metavar="WHEN", help="Begun before.")] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="The largest number of entries.")] = 50,
     as_json: AsJsonOption = False,
     archive: ArchiveOption = None,
     state: StateOption = None,

@@ -46,7 +46,7 @@ StateOption = Annotated[
 ]
 OpenOption = Annotated[
     bool,
-    typer.Option("--open", help="Listen beyond this machine though nobody is asked who they are: there are no tokens."),
+    typer.Option("--open", help="Listen beyond this machine without authentication, though there are no tokens."),
 ]
 TokenFileOption = Annotated[
     str | None,
@@ -84,13 +84,13 @@ PinOption = Annotated[
 ]
 TokensFileOption = Annotated[str | None, typer.Option("--file", metavar="FILE", help="Another file of tokens.")]
 AsJsonOption = Annotated[bool, typer.Option("--json", help="All that is known of each, as JSON.")]
-AtOnceOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many at once.  [default: 4]")]
+AtOnceOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="The largest number at once.  [default: 4]")]
 BaseUrlOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Where the model is served, if not by its provider.")
 ]
 WholeOption = Annotated[bool, typer.Option("--all", help="Show every criterion, not only where most points were lost.")]
 JsonFileOption = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there.")]
-MaxTurnsOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many turns.")]
+MaxTurnsOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="The largest number of turns.")]
 TaskIdArgument = Annotated[str, typer.Argument(metavar="ID", help="The assessment's or the campaign's task id.")]
 AnyPortOption = Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 takes a free one.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")]

@@ -1,4 +1,4 @@
-"""``proctor replay``: reset an assessment to a turn and follow it. Without a wish it goes on from what failed."""
+"""``proctor replay``: reset an assessment to a turn and follow it. By default it continues from what failed."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ def replay(
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
     token_file: TokenFileOption = None,
 ) -> None:
-    """Reset an assessment to a turn and follow it. Without a wish it goes on from what failed."""
+    """Reset an assessment to a turn and follow it. By default it continues from what failed."""
     from proctor.replay import ReplayOptions, run_replay
     from proctor.settings import default_gateway
 

@@ -18,10 +18,10 @@ def run(
     repeats: Annotated[int | None, typer.Option(metavar="N", min=1, help="How often each is played.")] = None,
     at_once: AtOnceOption = None,
     at_once_per_agent: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="At most so many at once with one agent.")
+        int | None, typer.Option(metavar="N", min=1, help="The largest number at once with one agent.")
     ] = None,
     at_once_per_model: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="At most so many at once that ask one model.")
+        int | None, typer.Option(metavar="N", min=1, help="The largest number at once that ask one model.")
     ] = None,
     tries: Annotated[
         int | None,
@@ -39,7 +39,7 @@ def run(
     max_hours: Annotated[
         float | None, typer.Option(metavar="H", help="Begin nothing that would probably take longer.")
     ] = None,
-    max_turns: Annotated[int | None, typer.Option(metavar="N", min=1, help="End each after so many turns.")] = None,
+    max_turns: Annotated[int | None, typer.Option(metavar="N", min=1, help="End each after this many turns.")] = None,
     pass_mark: Annotated[
         float | None,
         typer.Option(

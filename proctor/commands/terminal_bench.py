@@ -45,10 +45,10 @@ def run_terminal_bench(
     exclude_task_ids: Annotated[
         list[str] | None, typer.Option("--exclude-task-id", metavar="GLOB", help="Leave out; may be repeated.")
     ] = None,
-    n_tasks: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many tasks.")] = None,
+    n_tasks: Annotated[int | None, typer.Option(metavar="N", min=1, help="The largest number of tasks.")] = None,
     n_attempts: Annotated[int | None, typer.Option(metavar="N", min=1, help="Attempts at each task.")] = None,
     n_concurrent_trials: Annotated[
-        int | None, typer.Option("--n-concurrent", metavar="N", min=1, help="At most so many trials at once.")
+        int | None, typer.Option("--n-concurrent", metavar="N", min=1, help="The largest number of trials at once.")
     ] = None,
     timeout_multiplier: Annotated[
         float | None, typer.Option(metavar="X", help="What the tasks' timeouts are multiplied by.")
@@ -88,7 +88,7 @@ def run_terminal_bench(
     quiet: QuietOption = False,
     token_file: TokenFileOption = None,
 ) -> None:
-    """Have agents work on tasks, and test what they did. Ctrl-C cancels the run; what was done is kept."""
+    """Have agents work on tasks, and test their work. Ctrl-C cancels the run; results so far are kept."""
     from proctor.dataset_commands import configured_dataset
     from proctor.errors import UsageError
     from proctor.run_settings import agents_in

@@ -14,12 +14,13 @@ def create_token(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is; several tokens may have one name.")],
     is_admin: Annotated[bool, typer.Option("--admin", help="Sees and may do everything, whosever it is.")] = False,
     expires: Annotated[
-        str | None, typer.Option(metavar="PERIOD", help="Counts for so long: 12h, 30d, 8w.  [default: for ever]")
+        str | None, typer.Option(metavar="PERIOD", help="Valid for this long: 12h, 30d, 8w.  [default: without an end]")
     ] = None,
     at_once: Annotated[int | None, typer.Option(metavar="N", min=1, help="Assessments at the same time.")] = None,
     per_day: Annotated[int | None, typer.Option(metavar="N", min=1, help="Assessments begun in 24 hours.")] = None,
     cost_per_day: Annotated[
-        float | None, typer.Option(metavar="AMOUNT", help="What models may cost in 24 hours, in your prices' currency.")
+        float | None,
+        typer.Option(metavar="AMOUNT", help="The limit of the models' cost in 24 hours, in your prices' currency."),
     ] = None,
     file: TokensFileOption = None,
     state: StateOption = None,
@@ -59,7 +60,7 @@ def revoke_token(
     file: TokensFileOption = None,
     state: StateOption = None,
 ) -> None:
-    """Have a token count no more, from now on and for every gateway."""
+    """Revoke a token, from now on and for every gateway."""
     from proctor.token_commands import revoke_tokens
 
     revoke_tokens(which, state, file)

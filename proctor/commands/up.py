@@ -1,4 +1,4 @@
-"""``proctor up``: run everything on this machine until Ctrl-C. Assessments in progress go on at the next start."""
+"""``proctor up``: run everything on this machine until Ctrl-C. Assessments in progress continue at the next start."""
 
 from typing import Annotated
 
@@ -56,7 +56,7 @@ def up(
     state: StateOption = None,
     is_open: OpenOption = False,
 ) -> None:
-    """Run everything on this machine until Ctrl-C. Assessments in progress go on at the next start."""
+    """Run everything on this machine until Ctrl-C. Assessments in progress continue at the next start."""
     from proctor.up import run_up
 
     run_up(

@@ -1,4 +1,4 @@
-"""``proctor doctor``: every part is looked at, side by side, and told as a table."""
+"""``proctor doctor``: all parts are checked side by side and shown in a table."""
 
 import asyncio
 import json
@@ -74,7 +74,7 @@ def run_doctor(
 def looks_at(
     config: GreenAgentConfig, *, agents: Sequence[str] = (), gateway_url: str | None = None, asks_models: bool = True
 ) -> list[Look]:
-    """What there is to look at in a deployment with these settings."""
+    """The parts to check in a deployment with these settings."""
     named = gateway_url or (default_gateway() if os.environ.get(GATEWAY_VARIABLE) else None)
     gateway = (named or f"http://{config.host}:{config.port}").rstrip("/")
     participants = list(agents) or [config.example_participant_url]
@@ -107,7 +107,7 @@ async def _all(looks: Sequence[Look]) -> list[Finding]:
 async def _settings(config: GreenAgentConfig) -> list[Finding]:
     warnings = validate_config(config)
     names = [
-        f"{name} is no setting{f': did you mean {nearest}?' if nearest else ''}"
+        f"{name} isn't a setting{f': did you mean {nearest}?' if nearest else ''}"
         for name, nearest in unknown_variables(os.environ).items()
     ]
     found = [Finding("settings", "warning", f"{each[:1].upper()}{each[1:]}.") for each in [*warnings, *names]]

@@ -54,7 +54,7 @@ class Look:
 
 
 async def take(look: Look) -> list[Finding]:
-    """Look at one part: whatever happens, it ends in time, and with a sentence."""
+    """Look at one part: it always ends in time, and with a sentence."""
     began = time.monotonic()
     try:
         async with asyncio.timeout(look.seconds):

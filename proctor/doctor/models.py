@@ -77,5 +77,5 @@ async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_fo
 
 
 def _is_cut_off(problem: Exception) -> bool:
-    """Whether a model answered, and its client minds that one token is no whole answer."""
+    """Whether a model answered, and its client minds that one token isn't a whole answer."""
     return type(problem).__name__ == "LengthFinishReasonError" or "max_tokens" in str(problem)

@@ -34,7 +34,7 @@ async def look_at_simulators(config: GreenAgentConfig) -> list[Finding]:
         return [Finding("simulator", "skipped", said)]
     addresses = await known_addresses(config)
     if not addresses:
-        said = f"Nobody knows where the simulators at {config.ues_url} are."
+        said = f"The addresses of the simulators at {config.ues_url} are unknown."
         return [Finding("simulator", "problem", said, "Mend the name, or AGENTBEATS_GREEN_UES_URL.")]
     looks = await asyncio.gather(*(_look_at_simulator(address, config) for address in addresses))
     is_one_well = any(look[0].state != "problem" for look in looks)
@@ -73,7 +73,7 @@ async def look_at_gateway(url: str) -> list[Finding]:
             card = await http.get(f"{url}/.well-known/agent-card.json")
             ready = await http.get(f"{url}/ready")
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            said = f"Nobody answers at {url} ({str(problem) or type(problem).__name__})."
+            said = f"No server answers at {url} ({str(problem) or type(problem).__name__})."
             return [
                 Finding("gateway", "warning", said, "Start it (`proctor gateway`), or say where it is with --gateway.")
             ]
@@ -115,7 +115,7 @@ async def look_at_tokens(config: GreenAgentConfig) -> Finding:
     """Whether the file of tokens can be used."""
     tokens = Tokens(tokens_path(config))
     if not tokens.is_there() and not config.tokens_file:
-        return Finding("tokens", "skipped", "Nobody is asked for a token of this machine (`proctor token create`).")
+        return Finding("tokens", "skipped", "This machine doesn't ask for tokens (`proctor token create`).")
     if problem := tokens.find_problem():
         return of_problem("tokens", problem)
     return Finding("tokens", "ok", f"{tokens.path} can be used.")
@@ -154,7 +154,7 @@ async def look_at_collector(_: GreenAgentConfig) -> Finding:
     try:
         await asyncio.to_thread(lambda: socket.create_connection((parts.hostname or "", port), _SECONDS).close())
     except OSError as problem:
-        said = f"Nobody takes them at {endpoint} ({problem.strerror or problem})."
+        said = f"No collector takes them at {endpoint} ({problem.strerror or problem})."
         return Finding("traces", "warning", said, "Start the collector, or set OTEL_EXPORTER_OTLP_ENDPOINT.")
     return Finding("traces", "ok", f"A collector listens at {endpoint}.")
 

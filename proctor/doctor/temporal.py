@@ -24,7 +24,7 @@ from workflows.names import SEARCH_ATTRIBUTES
 _SECONDS = timedelta(seconds=5)
 _SHORT_RETENTION = timedelta(days=3)
 _OWN_QUEUE = "proctor-doctor"
-"""A task queue at which nobody works: the doctor asks there for work, to learn when Temporal says that this was."""
+"""A task queue without workers: the doctor polls it to learn Temporal's time of the poll."""
 
 SKEW = 2.0
 """Seconds that clocks may differ: fences go by Temporal's alone, but times in results and logs should fit together."""
@@ -107,11 +107,11 @@ async def _of_models_queue(client: Client, config: GreenAgentConfig) -> Finding:
 
 
 async def _of_queue(client: Client, queue: str, kind: TaskQueueType.ValueType, words: tuple[str, str, str]) -> Finding:
-    """Whether somebody works at a queue; ``words`` are what is looked at, what follows from nobody, and the remedy."""
+    """Whether a worker polls a queue; ``words`` are the part, what follows without one, and the remedy."""
     name, follows, remedy = words
     workers = await count_workers(client, queue, kind, _SECONDS)
     if not workers:
-        return Finding(name, "problem", f"Nobody works at the task queue {queue!r}{follows}", remedy)
+        return Finding(name, "problem", f"No worker polls the task queue {queue!r}{follows}", remedy)
     return Finding(name, "ok", f"{workers} at the task queue {queue!r}.")
 
 
@@ -139,7 +139,7 @@ async def _of_clock(client: Client) -> Finding:
 
 
 def of_clock(whose: str, ahead: float) -> Finding:
-    """What to say of a clock that is so many seconds ahead of this machine's."""
+    """The words for a clock that is some seconds ahead of this machine's."""
     part = f"clock of {whose}"
     if abs(ahead) > SKEW:
         how = "ahead of" if ahead > 0 else "behind"

@@ -105,7 +105,7 @@ class Action:
             try:
                 return json.loads(text)
             except ValueError as problem:
-                raise NotUnderstoodError(f"{field} is no JSON: {problem}") from None
+                raise NotUnderstoodError(f"{field} isn't JSON: {problem}") from None
         if field in _NUMBERED:
             ids = [id_of(self.modality, int(each)) if each.isdigit() else each for each in _parts(text)]
             return ids if field.endswith("s") else "".join(ids[:1])
@@ -159,7 +159,7 @@ def find(word: str) -> Action | None:
 
 
 def words_of(line: str) -> list[str]:
-    """A line's words; what is in quotes is one.
+    """A line's words; a quoted text is one.
 
     Raises:
         NotUnderstoodError: a quote isn't closed.

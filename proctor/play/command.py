@@ -105,7 +105,7 @@ def _find(options: PlayOptions) -> tuple[GreenAgentConfig, str, int | None]:
         config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, scenarios_dir=parent))
         package = load_scenario(ScenarioManager(parent), folder.resolve().name)
     else:
-        raise UsageError(f"{options.scenario} is no folder: name a scenario's folder or its id")
+        raise UsageError(f"{options.scenario} isn't a folder: name a scenario's folder or its id")
     turns = package.config.expected_turns
     return config, package.directory.name, min(turns, options.max_turns or turns)
 
@@ -118,7 +118,7 @@ async def _assess(
     console: Console,
     interrupted: asyncio.Event,
 ) -> ExitCode:
-    """Have an evaluator assess whoever sits at the table, and show the result."""
+    """Have an evaluator assess the person at the terminal, and show the result."""
     async with _evaluator(options, config, console, interrupted) as gateway_url, _serving(table) as agent_url:
         asked = AssessOptions(
             scenario_id=scenario_id,
@@ -184,7 +184,7 @@ async def _serving(table: Table) -> AsyncIterator[str]:
 
 @contextmanager
 def _signals_interrupt() -> Iterator[Callable[[], None]]:
-    """Ctrl-C, SIGTERM and SIGHUP interrupt whatever the terminal waits for; what is given sets them back."""
+    """Ctrl-C, SIGTERM and SIGHUP interrupt the terminal's wait; the returned function sets them back."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

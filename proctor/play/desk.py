@@ -41,7 +41,7 @@ class Lines:
         """The next line.
 
         Raises:
-            EOFError: there are no more.
+            EOFError: the input has ended.
         """
         if self._is_terminal:
             return input(prompt)
@@ -92,7 +92,7 @@ class Desk:
         """Play a turn to its end.
 
         Raises:
-            LeftError: the person wants no more.
+            LeftError: the person wants to leave.
         """
         self._turn = turn
         screen.turn_begins(self._console, turn.number, self._turns, turn.attempt, turn.now)
@@ -132,7 +132,7 @@ class Desk:
             return False
         action = find(word)
         if action is None:
-            raise NotUnderstoodError(f"{word!r} is no command: `help` lists them, `actions` what you can do")
+            raise NotUnderstoodError(f"{word!r} isn't a command: `help` lists them, `actions` what you can do")
         self._do(action, action.read([self._text(word) for word in words_of(rest)], self._here.id_of, self._here.zone))
         return False
 
@@ -269,7 +269,7 @@ class Desk:
         raise LeftError
 
     def _end_of_turn(self) -> None:
-        """What the person did is no news to them."""
+        """The person's own actions aren't news to them."""
         self._look()
         self._here.news()
 
@@ -286,5 +286,5 @@ def _named(name: str) -> Action:
 
 def _number(text: str) -> int:
     if not text.isdigit():
-        raise NotUnderstoodError(f"{text!r} is no number: the lists have one before each line")
+        raise NotUnderstoodError(f"{text!r} isn't a number: the lists have one before each line")
     return int(text)

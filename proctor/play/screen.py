@@ -189,7 +189,7 @@ def commands(console: Console) -> None:
     show(console, Padding(grid, _INDENT))
     told = (
         'A text with spaces goes in "quotes", \\n in it is a line end; `-` reads it from the next lines, up to one '
-        "with a single dot. What you read costs nothing; what you do is what is judged."
+        "with a single dot. Reading costs nothing; your actions are judged."
     )
     show(console, Padding(Text(told, style="dim"), (1, 0, 0, 2)))
 

@@ -65,7 +65,7 @@ class Turn:
 
     Attributes:
         agent: through which they act. number, attempt: which turn, and which try of it. now: the simulated time.
-        answer: what the evaluator is told.
+        answer: the answer to the evaluator.
     """
 
     agent: BasePurpleAgent
@@ -90,7 +90,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Over:
-    """The assessment has ended, or couldn't go on; whoever waits for its result learns how."""
+    """The assessment has ended, or couldn't continue; those who wait for its result learn how."""
 
 
 Table = queue.SimpleQueue[Turn | Over]

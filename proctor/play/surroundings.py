@@ -18,7 +18,7 @@ class Surroundings:
     """As of the last look; numbers stay from turn to turn.
 
     Attributes:
-        mails, texts, entries, chat: what there is, oldest first. zone: the user's.
+        mails, texts, entries, chat: oldest first. zone: the user's.
     """
 
     mails: list[Email] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Surroundings:
             self._number(kind, _id(item))
 
     def news(self) -> "Surroundings":
-        """What is new or changed since this was last asked, of what others wrote or did."""
+        """New and changed messages and entries of others since the last call."""
         new = Surroundings(zone=self.zone, own=self.own, _numbers=self._numbers)
         new.mails = [one for one in self.mails if self._is_news(one.message_id) and not self.is_own(one)]
         new.texts = [one for one in self.texts if self._is_news(one.message_id) and not self.is_own(one)]

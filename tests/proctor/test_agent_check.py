@@ -76,5 +76,5 @@ def test_an_agent_that_is_not_there_is_told_in_a_sentence() -> None:
 
 @pytest.mark.parametrize("url", ["", "localhost:8001", "ftp://localhost", "http://"])
 def test_an_address_that_is_none_is_told(url: str) -> None:
-    with pytest.raises(UsageError, match="is no address of an agent: write it as http://localhost:8001"):
+    with pytest.raises(UsageError, match="is not an address of an agent: write it as http://localhost:8001"):
         check_agent(url, timeout=PATIENT, host=None, as_json=False)

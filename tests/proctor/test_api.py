@@ -48,7 +48,7 @@ def test_what_is_wrong_is_an_exception_with_a_sentence(stack: Stack) -> None:
         proctor.assess("http://127.0.0.1:9", "tiny", gateway="http://127.0.0.1:9")
     with pytest.raises(UsageError, match="not found; known scenarios"):
         proctor.assess("http://127.0.0.1:9", "no such day", offline=True, gateway=stack.gateway_url)
-    with pytest.raises(UsageError, match=r"proctor\.run: nonsense is no setting"):
+    with pytest.raises(UsageError, match=r"proctor\.run: nonsense isn't a setting"):
         proctor.run({"mine": "http://127.0.0.1:9"}, ["tiny"], nonsense=1)
     with pytest.raises(UsageError, match="write a date"):
         proctor.runs(stack.config.archive_url, since="yesterday or so")

@@ -191,7 +191,7 @@ def test_prune_removes_checkpoints_apart_from_results(
     long_ago = time.time() - 40 * 86_400
     os.utime(tmp_path / "storage" / old.sha256[:2] / old.sha256[2:], (long_ago, long_ago))
 
-    with pytest.raises(UsageError, match="what is younger than 2 days may be of an assessment under way"):
+    with pytest.raises(UsageError, match="entries younger than 2 days may be of an assessment under way"):
         prune(archive, None, "1d", False, True)
     with pytest.raises(UsageError, match="nothing was removed: --yes"):
         prune(archive, None, "30d", True, False)
@@ -213,7 +213,7 @@ def test_prune_removes_checkpoints_apart_from_results(
 def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
     print_schemas("turns.jsonl")
     assert json.loads(capsys.readouterr().out)["title"] == "TurnRecord"
-    with pytest.raises(CommandError, match=r"'nothing' is no file of an entry: there are entry\.json"):
+    with pytest.raises(CommandError, match=r"'nothing' isn't a file of an entry: there are entry\.json"):
         print_schemas("nothing")
 
 

@@ -85,7 +85,7 @@ def test_a_worker_without_simulator_says_so_and_when_there_is_one(stack: Stack, 
 @only_nightly
 def test_a_worker_that_finds_something_else_says_so(stack: Stack, sandbox: Sandbox) -> None:
     with sandbox.started("worker", "--ues-url", stack.gateway_url, **settings_of_a_worker_beside(stack)) as worker:
-        worker.wait_for(f"what answers at {stack.gateway_url} is no simulator of ours")
+        worker.wait_for(f"the server at {stack.gateway_url} isn't a proctor simulator")
 
 
 def test_a_worker_whose_namespace_is_missing_says_what_to_set(stack: Stack, sandbox: Sandbox) -> None:

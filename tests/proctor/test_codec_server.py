@@ -78,7 +78,7 @@ async def test_what_is_no_payload_and_what_no_key_opens_are_sentences(config: Gr
     async with coming(config) as http:
         for body in (b"", b"[]", b'{"payloads": 7}'):
             refused = await http.post("/decode", content=body)
-            assert (refused.status_code, "no list of payloads" in refused.text) == (400, True)
+            assert (refused.status_code, "not a list of payloads" in refused.text) == (400, True)
         refused = await http.post("/decode", json=await encrypted(other, MAIL))
         assert "written with the key 'j'" in refused.json()["error"]["message"]
     with pytest.raises(PayloadKeyError, match="nothing to decode"):

@@ -117,7 +117,7 @@ WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
     (["agent", "assistant"], {"AGENTBEATS_PURPLE_MODEL": "mystery"}, "write PROVIDER/NAME, such as openai/mystery"),
     (["scenarios", "show", "no_such_scenario"], {}, "known scenarios: "),
     (["scenarios", "validate", "no_such_scenario"], {}, "known scenarios: "),
-    (["scenarios", "validate", "no/such/folder"], {}, "no/such/folder is no folder"),
+    (["scenarios", "validate", "no/such/folder"], {}, "no/such/folder isn't a folder"),
     (["scenarios", "list", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
 ]
 
@@ -151,10 +151,10 @@ def test_a_variable_that_is_no_setting_is_warned_of_with_the_nearest_that_is(san
     done = sandbox.call("scenarios", "list", AGENTBEATS_GREEN_PORT="8000", **wrong)
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        "proctor: warning: AGENTBEATS_GREEN_TEMPORAL_ADRESS is no setting: "
+        "proctor: warning: AGENTBEATS_GREEN_TEMPORAL_ADRESS isn't a setting: "
         "did you mean AGENTBEATS_GREEN_TEMPORAL_ADDRESS?",
-        "proctor: warning: AGENTBEATS_PURPLE_HOTS is no setting: did you mean AGENTBEATS_PURPLE_HOST?",
-        "proctor: warning: AGENTBEATS_XYZZY is no setting",
+        "proctor: warning: AGENTBEATS_PURPLE_HOTS isn't a setting: did you mean AGENTBEATS_PURPLE_HOST?",
+        "proctor: warning: AGENTBEATS_XYZZY isn't a setting",
     ]
 
 
@@ -178,7 +178,7 @@ def test_a_gateway_that_asks_nobody_is_opened_to_others_only_by_whoever_means_it
 ) -> None:
     refused = sandbox.call(*command.split(), "--host", "0.0.0.0")
     assert refused.returncode == 2
-    assert "on 0.0.0.0 other machines would reach the gateway, and it asks nobody who they are" in refused.stderr
+    assert "on 0.0.0.0 other machines would reach the gateway without authentication" in refused.stderr
     assert "`proctor token create NAME`" in refused.stderr
 
 
@@ -203,7 +203,7 @@ def test_common_variables_hold_for_every_service_and_what_is_probably_not_meant_
             assert "INFO" not in service.output
         if command == "gateway":
             assert "proctor: warning: card_url is not set: the agent card says localhost" in service.output
-            assert "proctor: warning: whoever reaches this port may start assessments and read all" in service.output
+            assert "proctor: warning: everyone who reaches this port may start assessments" in service.output
 
 
 def listening_at(pid: int) -> set[tuple[str, int]]:

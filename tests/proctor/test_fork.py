@@ -57,6 +57,6 @@ def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path, capsys) -> Non
     archive.write(failed, {}, {})
     compare_forks(str(tmp_path), None, "orig")
     said = capsys.readouterr().out
-    assert "1 fork failed, or nobody judged them: left out" in said
+    assert "1 fork failed or weren't judged: left out" in said
     assert re.search(r"from turn 2 +2 +50.0% +1800.0 +100% +100%", said)
     assert "turn 2 decided: 100% of what was open at turn 1" in said

@@ -147,9 +147,9 @@ def test_participants_elsewhere_are_told_the_simulators_address_where_it_is_open
     ("settings", "sentences"),
     [
         ({"host": "127.0.0.1"}, []),
-        ({"host": "0.0.0.0"}, ["whoever reaches port 1", "port 2 is open, too", "name this machine with --card-url"]),
-        ({"host": "0.0.0.0", "card_url": OUTSIDE}, ["whoever reaches port 1", "port 2 is open, too"]),
-        ({"host": "0.0.0.0", "ues_host": "127.0.0.1"}, ["whoever reaches port 1", "choose another --ues-host"]),
+        ({"host": "0.0.0.0"}, ["reaches port 1", "port 2 is open, too", "name this machine with --card-url"]),
+        ({"host": "0.0.0.0", "card_url": OUTSIDE}, ["reaches port 1", "port 2 is open, too"]),
+        ({"host": "0.0.0.0", "ues_host": "127.0.0.1"}, ["reaches port 1", "choose another --ues-host"]),
     ],
 )
 def test_what_is_open_to_others_is_said(tmp_path: Path, settings: dict[str, str], sentences: list[str]) -> None:

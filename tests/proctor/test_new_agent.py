@@ -92,7 +92,7 @@ def test_it_is_typed(project: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "Mail", "mail clerk", "../mail", "1mail", "mail-"])
 def test_a_name_that_is_none_is_told(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no name for a project: write small letters"):
+    with pytest.raises(UsageError, match="cannot be the name of a project: write small letters"):
         new_agent(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -87,7 +87,7 @@ def test_it_is_typed(project: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "Lunch", "team lunch", "../lunch"])
 def test_a_name_that_is_none_is_told(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"is no name for a project: write small letters.*such as team-lunch"):
+    with pytest.raises(UsageError, match=r"cannot be the name of a project: write small letters.*such as team-lunch"):
         new_scenario(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -59,7 +59,7 @@ def test_lines_from_a_pipe_play_an_assessment(stack: Stack, sandbox: Sandbox) ->
     told = played.stdout
     assert played.returncode == 0, told + played.stderr
     for sentence in (
-        "turn 1> frobnicate\n'frobnicate' is no command: `help` lists them, `actions` what you can do\n",
+        "turn 1> frobnicate\n'frobnicate' isn't a command: `help` lists them, `actions` what you can do\n",
         "turn 1> email.archive\nmessage_ids missing: email.archive MESSAGE_IDS\n",
         "the user asks\n  Ask Ben by email whether lunch on Thursday suits him",
         "turn 1> mail 1\nthere is no mail 1: there is none\n",
@@ -119,7 +119,7 @@ def test_quit_cancels_it_too(stack: Stack, sandbox: Sandbox) -> None:
     ("arguments", "sentence"),
     [
         (["nothing"], "proctor: scenario 'nothing' not found; known scenarios: "),
-        (["./nothing"], "proctor: ./nothing is no folder: name a scenario's folder or its id"),
+        (["./nothing"], "proctor: ./nothing isn't a folder: name a scenario's folder or its id"),
         (
             ["./x", "--gateway", "http://127.0.0.1:9"],
             "proctor: a scenario's folder is played by an evaluator of its own",
@@ -187,7 +187,7 @@ def test_a_time_without_an_offset_is_the_users_own() -> None:
         ("email.label 1", "labels missing: email.label MESSAGE_IDS LABELS"),
         ("email.archive 1 2", "'2' is too much: email.archive MESSAGE_IDS; `help email.archive` has all fields"),
         ("calendar.respond 1 perhaps", "calendar.respond: response"),
-        ("calendar.create A 2026-01-01T10:00Z 2026-01-01T11:00Z attendees=[{", "attendees is no JSON"),
+        ("calendar.create A 2026-01-01T10:00Z 2026-01-01T11:00Z attendees=[{", "attendees isn't JSON"),
         ("send a b c", "'send' may be chat.send_message or email.send or sms.send: write which"),
         ('email.archive "1', 'a " is not closed'),
     ],

@@ -33,9 +33,9 @@ def test_a_completed_assessment_is_reset_only_when_that_is_agreed(stack: Stack, 
 
         judged = sandbox.call("replay", task_id, "--yes", *gateway)
         assert judged.returncode == 0, judged.stderr
-        assert f"{task_id} goes on from the judging" in judged.stdout
+        assert f"{task_id} continues from the judging" in judged.stdout
         played = sandbox.run("replay", task_id, "--yes", "--from-turn", "1", *gateway)
-        assert f"{task_id} goes on from turn 1" in played.stdout
+        assert f"{task_id} continues from turn 1" in played.stdout
         assert played.returncode == 0, played.stderr
         asyncio.run(replay_from_a_page(stack, task_id))
 
@@ -46,7 +46,7 @@ async def replay_from_a_page(stack: Stack, task_id: str) -> None:
     async with httpx.AsyncClient(base_url=stack.gateway_url, trust_env=False, timeout=PATIENCE) as browser:
         for link, sentence in (
             (f"/view/{task_id}/do/replay?turn=1", "goes back to the beginning of turn 1"),
-            (f"/view/{task_id}/do/judge-again", "All criteria are judged anew"),
+            (f"/view/{task_id}/do/judge-again", "All criteria are judged again"),
         ):
 
             async def is_offered(link: str = link) -> bool:  # a little later than it is archived: it still winds up

@@ -40,9 +40,9 @@ def test_a_file_says_the_same_as_the_request_it_was_made_of(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("scenarios = [", "is no TOML"),
+        ("scenarios = [", "isn't TOML"),
         ('scenarios = ["day"]\n', r"no agent is named; add --agent NAME=URL, or a table \[agents\]"),
-        ('scenarios = ["day"]\nrepeat = 2\n[agents]\na = "http://a"', "repeat is no setting of a campaign"),
+        ('scenarios = ["day"]\nrepeat = 2\n[agents]\na = "http://a"', "repeat isn't a setting of a campaign"),
         ('[agents]\na = "http://a"', "config.scenarios is missing"),
         ('scenarios = ["day"]\n[agents]\na = "nowhere"', 'participants.a is "nowhere": give the agent\'s address'),
         ('scenarios = ["day"]\nagents = "http://a"', r"agents is \"http://a\": write a table, \[agents\]"),

@@ -82,9 +82,9 @@ def test_the_files_that_are_shipped_fit_the_settings(tmp_path: Path) -> None:
     ("config", "sentence"),
     [
         ("[evaluation]\nn_attempts = 0\n", "config.toml: evaluation.n_attempts is 0"),
-        ("[evaluation]\nattempts = 2\n", "evaluation.attempts is no setting: there are output_path, n_attempts"),
-        ("[evaluations]\nn_attempts = 2\n", "evaluations is no setting: there are project, green_agent"),
-        ("n_attempts = 2\n", "n_attempts stands outside of all sections"),
+        ("[evaluation]\nattempts = 2\n", "evaluation.attempts isn't a setting: there are output_path, n_attempts"),
+        ("[evaluations]\nn_attempts = 2\n", "evaluations isn't a setting: there are project, green_agent"),
+        ("n_attempts = 2\n", "n_attempts is outside of all sections"),
         ("[evaluation\n", "config.toml is not TOML"),
     ],
 )
@@ -115,5 +115,5 @@ def test_secrets_go_into_the_environment_and_settings_do_not(tmp_path: Path, mon
     assert os.environ["SOME_TEST_API_KEY"] == "abc"
     monkeypatch.delenv("SOME_TEST_API_KEY")
     (tmp_path / ".env").write_text("EVALUATION_N_ATTEMPTS=2\n")
-    with pytest.raises(UsageError, match="EVALUATION_N_ATTEMPTS is no secret"):
+    with pytest.raises(UsageError, match="EVALUATION_N_ATTEMPTS isn't a secret"):
         read_terminal_settings({}, path, {})

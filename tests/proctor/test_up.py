@@ -92,7 +92,7 @@ async def a_participant_elsewhere_is_told_an_address_that_it_can_reach(
     assert told == {("http", f"{this_machine}:{ports[1]}")}
     listening = psutil.Process(sandbox.process_running("ues", str(ports[1])).pid).net_connections("tcp")
     assert ("0.0.0.0", ports[1]) in {tuple(at.laddr) for at in listening if at.status == psutil.CONN_LISTEN}
-    assert f"whoever reaches port {ports[0]} of this machine may start assessments" in running.output
+    assert f"everyone who reaches port {ports[0]} of this machine may start assessments" in running.output
     assert f"port {ports[1]} is open, too" in running.output
     assert f"participants: http://{this_machine}:{ports[1]}" in running.output
 

@@ -77,7 +77,7 @@ def test_a_loop_that_stands_still_ends_its_process_and_says_where_it_stood(
     process = stuck[function]
     _, said = process.communicate(timeout=100)
     assert process.returncode == EXIT_CODE
-    assert "The event loop has stood still for 2 s" in said
+    assert "The event loop has been blocked for 2 s" in said
     assert f"in {function}" in said
 
 

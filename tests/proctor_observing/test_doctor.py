@@ -104,7 +104,7 @@ def test_each_part_that_is_ill_is_told_with_what_to_mend(observed: Observed, san
     assert states["gateway"] == states["settings"] == states["traces"] == "warning"
     assert "refuses this deployment's key" in found["simulator"]["said"]
     assert "AGENTBEATS_GREEN_SECRET" in found["simulator"]["remedy"]
-    assert "AGENTBEATS_GREEN_STORE is no setting" in found["settings"]["said"]
+    assert "AGENTBEATS_GREEN_STORE isn't a setting" in found["settings"]["said"]
     assert "proctor worker" in found["workers"]["remedy"]
 
 

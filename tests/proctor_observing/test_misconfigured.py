@@ -71,9 +71,9 @@ async def test_a_simulator_with_another_key_and_a_server_that_is_none_are_named(
     theirs = merge_configs(config, {"secret": "another"})
     assert "refuses this deployment's key (401): give simulator and workers the same" in await ask(theirs, "simulator")
     web = merge_configs(config, {"ues_url": other_server})
-    assert f"what answers at {other_server} is no simulator of ours" in await ask(web, "simulator")
+    assert f"the server at {other_server} isn't a proctor simulator" in await ask(web, "simulator")
     found, *_ = await look_at_simulators(web)
-    assert (found.state, found.said[:15]) == ("problem", "What answers at")
+    assert (found.state, found.said[:15]) == ("problem", "The server at h")
 
 
 async def test_a_public_address_of_another_simulator_is_named(config: GreenAgentConfig, other_server: str) -> None:

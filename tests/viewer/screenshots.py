@@ -27,7 +27,7 @@ async def _nothing(asked: object) -> str:
 ACTIONS = Actions(
     [
         Action("replay", "Replay from this turn", _nothing, lambda e, t: f"Back to turn {t}.", at_each_turn=True),
-        Action("judge-again", "Judge again", _nothing, lambda e, t: "All criteria are judged anew."),
+        Action("judge-again", "Judge again", _nothing, lambda e, t: "All criteria are judged again."),
     ]
 )  # fmt: skip
 
