@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 RULES = tomllib.loads(Path(__file__).with_name("rules.toml").read_text())
 _NAME = re.compile(r"``[^`]*``|`[^`\n]*`")
 _FENCED = re.compile(r"^ *(```|~~~).*?^ *\1", re.M | re.S)
-_MARKUP = re.compile(r"<!--.*?-->|\]\([^)]*\)|https?://\S+|<[^>\n]+>|[\[*]", re.S)
+_MARKUP = re.compile(r"<!--.*?-->|\]\([^)]*\)|https?://\S+|<[^>\n]+>|\[|(?<=\S)\*|\*(?=\S)", re.S)
 _TEMPLATE = re.compile(
     r"<(script|style)\b.*?</\1>|{#.*?#}|{%.*?%}|</?(?:p|li|t[dhr]|div|h\d|dt|dd|section)\b[^>]*>", re.S
 )
