@@ -8,7 +8,7 @@ ARG BASE_IMAGE=python:3.12-slim
 FROM ${BASE_IMAGE} AS base
 RUN useradd --create-home proctor && install -d -o proctor -g proctor /state
 COPY packaging/healthy.py /usr/local/lib/healthy.py
-# A container is reached from outside: it listens on all addresses, unless told otherwise.
+# A container is reached from outside: it listens on all addresses, unless AGENTBEATS_HOST is changed.
 ENV PATH=/opt/proctor/bin:$PATH PYTHONUNBUFFERED=1 AGENTBEATS_HOST=0.0.0.0
 USER proctor
 WORKDIR /home/proctor
@@ -36,8 +36,8 @@ EXPOSE 9009
 HEALTHCHECK --interval=5s --timeout=30s --start-period=30s CMD ["python", "/usr/local/lib/healthy.py"]
 ENTRYPOINT ["/bin/sh", "-c", "exec python -m \"purple_sdk.examples.$AGENT\" \"$@\"", "agent"]
 
-# What proctor needs, installed together with a proctor that is still empty: made anew only when one of its files
-# changes. The lock is taken as a constraint, so that the packages for development stay out of the image.
+# The packages that proctor needs, installed together with a proctor that is still empty. This layer is built again only when
+# one of its files changes. The lock is taken as a constraint, so that the packages for development stay out of the image.
 FROM ${BASE_IMAGE} AS needs
 RUN python3 -m venv --without-pip /opt/proctor
 ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -56,7 +56,7 @@ RUN python3 -m pip install --no-deps --ignore-installed --prefix /own .
 
 # A whole evaluator, such as AgentBeats starts it: Temporal, simulator, worker and gateway. Participants in other
 # containers reach the simulator at port 8100 of the host that the card's address names. Its platform sends no tokens,
-# and reaches it by whatever name: so it is open to whoever reaches its port, and says so. Tokens close it all the same
+# and may reach it by any name. So it is open to all callers that reach its port, and says so. Tokens close it nevertheless
 # (AGENTBEATS_GREEN_TOKENS_FILE).
 FROM base AS green
 COPY --from=needs /opt/proctor /opt/proctor

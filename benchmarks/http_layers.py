@@ -3,7 +3,7 @@
 The same handlers, models and simulation, once behind ``ues_sim.http`` and once behind starlette, as one would write
 it with that: its router, a ``Request``, the same check of the key, the same pydantic adapters, a ``Response`` with the
 same bytes; but no access log, limits and fences, which the own layer has to pay for. Each layer runs in a process of
-its own under uvicorn, and one client on one kept-alive connection asks. Told are requests a second, and the server's
+its own under uvicorn, and one client on one kept-alive connection asks. It prints requests a second, and the server's
 processor time for each request in microseconds. ``README.md`` has the figures, and what follows from them.
 """
 

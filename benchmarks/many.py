@@ -3,7 +3,7 @@
 All are asked for at the same time, of one agent process that takes 5 to 20 s for each turn (``--takes``), and followed
 to their end. ``right``: how many completed with all of their turns, none of which was played again, and with the score
 that all the others have. ``tried_again``: attempts that were not the first ones, and steps of workflows that were begun
-anew, by their cause, as the histories tell it. ``peak_mb``: the most resident memory that each process of ours had
+again, by their cause, from the histories. ``peak_mb``: the most resident memory that each process of ours had
 (``VmHWM``), and what it had together with its children where that was more (what these share counts for each); in MB
 (10**6 bytes). ``cpu_s``: processor time of each service with its children, in seconds.
 
@@ -52,7 +52,7 @@ _READ_AT_ONCE = 4
 
 @dataclass
 class Tally:
-    """How it stands."""
+    """The counts so far."""
 
     turns: int
     accepted: int = 0
@@ -64,7 +64,7 @@ class Tally:
 
     @property
     def ended(self) -> int:
-        """How many have ended, in whatever way."""
+        """How many have ended, in any way."""
         return sum(self.scores.values()) + sum(self.wrong.values())
 
     def take(self, ended: Ended) -> None:
@@ -80,7 +80,7 @@ class Tally:
     def sentence(self) -> str:
         """For the terminal."""
         wrong = f", {sum(self.wrong.values())} NOT RIGHT" if self.wrong else ""
-        told = f", {sum(self.told.values())} troubles told" if self.told else ""
+        told = f", {sum(self.told.values())} troubles reported" if self.told else ""
         return f"{self.accepted} accepted, {self.turns_played} turns played, {self.ended} ended{wrong}{told}"
 
 

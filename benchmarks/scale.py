@@ -1,4 +1,4 @@
-"""What a night of assessments takes, and where its walls are: ``python -m benchmarks.scale``.
+"""The cost and the limits of a night of assessments: ``python -m benchmarks.scale``.
 
 It multiplies what ``python -m benchmarks.bill`` has measured (``benchmarks/bill.json``) by the night, limits and prices
 of ``benchmarks/scale.toml``. ``--write`` writes the tables into docs/SCALE.md; without it they are printed. Nothing is

@@ -32,7 +32,7 @@ THEIRS = ("agent", "tests themselves")
 """What is the agent's and the task's, not the evaluator's."""
 
 PHASES = ("build", "start", "agent", "tests", "logs", "stop")
-"""A trial's, as its result tells them; what is left of its time is the workflow's own."""
+"""A trial's, from its result; the rest of its time is the workflow's own."""
 
 MOST_WHOLE, MOST_OWN = 4.0, 1.5
 """Seconds that a trivial trial may take, and of them the evaluator's own: everything but build, agent and tests."""

@@ -1,7 +1,7 @@
 """What a text says, for evaluators: a fact with a statement, which a model judges, and patterns that stand in offline.
 
 Patterns know three answers: said, not said, and "can't tell" (None), which is a *doubt*. A doubt never earns a point:
-``tells`` counts it as not said, ``may_tell`` as said. Whoever runs the evaluator (``reading``) learns of the doubts,
+``tells`` counts it as not said, ``may_tell`` as said. The code that runs the evaluator (``reading``) gets the doubts,
 and asks it once more in the participant's favour: that is the upper end of the score's range.
 
     CLOSED = Fact("closed", "It says that the incident is over.", patterns=says_closed)
@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 Told = bool | None
-"""Whether a text says something; None where that can't be told."""
+"""Whether a text says something; None where that can't be decided."""
 
 Patterns = Callable[[str], Told]
 
@@ -28,7 +28,7 @@ class Fact:
     Attributes:
         id: its name, unique in its scenario.
         statement: a sentence that is true of a text that says it; what a model is asked.
-        patterns: what stands in for a model; quick, and the same for the same text. None where only a model can tell:
+        patterns: what replaces a model; quick, and the same for the same text. None where only a model can decide:
         without one, each such question is a doubt.
     """
 

@@ -1,8 +1,9 @@
 """Days and times as people write them: "Friday at half past one", "Fri 12/6 13:30", "2026-06-12T12:30:00Z".
 
 A weekday's name means one of the seven days from the scenario's first. A time belongs to the day that was named last
-before it, or directly after it ("13:30 on Friday"). The end of a span ("12:30 to 13:30"), a time that is turned down
-("Friday 15:30 won't work") and one that is moved away from ("instead of 12:45") don't count, nor does quoted mail.
+before it, or directly after it ("13:30 on Friday"). Times that don't count: the end of a span ("12:30 to 13:30"), one
+that is turned down ("Friday 15:30 won't work"), one that is moved away from ("instead of 12:45"), and all in quoted
+mail.
 Everything is found in time that only grows with the text's length.
 """
 
@@ -14,7 +15,7 @@ from functools import cached_property, lru_cache
 from proctor_language.patterns import compiled
 
 READ_AT_MOST = 6000
-"""Characters of a message that are read for times; nobody writes a longer one about an appointment."""
+"""Characters of a message that are read for times; messages about appointments are shorter."""
 
 _FAR = 200
 """How many characters a time may stand behind its day."""
@@ -152,7 +153,7 @@ class Reading:
 
     @cached_property
     def days(self) -> set[date]:
-        """The days that its author names, at whatever time."""
+        """The days that its author names, with any time."""
         return {found.day for found in self._days if found.day is not None}
 
     @cached_property
@@ -269,7 +270,7 @@ def _days_in(text: str, first_day: date) -> Iterator[_Day]:
 
 
 def _is_other_day(following: str, day: date, expression: str) -> bool:
-    """A weekday with another week's date ("Friday 19 June") is another day, and "Friday's" is none."""
+    """Whether a weekday doesn't name the day: with another week's date ("Friday 19 June"), or as "Friday's"."""
     if not expression[:1].isalpha() or expression.lower().startswith("the") or any(c.isdigit() for c in expression):
         return False
     others = "|".join(str((day + timedelta(weeks=weeks)).day) for weeks in (-1, 1, 2))

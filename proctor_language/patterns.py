@@ -1,7 +1,7 @@
 """The regular expressions of scenarios: RE2's, which are searched in time that only grows with the text's length.
 
-Any text may be searched, whoever wrote it: no text makes a search stand still. RE2's syntax is Python's without what
-can't be searched so: look-ahead and look-behind, back-references (https://github.com/google/re2/wiki/Syntax).
+Any text may be searched, from any author: each search takes time in proportion to the text. RE2's syntax is Python's
+without look-ahead, look-behind and back-references, which need more time (https://github.com/google/re2/wiki/Syntax).
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _KEPT = 512
 
 
 class LinearPattern:
-    """A compiled pattern; each search is one pass over the text, whatever that is (a lone surrogate reads as ``?``)."""
+    """A compiled pattern; each search is one pass over the text (a lone surrogate reads as ``?``)."""
 
     def __init__(self, compiled_by_re2: Any) -> None:
         self._regex = compiled_by_re2
@@ -49,7 +49,7 @@ def compiled(pattern: str, *, match_case: bool = False) -> LinearPattern:
     """A compiled pattern, in which ``.`` matches line ends; it ignores case but for ``match_case``.
 
     Raises:
-        ValueError: it is none; the message names the remedy.
+        ValueError: it isn't a pattern; the message names the remedy.
     """
     if len(pattern) > _LONGEST:
         raise ValueError(f"the pattern has {len(pattern)} characters, more than {_LONGEST}: say it by several patterns")

@@ -28,7 +28,7 @@ class TextTest(BaseModel):
         moment: one of these is named, a day with its time (``2026-06-12T12:30``), as ``moments`` reads a message.
         marked_moment: the same, marked as a time of another zone (the scenario's ``foreign_times``), as it is said
         there. time: one of these is named, and no day at all.
-        day: one of these is named, at whatever time.
+        day: one of these is named, with any time.
         sentence: this holds of one of its sentences (or lines) alone.
         all: these hold, each a test or a pattern.
         any: one of these holds.

@@ -53,7 +53,7 @@ class _CommonVariables(EnvSettingsSource):
 
 @dataclass(frozen=True)
 class ReadBy:
-    """Which services or code read a setting, in words; it stands in the type of the setting's field."""
+    """Which services or code read a setting, in words; it is part of the type of the setting's field."""
 
     who: str
 
@@ -165,7 +165,7 @@ ALLOWANCES = (
     *("host-mounts", "engine-socket", "host-pid", "host-network", "host-ipc", "host-users", "host-cgroup"),
     *("privileged", "capabilities", "devices", "security-options", "kernel-settings", "host-files"),
 )
-"""What of the host an operator can let tasks have, by name (docs/TERMINAL_BENCH.md)."""
+"""The access to the host that an operator can grant to tasks, by name (docs/TERMINAL_BENCH.md)."""
 
 
 class GreenAgentConfig(AgentBeatsConfig):
@@ -352,7 +352,7 @@ class GreenAgentConfig(AgentBeatsConfig):
         description="Play scenarios that did not come with proctor also where this machine can't confine their code.",
     )
     containers_allow: Annotated[str, ReadBy("worker")] = Field(
-        default="", description="What terminal tasks may have of the host, by name, with commas."
+        default="", description="The access to the host that terminal tasks get, by name, with commas."
     )
     docker_url: Annotated[str | None, ReadBy("worker")] = Field(
         default=None, description="Address of the Docker engine. Default: `DOCKER_HOST`, else the usual socket."
@@ -489,10 +489,10 @@ class GreenAgentConfig(AgentBeatsConfig):
                     ip_network(word, strict=False)
                 except ValueError:
                     raise ValueError(
-                        f"{word!r} is no network: write hosts and networks, such as agents.example 10.1.0.0/16"
+                        f"{word!r} is not a network: write hosts and networks, such as agents.example 10.1.0.0/16"
                     ) from None
             elif not re.fullmatch(r"[\w.-]+|[0-9A-Fa-f:.]+", word):
-                raise ValueError(f"{word!r} is no host: write its name or address alone, such as agents.example")
+                raise ValueError(f"{word!r} is not a host: write its name or address alone, such as agents.example")
         return allowed
 
     @field_validator("terminal_defaults")
@@ -566,7 +566,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     def _names_origins(cls, origins: str) -> str:
         for word in origins.replace(",", " ").split():
             if not re.fullmatch(r"https?://[^/\s*]+", word):
-                raise ValueError(f"{word!r} is no origin: write scheme and host, such as https://dashboard.example")
+                raise ValueError(f"{word!r} is not an origin: write scheme and host, such as https://dashboard.example")
         return origins
 
     @field_validator("oidc_issuer", "oidc_jwks_url")
@@ -595,7 +595,7 @@ class GreenAgentConfig(AgentBeatsConfig):
         except ValueError as problem:
             raise ValueError(f"it can't be read as a command line ({problem})") from None
         if not any("{port}" in word for word in words):
-            raise ValueError("it has no {port}: write {port} where the server is told its port")
+            raise ValueError("it has no {port}: write {port} in the place of the server's port")
         if (address := others.data.get("ues_public_url")) and "{port}" not in address:
             raise ValueError(
                 "every assessment gets a port of its own then: write {port} in AGENTBEATS_GREEN_UES_PUBLIC_URL, such "
@@ -656,7 +656,7 @@ def merge_configs(base: ConfigT, overrides: dict[str, Any]) -> ConfigT:
     """A copy of ``base`` with some fields replaced and all checked again; ``base`` stays as it is.
 
     Raises:
-        ValueError: a name that is no field.
+        ValueError: a name that isn't a field.
         pydantic.ValidationError: a value that doesn't fit.
     """
     if unknown := sorted(set(overrides) - set(type(base).model_fields)):
@@ -665,7 +665,7 @@ def merge_configs(base: ConfigT, overrides: dict[str, Any]) -> ConfigT:
 
 
 def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
-    """Names of environment variables that look like ours and are none, each with the nearest one that there is."""
+    """Names of environment variables that look like ours and aren't, each with the nearest of our names."""
     nearest: dict[str, str] = {}
     for kind in (PurpleAgentConfig, GreenAgentConfig, AgentBeatsConfig):
         for field in kind.model_fields:

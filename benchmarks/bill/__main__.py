@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=FILE, help="where it is kept")
     parser.add_argument("--engine", help=f"a Docker engine's address, for terminal trials; {OWN!r} starts one (root)")
     parser.add_argument("--many", type=Path, metavar="FILE", help="add what benchmarks.many has printed")
-    parser.add_argument("--takes", default="5-20", help="with --many: seconds of a turn, as it was told (default 5-20)")
+    parser.add_argument("--takes", default="5-20", help="with --many: seconds of a turn, as given to it (default 5-20)")
     parser.add_argument("--load", type=float, help="with --many: the load of the machine before")
     asked = parser.parse_args()
     if asked.repetitions < 1:

@@ -15,7 +15,7 @@ VERSIONING_ATTRIBUTES = {"TemporalChangeVersion"}
 """Search attributes that the SDK writes for ``workflow.patched``; they cost nothing."""
 
 MOST_LOCAL_RETRIES = 100
-"""So many retries of local activities in one workflow task are counted at most."""
+"""The most retries of local activities in one workflow task that are counted."""
 
 _ONE_EACH = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED: "start",
@@ -28,7 +28,7 @@ _ONE_EACH = {
     EventType.EVENT_TYPE_NEXUS_OPERATION_SCHEDULED: "nexus",
     EventType.EVENT_TYPE_NEXUS_OPERATION_CANCEL_REQUESTED: "nexus",
 }
-"""Events that are one action each, whatever is in them. A child's start is two: what its parent meant to do, and the
+"""Events that are one action each, with any content. A child's start is two: what its parent meant to do, and the
 first event of its own history. A signal is counted where it arrives, as Temporal's own pages do.
 """
 
@@ -36,8 +36,8 @@ first event of its own history. A signal is counted where it arrives, as Tempora
 def billable_actions(events: Iterable[HistoryEvent]) -> Counter[str]:
     """How many actions of each kind the history of one run is billed as.
 
-    Local activities (and other markers) are one action for each workflow task that recorded any; a change of the memo,
-    and a workflow's end, are none. Signal-with-start is one: where the signal comes in the same breath as the start.
+    Local activities (and other markers) are one action for each workflow task that recorded any; a change of the memo
+    and a workflow's end don't count. Signal-with-start is one: where the signal comes in the same request as the start.
     """
     counted: Counter[str] = Counter()
     marked: set[int] = set()

@@ -102,7 +102,7 @@ class Evaluator:
         """Every workflow's runs but some (by run id), once none is running any more.
 
         Args:
-            but: the run ids. least: so many there have to be, since the list lags.
+            but: the run ids. least: the number to wait for, since the list lags.
         """
         while True:
             found = [run async for run in self.client.list_workflows() if run.run_id not in but]

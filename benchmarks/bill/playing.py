@@ -34,7 +34,7 @@ LATENCY = 1.0
 
 
 class _Watched:
-    """Everything that is counted, as it stood at one moment."""
+    """All counters at one moment."""
 
     def __init__(self, evaluator: Evaluator, requests: Counter[str], actions: Counter[str]) -> None:
         self.cpu = evaluator.cpu()
@@ -195,9 +195,7 @@ def _counted(prompts: list[str]) -> Tokens:
 
 
 async def measure_waiting(evaluator: Evaluator, at_once: int = 12) -> Waiting:
-    """What it costs to wait: some assessments whose participant is slow, while nothing else goes on; and while nothing
-    goes on at all.
-    """
+    """The cost of waiting: of some assessments whose participant is slow, compared with an idle evaluator."""
 
     async def look() -> tuple[dict[str, float], Counter[str], float]:
         before, began = await _watch(evaluator), time.perf_counter()
@@ -232,7 +230,7 @@ async def measure_waiting(evaluator: Evaluator, at_once: int = 12) -> Waiting:
         else:
             break
     else:
-        raise SystemExit("what waiting costs can't be measured here: this machine is too busy")
+        raise SystemExit("the cost of waiting can't be measured here: this machine is too busy")
     waiting = Waiting(
         cpu={name: spent / at_once for name, spent in more.items()},
         heartbeats=slow[HEARTBEAT] / seconds / at_once,
@@ -280,7 +278,7 @@ async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
 
 
 async def measure_memory(evaluator: Evaluator, at_once: Iterable[int]) -> list[Memory]:
-    """What every process holds at most, with so many assessments at play."""
+    """The most memory of each process, for each number of assessments at once."""
     found = []
     for count in at_once:
         peaks: dict[str, int] = {}

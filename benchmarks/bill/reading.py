@@ -1,4 +1,4 @@
-"""What is read while assessments are played: processes, folders, and what Temporal's server counts."""
+"""Measurements during assessments: processes, folders, and the counters of Temporal's server."""
 
 import re
 from collections import Counter

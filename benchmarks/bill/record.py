@@ -78,7 +78,7 @@ class Play(Record):
         participant: ``instant`` does nothing, ``baseline`` is the rule-based agent that comes with the scenario.
         with_models: a scripted endpoint is characters' and judges' model; offline otherwise.
         cpu: seconds of processor time, by process with its children; setting up and judging are in it.
-        cpu_fixed: of them those that turns don't add: what is left when plays of few and of all turns are compared.
+        cpu_fixed: of them those that turns don't add, from comparing plays of few and of all turns.
         events, history_bytes, activities: of all workflows of the assessment, its place in its context, too.
         actions: billable, by kind, counted from the histories; heartbeats and queries leave no trace there.
         counted_by_server: the same, by the server's own metric ``action``, with heartbeats.
@@ -141,7 +141,7 @@ class Waiting(Record):
 
 
 class Memory(Record):
-    """The most memory by process with its children (PSS), in bytes, while so many assessments were at play."""
+    """The most memory by process with its children (PSS), in bytes, while ``at_once`` assessments were playing."""
 
     at_once: int
     peak: dict[str, int]
@@ -172,7 +172,7 @@ class Trial(Record):
     """One terminal trial of a run of several, played with its task's own solution; means over all of them.
 
     Attributes:
-        cpu: seconds by process of the evaluator's; what is done in containers and by Docker is not in it.
+        cpu: seconds by process of the evaluator's, without containers and Docker.
         events, history_bytes, actions: of all workflows of the run, shared by its trials; actions without heartbeats.
     """
 

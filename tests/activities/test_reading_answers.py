@@ -116,7 +116,7 @@ async def test_an_agent_that_raises_while_it_streams_has_failed() -> None:
     assert problem.value.type == failures.PARTICIPANT_FAILED
     assert not problem.value.non_retryable
     assert "closed the connection in the middle of its answer" in problem.value.message
-    assert "Nobody answers" not in problem.value.message
+    assert "No server answers" not in problem.value.message
 
 
 async def test_messages_say_which_media_types_are_accepted() -> None:

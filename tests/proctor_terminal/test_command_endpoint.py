@@ -122,7 +122,7 @@ async def test_what_is_refused(agent: Agent, trial: Trial, monkeypatch: pytest.M
         assert status in (413, 422), said
         assert sentence in said["error"]
     answer = await agent.http.post(f"{agent.access.url}/exec", content=b"{")
-    assert (answer.status_code, "no JSON" in answer.json()["error"]) == (422, True)
+    assert (answer.status_code, "isn't JSON" in answer.json()["error"]) == (422, True)
     assert (await agent.ask("GET", "/exec/nothing"))[0] == 404
     assert (await agent.ask("GET", "/tmux/screen?session=a%20b"))[0] == 422
     monkeypatch.setattr(command_endpoint, "AT_ONCE", 1)

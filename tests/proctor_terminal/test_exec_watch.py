@@ -52,5 +52,5 @@ async def test_commands_by_docker_exec(trials: Trials, tmp_path: Path) -> None:
     assert [line["exit_code"] for line in noted(recordings, trial) if "exit_code" in line] == [0, 3, 0]
     _, *events = map(json.loads, recordings.found(trial.name)["agent.cast"].read_text().splitlines())
     shown = "".join(event[2] for event in events if event[1] == "o")
-    assert shown.count("what these commands print goes to the agent") == 1
+    assert shown.count("the output of these commands goes to the agent only") == 1
     assert "\x1b[1m$ bash -c exit 3\x1b[0m\r\n\x1b[2m[exit code 3]\x1b[0m\r\n" in shown

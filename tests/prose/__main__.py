@@ -19,12 +19,15 @@ ROOT = Path(__file__).parents[2]
 RULES = tomllib.loads(Path(__file__).with_name("rules.toml").read_text())
 _NAME = re.compile(r"``[^`]*``|`[^`\n]*`")
 _FENCED = re.compile(r"^ *(```|~~~).*?^ *\1", re.M | re.S)
+_GENERATED = re.compile(r"<!-- mails: .*?<!-- end of mails -->", re.S)  # a scenario's own texts
+_HEADING = re.compile(r"^#+ .*$", re.M)
 _MARKUP = re.compile(r"<!--.*?-->|\]\([^)]*\)|https?://\S+|<[^>\n]+>|\[|(?<=\S)\*|\*(?=\S)", re.S)
 _TEMPLATE = re.compile(
     r"<(script|style)\b.*?</\1>|{#.*?#}|{%.*?%}|</?(?:p|li|t[dhr]|div|h\d|dt|dd|section)\b[^>]*>", re.S
 )
 _FILLED = re.compile(r"{{.*?}}", re.S)
 _TAG = re.compile(r"<[^>]+>")
+_COMMENT = re.compile(r"^.*?(?:(?<!\S)#+ (?! )|(?:summary|remedy): |$)")  # what comes before it in a line
 _ITEM = re.compile(r"^ *(?:\S+ {2,}|[-*>|]|\d+\.|#+|\w+:|:\w+:|<li>) ?|\|", re.M)
 _SENTENCE = re.compile(r"[A-Za-z',-]+\s+[a-z',-]+\s+[a-z',-]+")
 _CODE = re.compile(r"\s*(?:CREATE|SELECT|INSERT|UPDATE|DELETE|WITH|FROM|WHERE|JOIN) |.*(?:\\b|\\s|\(\?:)")
@@ -91,12 +94,17 @@ def findings(text: str, path: str = "", line: int = 1) -> Iterator[Finding]:
 
 def passages(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """The passages of a file that people read, each with its first line (from 1)."""
-    if path.suffix == ".py":
-        yield from _of_python(ast.parse(text))
-    elif path.suffix == ".html":
+    kind = Path(path.stem).suffix if path.suffix == ".tmpl" else path.suffix
+    if kind == ".py":
+        yield from _of_python(ast.parse(text.replace("$", "")))
+    elif kind == ".html":
         yield 1, _blanked(_TAG, _blanked(_FILLED, _blanked(_TEMPLATE, text, ". "), "x"), "")
+    elif kind != ".md":
+        yield 1, _prose("\n".join(_COMMENT.sub("", line) for line in text.splitlines()))
     else:
-        yield 1, _prose(_blanked(_MARKUP, _blanked(_NAME, _blanked(_FENCED, text, ""), "x"), ""))
+        text = _blanked(_GENERATED, _blanked(_FENCED, text, ""), "")
+        text = _HEADING.sub(lambda match: f"{match[0]}.", text)
+        yield 1, _prose(_blanked(_MARKUP, _blanked(_NAME, text, "x"), ""))
 
 
 def _prose(text: str) -> str:
@@ -128,7 +136,9 @@ def _blanked(pattern: re.Pattern[str], text: str, word: str) -> str:
 def files() -> Iterator[Path]:
     """The files of the scope, without the excluded ones."""
     scope = RULES["scope"]
-    found = [path for pattern in (*scope["markdown"], *scope["templates"]) for path in ROOT.glob(pattern)]
+    found = [
+        path for kind in ("markdown", "templates", "comments") for pattern in scope[kind] for path in ROOT.glob(pattern)
+    ]
     found += [path for folder in scope["python"] for path in (ROOT / folder).rglob("*.py")]
     excluded = [path for pattern in scope["exclude"] for path in ROOT.glob(pattern)]
     return (path for path in sorted(found) if not any(path.is_relative_to(other) for other in excluded))

@@ -47,5 +47,12 @@ def test_markdown_and_templates_are_read_without_code_and_tags() -> None:
     assert [f.line for line, text in passages(Path("p.html"), html) for f in findings(text, "p", line)] == [2]
 
 
+def test_comments_and_templates_of_files_are_read_without_code() -> None:
+    rules = '# Alerts, read anew\nexpr: anew\n    summary: "read anew"\n#     anew is a command\n'
+    assert [f.line for line, text in passages(Path("r.yml"), rules) for f in findings(text, "r", line)] == [1, 3]
+    code = '"""$title is read anew."""\n\nclass $name:\n    pass\n'
+    assert [f.line for line, text in passages(Path("a.py.tmpl"), code) for f in findings(text, "a", line)] == [1]
+
+
 def test_the_tree_has_no_findings() -> None:
     assert [str(finding) for path in files() for finding in check(path)] == []

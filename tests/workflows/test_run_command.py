@@ -143,7 +143,7 @@ async def test_a_detached_campaign_is_joined_left_and_joined_again(
         await told(follower, "plays       day, 4 in all, good, poor")
         await told(follower, " · day · seed ", times=1)
         assert await asyncio.to_thread(follower.end, signal.SIGINT) == ExitCode.DONE
-        assert f"{task_id} goes on" in follower.output
+        assert f"{task_id} continues" in follower.output
     task = await caller.get_task(GetTaskRequest(id=task_id))
     assert state_name(task.status.state) == "working"
     for _ in range(3):
