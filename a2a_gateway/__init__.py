@@ -10,7 +10,7 @@
 * ``listing``: ``ListTasks`` as queries to Temporal's visibility store
 * ``subscriptions``: a workflow's update stream, read once for all who listen
 * ``events``: updates and results as A2A stream events
-* ``stories``: everything that there is to tell of a task, for streams and webhooks
+* ``task_events``: all events of a task, for streams and webhooks
 * ``webhooks``: push notifications, each a workflow of its own
 * ``parts``: JSON to and from the parts of A2A messages
 * ``temporal``: the connection to Temporal, and its errors as A2A errors
@@ -19,6 +19,6 @@
 * ``metrics``: what that is
 * ``limits``: how large a request may be
 * ``legacy``: what a2a-sdk's protocol 0.3 leaves out
-* ``door``: who may come in
+* ``auth``: who the callers are, and their quotas
 * ``card``: the agent card
 """

@@ -47,8 +47,8 @@ class ArchivedTasks:
         Raises:
             InternalError: they can't be read.
         """
-        found = await self._read(lambda: self._archive.updates(entry))
-        return [Update(update.sequence, update.data, update.recorded_at) for update in found]
+        archived = await self._read(lambda: self._archive.updates(entry))
+        return [Update(update.sequence, update.data, update.recorded_at) for update in archived]
 
     async def task(self, entry: ArchiveEntry) -> Task:
         """The task as it ended; raises as ``updates``."""

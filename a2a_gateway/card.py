@@ -107,9 +107,9 @@ def _terminal_skill(config: GreenAgentConfig) -> AgentSkill:
 
 def secured(card: AgentCard, config: GreenAgentConfig) -> AgentCard:
     """The same card, saying how a caller says who they are."""
-    told = AgentCard()
-    told.CopyFrom(card)
-    told.security_schemes[BEARER].CopyFrom(
+    copy = AgentCard()
+    copy.CopyFrom(card)
+    copy.security_schemes[BEARER].CopyFrom(
         SecurityScheme(
             http_auth_security_scheme=HTTPAuthSecurityScheme(
                 scheme="Bearer", description="A token that the evaluator's operator made (`proctor token create`)."
@@ -117,9 +117,9 @@ def secured(card: AgentCard, config: GreenAgentConfig) -> AgentCard:
         )
     )
     if config.oidc_issuer:
-        from a2a_gateway.door.oidc import discovery_url
+        from a2a_gateway.auth.oidc import discovery_url
 
-        told.security_schemes[OIDC].CopyFrom(
+        copy.security_schemes[OIDC].CopyFrom(
             SecurityScheme(
                 open_id_connect_security_scheme=OpenIdConnectSecurityScheme(
                     open_id_connect_url=discovery_url(config.oidc_issuer),
@@ -127,9 +127,9 @@ def secured(card: AgentCard, config: GreenAgentConfig) -> AgentCard:
                 )
             )
         )
-    for name in told.security_schemes:
-        told.security_requirements.append(SecurityRequirement(schemes={name: StringList()}))
-    return told
+    for name in copy.security_schemes:
+        copy.security_requirements.append(SecurityRequirement(schemes={name: StringList()}))
+    return copy
 
 
 def _example(config: GreenAgentConfig) -> str:

@@ -46,7 +46,7 @@ def update_message(task: Task, update: Update) -> Message:
     return message
 
 
-def standing_event(task: Task, state: TaskState, why: str) -> TaskStatusUpdateEvent:
+def waiting_event(task: Task, state: TaskState, why: str) -> TaskStatusUpdateEvent:
     """The task waits: this event is not an update of the assessment, so it has the old state and no sequence number."""
     status = TaskStatus(state=state, message=standing_message(task, why), timestamp=datetime.now(UTC))
     return TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=status)

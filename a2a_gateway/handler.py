@@ -38,9 +38,9 @@ from temporalio.client import WorkflowExecution
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.archived import ArchivedTasks
+from a2a_gateway.auth.middleware import CallerUser
+from a2a_gateway.auth.quotas import Allowance
 from a2a_gateway.checks import check_message
-from a2a_gateway.door.door import CallerUser
-from a2a_gateway.door.quotas import Allowance
 from a2a_gateway.events import update_message, update_status
 from a2a_gateway.legacy import protocol_of
 from a2a_gateway.listing import list_tasks
@@ -48,8 +48,8 @@ from a2a_gateway.output_modes import read_output_modes
 from a2a_gateway.parts import request_of
 from a2a_gateway.request_checks import WITHOUT_HISTORY
 from a2a_gateway.starting import Started, start_assessment
-from a2a_gateway.stories import Stories
 from a2a_gateway.subscriptions import Update
+from a2a_gateway.task_events import TaskEvents
 from a2a_gateway.tasks import find_own, is_closed, read_task, submitted_task, wait_until_closed
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
 from a2a_gateway.webhooks import Webhooks, checked
@@ -67,7 +67,7 @@ class AssessmentHandler(RequestHandler):
     def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
         self._config = config
         self._connection = connection
-        self._stories = Stories(config, connection)
+        self._task_events = TaskEvents(config, connection)
         self._webhooks = Webhooks(config, connection)
         self._archive = ArchivedTasks(config)
         self._allowance = Allowance(config)
@@ -81,7 +81,7 @@ class AssessmentHandler(RequestHandler):
         else:
             with temporal_errors(started.task_id):
                 await wait_until_closed(await self._connection.connect(), started.task_id)
-            task = await self._stories.read_task(started.task_id)
+            task = await self._task_events.read_task(started.task_id)
         return modes.tailor_task(_with_history(task, params.configuration, context))
 
     async def on_message_send_stream(
@@ -98,7 +98,7 @@ class AssessmentHandler(RequestHandler):
         task.status.state = TaskState.TASK_STATE_SUBMITTED
         task.ClearField("artifacts")
         yield modes.tailor_task(_with_history(task, params.configuration, context))
-        async for event in self._stories.follow(task):
+        async for event in self._task_events.follow(task):
             yield modes.tailor_event(event)
 
     @validate_request_params
@@ -124,7 +124,7 @@ class AssessmentHandler(RequestHandler):
             else:
                 stands = task.status.HasField("message")
                 wanted = params.history_length or (0 if stands else 1)
-                updates = await self._stories.subscriptions.read_latest(task.id, wanted) if wanted else []
+                updates = await self._task_events.subscriptions.read_latest(task.id, wanted) if wanted else []
                 if updates and not stands:
                     state = task.status.state
                     task.status.CopyFrom(update_status(task, updates[-1]))
@@ -147,7 +147,7 @@ class AssessmentHandler(RequestHandler):
         """Every update of a task that has ended."""
         if entry := await self._archive.entry(execution.id, execution.run_id):
             return await self._archive.updates(entry)
-        return await self._stories.subscriptions.read_all(execution.id)
+        return await self._task_events.subscriptions.read_all(execution.id)
 
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         """Tasks by context, state and time of change, page by page."""
@@ -169,7 +169,7 @@ class AssessmentHandler(RequestHandler):
                 raise
             with suppress(TimeoutError):
                 await asyncio.wait_for(wait_until_closed(client, params.id), CANCEL_WAIT)
-        return await self._stories.read_task(params.id)
+        return await self._task_events.read_task(params.id)
 
     @validate_request_params
     async def on_subscribe_to_task(
@@ -195,7 +195,7 @@ class AssessmentHandler(RequestHandler):
                 )
             task = await read_task(client, execution, self._config)
         yield task
-        async for event in self._stories.follow(task):
+        async for event in self._task_events.follow(task):
             yield event
 
     @validate_request_params
@@ -291,7 +291,7 @@ class AssessmentHandler(RequestHandler):
 
     async def _first_task(self, started: Started) -> Task:
         if started.joined:
-            return await self._stories.read_task(started.task_id)
+            return await self._task_events.read_task(started.task_id)
         return submitted_task(started.task_id, started.message, self._config)
 
 

@@ -30,8 +30,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from a2a_gateway.auth.middleware import user_of
 from a2a_gateway.checks import check_role
-from a2a_gateway.door.door import user_of
 from a2a_gateway.request_checks import WITHOUT_HISTORY
 from proctor_protocol.problems import describe
 
@@ -52,7 +52,7 @@ class ContextBuilder(DefaultServerCallContextBuilder):
         return context
 
     def build_user(self, request: Request) -> User:
-        """The caller that the door has found."""
+        """The caller that the middleware identified."""
         return user_of(request.scope)
 
 

@@ -84,15 +84,15 @@ async def list_tasks(
         return ListTasksResponse(page_size=size)
     key = config.secret.get_secret_value().encode()
     token = _read_token(params.page_token, query, key)
-    found = client.list_workflows(query, page_size=size, next_page_token=token, rpc_timeout=RPC_TIMEOUT)
-    await found.fetch_next_page()
+    pages = client.list_workflows(query, page_size=size, next_page_token=token, rpc_timeout=RPC_TIMEOUT)
+    await pages.fetch_next_page()
     count = await client.count_workflows(query, rpc_timeout=RPC_TIMEOUT)
-    tasks = await _read_all(client, found.current_page or [], params, config)
+    tasks = await _read_all(client, pages.current_page or [], params, config)
     return ListTasksResponse(
         tasks=tasks,
         total_size=count.count,
         page_size=size,
-        next_page_token=_write_token(found.next_page_token, query, key),
+        next_page_token=_write_token(pages.next_page_token, query, key),
     )
 
 

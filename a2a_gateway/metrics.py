@@ -42,9 +42,9 @@ async def count_assessments(client: Client) -> dict[str, int]:
         namespace=client.namespace, query=f"WorkflowType = '{ASSESSMENT_WORKFLOW}' GROUP BY ExecutionStatus"
     )
     answer = await client.workflow_service.count_workflow_executions(asked, timeout=timedelta(seconds=_SECONDS))
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for group in answer.groups:
         with suppress(IndexError, ValueError):
             (state,) = await DataConverter.default.decode(list(group.group_values), [str])
-            found[str(state).lower().replace("_", "")] = group.count
-    return found
+            counts[str(state).lower().replace("_", "")] = group.count
+    return counts

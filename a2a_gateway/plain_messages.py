@@ -27,7 +27,7 @@ from proctor_protocol.numbers import restore_integers
 
 PLAIN_PATH = "/agent/messages"
 _SHAPE = '{"message": {"parts": [{"text": "…"}]}}'
-_SAID_WELL = (TaskState.TASK_STATE_COMPLETED,)
+_SUCCESSFUL = (TaskState.TASK_STATE_COMPLETED,)
 
 
 def plain_messages_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
@@ -44,8 +44,8 @@ def plain_messages_route(handler: RequestHandler, contexts: ContextBuilder) -> R
             return JSONResponse({"error": {"message": str(problem)}}, 400)
         except A2AError as problem:
             return JSONResponse({"error": {"message": str(problem)}}, 400)
-        found = json.loads(last)
-        return JSONResponse(found, 200 if "result" in found else 422)
+        answer_json = json.loads(last)
+        return JSONResponse(answer_json, 200 if "result" in answer_json else 422)
 
     return Route(PLAIN_PATH, answer, methods=["POST"])
 
@@ -61,13 +61,13 @@ async def _lines(events: Any) -> AsyncIterator[str]:
         elif isinstance(event, TaskArtifactUpdateEvent):
             parts = [plain for part in event.artifact.parts if (plain := _plain(part))]
         elif isinstance(event, StatusEvent):
-            said = " ".join(part.text for part in event.status.message.parts if part.HasField("text"))
+            text = " ".join(part.text for part in event.status.message.parts if part.HasField("text"))
             if event.status.state == TaskState.TASK_STATE_WORKING:
-                yield json.dumps({"status": {"text": said}, **about})
-            elif event.status.state in _SAID_WELL:
-                yield json.dumps({"result": {"parts": parts or [{"text": said}]}, **about})
+                yield json.dumps({"status": {"text": text}, **about})
+            elif event.status.state in _SUCCESSFUL:
+                yield json.dumps({"result": {"parts": parts or [{"text": text}]}, **about})
             elif event.status.state != TaskState.TASK_STATE_SUBMITTED:
-                yield json.dumps({"error": {"message": said}, **({"parts": parts} if parts else {}), **about})
+                yield json.dumps({"error": {"message": text}, **({"parts": parts} if parts else {}), **about})
 
 
 def _plain(part: Part) -> dict[str, Any] | None:
@@ -85,12 +85,12 @@ def _message_in(body: bytes) -> Message:
         ValueError: it is invalid; the message says what to send instead.
     """
     try:
-        found = json.loads(body)
+        document = json.loads(body)
     except (ValueError, RecursionError):
         raise ValueError(f"The body is not JSON: send {_SHAPE}.") from None
-    message = found.get("message") if isinstance(found, dict) else None
-    if isinstance(found, dict) and message is None and isinstance(found.get("params"), dict):
-        message = found["params"].get("message")
+    message = document.get("message") if isinstance(document, dict) else None
+    if isinstance(document, dict) and message is None and isinstance(document.get("params"), dict):
+        message = document["params"].get("message")
     parts = message.get("parts") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(parts, list) or not parts:
         raise ValueError(f"The body has no message with parts: send {_SHAPE}.")

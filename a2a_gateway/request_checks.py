@@ -115,8 +115,8 @@ def _check_call(scope: Scope, body: bytes) -> JSONResponse | None:
         call = _read_json(body, JSONParseError, "one JSON-RPC 2.0 request object")
         if not isinstance(call, dict) or not isinstance(call.get("method"), str):
             return None  # the SDK has words for it
-        found = call.get("id")
-        call_id = found if isinstance(found, str | int) and not isinstance(found, bool) else None
+        raw_id = call.get("id")
+        call_id = raw_id if isinstance(raw_id, str | int) and not isinstance(raw_id, bool) else None
         params = call.get("params", {})
         if (model := JsonRpcDispatcher.METHOD_TO_MODEL.get(call["method"])) is not None:
             if not isinstance(params, dict):

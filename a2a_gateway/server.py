@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 
+from a2a_gateway.auth.middleware import Authentication
 from a2a_gateway.card import agent_card, secured
-from a2a_gateway.door.entrance import Entrance
 from a2a_gateway.handler import AssessmentHandler
 from a2a_gateway.legacy import (
     LEGACY_CARD_PATH,
@@ -68,7 +68,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
             client is first needed, and again until it succeeds.
         pages: routes for people, who come with a browser.
     """
-    entrance = Entrance(config)
+    authentication = Authentication(config)
     connection = TemporalConnection(client_factory)
     handler = AssessmentHandler(config, connection)
     watching = Watching(config, connection)
@@ -79,12 +79,12 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         return JSONResponse({"address": config.temporal_address, "namespace": config.temporal_namespace})
 
     async def with_security(public: AgentCard) -> AgentCard:
-        return secured(public, config) if entrance.identity.is_asked() else public
+        return secured(public, config) if authentication.identity.is_asked() else public
 
     card, contexts = agent_card(config), ContextBuilder()
     routes = [
         *pages,  # first: HTTP+JSON takes every path for one of a tenant's
-        *entrance.routes,
+        *authentication.routes,
         *watching.routes,
         deletion_route(handler, contexts),
         Route(TEMPORAL_PATH, temporal),
@@ -103,7 +103,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         *([Middleware(TracedRequests, name_of=route_name)] if is_on() else []),
         Middleware(CountedRequests, requests=REQUESTS, seconds=REQUEST_SECONDS, streams=STREAMS),
         Middleware(RefusalLog),
-        *entrance.middleware,
+        *authentication.middleware,
         Middleware(BodyLimit, rpc_path=RPC_PATH),
         Middleware(RequestChecks, rpc_path=RPC_PATH),
     ]

@@ -34,8 +34,8 @@ _FAILING_FROM = 3
 
 
 async def explain_standstill(execution: WorkflowExecution, client: Client, config: GreenAgentConfig) -> str | None:
-    """``why_it_stands``, with a cause that the gateway can find: no worker, or one with other settings than its own."""
-    why = why_it_stands(execution)
+    """``why_it_waits``, with a cause that the gateway can find: no worker, or one with other settings than its own."""
+    why = why_it_waits(execution)
     if why is None:
         return None
     with suppress(RPCError):
@@ -46,7 +46,7 @@ async def explain_standstill(execution: WorkflowExecution, client: Client, confi
     return why
 
 
-def why_it_stands(execution: WorkflowExecution) -> str | None:
+def why_it_waits(execution: WorkflowExecution) -> str | None:
     """A sentence for the caller; None where the assessment is being worked at, as far as Temporal knows.
 
     Args:
@@ -58,8 +58,8 @@ def why_it_stands(execution: WorkflowExecution) -> str | None:
     if described.HasField("pending_workflow_task"):
         return _why_workflow(described.pending_workflow_task, now)
     for activity in described.pending_activities:
-        if _is_left(activity, now):
-            return _left(f"the step {activity.activity_type.name} of this assessment")
+        if _is_not_taken(activity, now):
+            return _not_taken(f"the step {activity.activity_type.name} of this assessment")
     return None
 
 
@@ -96,11 +96,11 @@ def _why_workflow(pending: PendingWorkflowTaskInfo, now: datetime) -> str | None
         )
     is_waiting = pending.state == PendingWorkflowTaskState.PENDING_WORKFLOW_TASK_STATE_SCHEDULED
     if is_waiting and _has_passed(pending.original_scheduled_time, now):
-        return _left("this assessment")
+        return _not_taken("this assessment")
     return None
 
 
-def _is_left(activity: PendingActivityInfo, now: datetime) -> bool:
+def _is_not_taken(activity: PendingActivityInfo, now: datetime) -> bool:
     """Whether it is due, and no worker takes it."""
     if activity.paused or activity.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED:
         return False
@@ -112,6 +112,6 @@ def _has_passed(since: Timestamp, now: datetime) -> bool:
     return since.ToDatetime(tzinfo=UTC) + NOT_TAKEN < now
 
 
-def _left(what: str) -> str:
+def _not_taken(what: str) -> str:
     seconds = f"{NOT_TAKEN.total_seconds():g}"
     return f"No worker has taken {what} for over {seconds} s: it continues as soon as one runs and is free."

@@ -13,8 +13,8 @@ from temporalio.common import (
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from a2a_gateway.auth.quotas import MEMO_SHARE, Allowance, share_of
 from a2a_gateway.contexts import check_context_id, context_keyword
-from a2a_gateway.door.quotas import MEMO_SHARE, Allowance, share_of
 from a2a_gateway.parts import check_nesting, message_to_json, request_of
 from a2a_gateway.tasks import MEMO_MESSAGE
 from a2a_gateway.temporal import RPC_TIMEOUT

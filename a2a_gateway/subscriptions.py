@@ -290,7 +290,7 @@ class _Reader:
     async def _take_what_there_is(self) -> bool:
         """Ask by query; says whether it was answered.
 
-        A run that was not read before is read from its start. After a reset it repeats the story up to some point and
+        A run that was not read before is read from its start. After a reset it repeats the updates up to some point and
         then tells another one; one that was continued as new keeps the old one.
         """
         with suppress(RPCError, WorkflowQueryFailedError):

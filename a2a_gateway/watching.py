@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from temporalio.service import RPCError
 
-from a2a_gateway.door.identity import Identity
+from a2a_gateway.auth.identity import Identity
 from a2a_gateway.metrics import ASSESSMENTS, STATES, TEMPORAL_UP, WORKERS, count_assessments
 from a2a_gateway.temporal import TemporalConnection
 from proctor_observing import metrics
@@ -48,7 +48,7 @@ class Watching:
         if identity.is_asked():
             self.needs["tokens"] = tokens
         if config.oidc_issuer:
-            from a2a_gateway.door.oidc import Oidc
+            from a2a_gateway.auth.oidc import Oidc
 
             self.needs["oidc"] = kept_for(_PROVIDER_ASKED_EVERY, Oidc(config).find_problem)
         self.routes = [
@@ -78,16 +78,16 @@ class Watching:
         return await metrics.render()
 
     async def _health(self, request: Request) -> JSONResponse:
-        return await self._told(request, {name: self.needs[name] for name in _PLAYED_WITH})
+        return await self._status_response(request, {name: self.needs[name] for name in _PLAYED_WITH})
 
     async def _ready(self, request: Request) -> JSONResponse:
-        return await self._told(request, self.needs)
+        return await self._status_response(request, self.needs)
 
-    async def _told(self, request: Request, needs: dict[str, Look]) -> JSONResponse:
-        found = await look_at(needs)
-        is_well = set(found.values()) == {"ok"}
-        told = found if caller_of(request.scope).is_admin else {}
-        return JSONResponse({"status": "ok" if is_well else "degraded", **told}, 200 if is_well else 503)
+    async def _status_response(self, request: Request, needs: dict[str, Look]) -> JSONResponse:
+        states = await look_at(needs)
+        is_well = set(states.values()) == {"ok"}
+        details = states if caller_of(request.scope).is_admin else {}
+        return JSONResponse({"status": "ok" if is_well else "degraded", **details}, 200 if is_well else 503)
 
     async def _metrics(self, request: Request) -> Response:
         if not caller_of(request.scope).is_admin:

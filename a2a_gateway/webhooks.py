@@ -77,7 +77,7 @@ class Webhooks:
         self._connection = connection
 
     async def register(self, task_id: str, wanted: Webhook) -> TaskPushNotificationConfig:
-        """Keep a webhook, and begin to tell it the task's story.
+        """Keep a webhook, and begin to send it the task's events.
 
         The same one again changes nothing, unless it was given up; another one with the same id takes its place.
 
@@ -115,9 +115,9 @@ class Webhooks:
         Raises:
             TaskNotFoundError: there is none of this id.
         """
-        found = await self.list_all(task_id)
-        for each in found:
-            if each.id == (webhook_id or found[0].id):
+        webhooks = await self.list_all(task_id)
+        for each in webhooks:
+            if each.id == (webhook_id or webhooks[0].id):
                 return each
         raise TaskNotFoundError(f"Task {task_id} has no webhook {webhook_id[:255]!r}.")
 
@@ -143,8 +143,8 @@ class Webhooks:
                 return None
             return _Kept(execution, webhook)
 
-        found = await asyncio.gather(*map(look, range(MOST)))
-        return {place: each for place, each in enumerate(found) if each is not None}
+        slots = await asyncio.gather(*map(look, range(MOST)))
+        return {place: each for place, each in enumerate(slots) if each is not None}
 
     def _open(self, sealed: str) -> Webhook | None:
         try:

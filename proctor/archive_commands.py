@@ -498,7 +498,7 @@ def print_schemas(name: str | None, *, wire: bool = False) -> None:
 def view(
     archive: str | None, state: str | None, host: str | None, port: int, *, is_open: bool, name: str | None = None
 ) -> None:
-    """Serve the pages until Ctrl-C, behind the same door as the gateway's.
+    """Serve the pages until Ctrl-C, with the same authentication as the gateway's.
 
     With ``name``, the id of an entry or its beginning, print the address of its page, and open it in a browser where
     there is a desktop.
@@ -506,7 +506,7 @@ def view(
     Raises:
         UsageError: others would reach them without authentication; or no entry has that id.
     """
-    from a2a_gateway.door.entrance import guarded
+    from a2a_gateway.auth.middleware import guarded
     from proctor.page_actions import page_actions
     from proctor.running import UnderWay
     from proctor_processes.serving import Server, address_of, listen

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from temporalio.api.common.v1 import Payload, Payloads
 from temporalio.converter import DataConverter
 
-from a2a_gateway.door.entrance import Entrance
+from a2a_gateway.auth.middleware import Authentication
 from a2a_gateway.limits import BodyLimit
 from proctor.errors import CommandError, UsageError
 from proctor.settings import read_settings, require_guarded, warn
@@ -33,7 +33,7 @@ Change = Callable[[Sequence[Payload]], Awaitable[list[Payload]]]
 
 
 def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Starlette:
-    """The codec server, behind the gateway's own door: admins alone, where callers are asked who they are.
+    """The codec server, with the gateway's authentication: only admins may use it, where callers must authenticate.
 
     Args:
         config: the deployment's settings, with its payload keys.
@@ -50,13 +50,13 @@ def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Sta
     async def decode(payloads: Sequence[Payload]) -> list[Payload]:
         return await _in_clear(converter, payloads)
 
-    entrance = Entrance(config, ui_origins, admins_only=True)
+    authentication = Authentication(config, ui_origins, admins_only=True)
     routes = [
-        *entrance.routes,
+        *authentication.routes,
         *(Route(f"{prefix}/decode", _answering(decode), methods=["POST"]) for prefix in ("", "/{namespace}")),
         *(Route(f"{prefix}/encode", _answering(codec.encode), methods=["POST"]) for prefix in ("", "/{namespace}")),
     ]
-    return Starlette(routes=routes, middleware=[*entrance.middleware, Middleware(BodyLimit, rpc_path="")])
+    return Starlette(routes=routes, middleware=[*authentication.middleware, Middleware(BodyLimit, rpc_path="")])
 
 
 def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], state: str | None, is_open: bool) -> None:

@@ -12,7 +12,7 @@ from a2a.utils.errors import InvalidRequestError
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from a2a_gateway.door.quotas import Allowance, Share
+from a2a_gateway.auth.quotas import Allowance, Share
 from a2a_gateway.starting import start_assessment
 from proctor.errors import CommandError, UsageError
 from proctor.settings import is_open_to_others

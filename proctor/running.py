@@ -9,7 +9,7 @@ from functools import partial
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
-from a2a_gateway.standstill import why_it_stands
+from a2a_gateway.standstill import why_it_waits
 from a2a_gateway.subscriptions import Subscriptions, Update
 from a2a_gateway.temporal import TemporalConnection
 from proctor.live_terminals import read_terminal, recordings_of
@@ -90,7 +90,7 @@ class UnderWay:
         return Story(
             running=await self._running(execution, tally),
             updates=tuple(Told(each.sequence, each.data, each.recorded_at) for each in updates),
-            stands=why_it_stands(execution),
+            stands=why_it_waits(execution),
             cells=await self._cells(execution.id) if is_campaign else (),
         )
 
@@ -103,7 +103,7 @@ class UnderWay:
                 status=Status.WORKING,
                 campaign=execution.parent_id,
             ),
-            stands=why_it_stands(execution),
+            stands=why_it_waits(execution),
             step=_step_of(execution),
             terminal=await asyncio.to_thread(read_terminal, recordings_of(self._config.state), execution.id),
         )

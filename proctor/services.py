@@ -122,7 +122,7 @@ def run_gateway(
     is_open: bool,
 ) -> None:
     """Run a gateway until SIGTERM or Ctrl-C."""
-    from a2a_gateway.door.identity import Identity
+    from a2a_gateway.auth.identity import Identity
     from a2a_gateway.server import serve
     from proctor.page_actions import page_actions
     from proctor.running import UnderWay

@@ -144,7 +144,7 @@ def require_guarded(config: GreenAgentConfig) -> None:
         UsageError: other machines would reach it without authentication, and ``open`` doesn't say that this is
             meant.
     """
-    from a2a_gateway.door.identity import Identity
+    from a2a_gateway.auth.identity import Identity
 
     if is_open_to_others(config.host) and not config.open and not Identity(config).is_asked():
         raise UsageError(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pydantic_core import to_json
 from rich.table import Table
 
-from a2a_gateway.door.tokens import Token, Tokens, TokensError, make_token, tokens_path
+from a2a_gateway.auth.tokens import Token, Tokens, TokensError, make_token, tokens_path
 from proctor.console import make_console, show
 from proctor.errors import CommandError, UsageError
 from proctor.settings import read_settings

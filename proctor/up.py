@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from a2a_gateway.door.identity import Identity
+from a2a_gateway.auth.identity import Identity
 from proctor.console import make_console, show
 from proctor.interrupts import on_signals
 from proctor.local import LocalStack, Ports, require_free

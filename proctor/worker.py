@@ -32,7 +32,7 @@ from activities.campaign.archiving import CampaignArchiving
 from activities.campaign.assessments import AssessmentRuns
 from activities.characters.activities import CharacterActivities
 from activities.judging.verdicts import VerdictActivities
-from activities.notifications.activities import NotificationActivities, Story
+from activities.notifications.activities import NotificationActivities, NotificationSource
 from activities.notifications.plan import Notification
 from activities.participant.activities import ParticipantActivities
 from activities.scenario_code.confinement import find_missing_protections, hide_from_neighbours
@@ -284,7 +284,7 @@ def _workers(
         client,
         task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
         identity=identity,
-        activities=[NotificationActivities(config, _stories_from(config, client)).notify],
+        activities=[NotificationActivities(config, _notifications_of(config, client)).notify],
         interceptors=[Around(observing), notifications_beats],
         max_concurrent_activities=1_000,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
@@ -336,21 +336,21 @@ def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
     )
 
 
-def _stories_from(config: GreenAgentConfig, client: Client) -> Story:
+def _notifications_of(config: GreenAgentConfig, client: Client) -> NotificationSource:
     """The updates of tasks; the gateway's words for them are imported with the first."""
 
     @cache
-    def stories() -> Any:
-        from a2a_gateway.stories import Stories
+    def task_events() -> Any:
+        from a2a_gateway.task_events import TaskEvents
 
-        return Stories.from_client(config, client)
+        return TaskEvents.from_client(config, client)
 
-    async def tell(task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:
-        async with aclosing(stories().tell(task_id, protocol)) as story:
-            async for notification in story:
+    async def notifications(task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:
+        async with aclosing(task_events().notifications(task_id, protocol)) as events:
+            async for notification in events:
                 yield notification
 
-    return tell
+    return notifications
 
 
 async def _play_trials(client: Client, parts: Parts) -> None:

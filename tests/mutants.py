@@ -33,7 +33,7 @@ GUARDED_BY: dict[str, tuple[str, ...]] = {
     "workflows/ending.py": ("tests/workflows/test_cancelling.py", "tests/workflows/test_ways_out.py"),
     "proctor_storage/blobs.py": ("tests/proctor_storage/test_blobs.py", "tests/proctor_storage/test_object_stores.py"),
     "proctor_storage/archive.py": ("tests/proctor_storage/test_archive.py",),
-    "a2a_gateway/door/quotas.py": ("tests/a2a_gateway/test_callers.py", "tests/a2a_gateway/test_door.py"),
+    "a2a_gateway/auth/quotas.py": ("tests/a2a_gateway/test_callers.py", "tests/a2a_gateway/test_auth.py"),
     "a2a_gateway/starting.py": ("tests/a2a_gateway/test_sending.py", "tests/a2a_gateway/test_callers.py"),
 }
 """File to its tests, the quickest first."""

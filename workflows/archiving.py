@@ -19,8 +19,8 @@ from workflows import limits
 from workflows.inputs import AssessmentInput
 from workflows.names import MEMO_CAMPAIGN
 from workflows.progress import Progress
+from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
-from workflows.telling import Telling
 
 _WORDS = 80
 """The number of characters that identify a message without subject."""
@@ -28,7 +28,7 @@ _WORDS = 80
 
 async def archive(
     steps: Steps,
-    telling: Telling,
+    publisher: UpdatePublisher,
     payload: AssessmentInput,
     plan: Plan,
     progress: Progress | None,
@@ -43,7 +43,7 @@ async def archive(
             message=payload.message,
             plan=plan,
             results=results,
-            updates=_updates(telling),
+            updates=_updates(publisher),
             turns=progress.notes() if progress else [],
             turn_notes=progress.turn_notes if progress else {},
             card=progress.card if progress else None,
@@ -53,12 +53,12 @@ async def archive(
     )
 
 
-async def archive_trial(steps: Steps, telling: Telling, payload: TrialArchiveInput) -> None:
+async def archive_trial(steps: Steps, publisher: UpdatePublisher, payload: TrialArchiveInput) -> None:
     """Archive a trial; a trial that can't be archived has ended all the same."""
     try:
         await steps.do(
             TrialArchiving.archive_trial,
-            payload.model_copy(update={"updates": _updates(telling)}),
+            payload.model_copy(update={"updates": _updates(publisher)}),
             **limits.prepared("archive"),
         )
     except FailureError as problem:
@@ -67,17 +67,17 @@ async def archive_trial(steps: Steps, telling: Telling, payload: TrialArchiveInp
         workflow.logger.warning("%s was not archived: %s", payload.plan.trial_id, problem)
 
 
-async def archive_campaign(steps: Steps, payload: CampaignArchiveInput, telling: Telling) -> None:
+async def archive_campaign(steps: Steps, payload: CampaignArchiveInput, publisher: UpdatePublisher) -> None:
     """Archive a campaign, after its last update was published."""
     await steps.do(
         CampaignArchiving.archive_campaign,
-        payload.model_copy(update={"updates": _updates(telling)}),
+        payload.model_copy(update={"updates": _updates(publisher)}),
         **limits.prepared("archive"),
     )
 
 
-def _updates(telling: Telling) -> list[str]:
-    return [item.data for item in telling.stream.get_state().log]
+def _updates(publisher: UpdatePublisher) -> list[str]:
+    return [item.data for item in publisher.stream.get_state().log]
 
 
 def noted(replies: Iterable[PlannedReply]) -> list[NotedReply]:

@@ -1,4 +1,4 @@
-"""The story of one assessment: admitted, queued, prepared, played turn by turn, judged, ended."""
+"""The workflow of one assessment: admitted, queued, prepared, played turn by turn, judged, ended."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable
@@ -24,17 +24,17 @@ from proctor_protocol.results import AssessmentResults
 from workflows import limits, names
 from workflows.archiving import archive
 from workflows.context_queue import GRANT_SIGNAL
-from workflows.ending import end, run_undisturbed, take_down, tell_participant
+from workflows.ending import end, notify_participant, run_undisturbed, take_down
 from workflows.inputs import AssessmentInput
 from workflows.judging import Judging
 from workflows.participant import greet
 from workflows.place_in_context import PlaceInContext
 from workflows.progress import Carried, Progress
+from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
 from workflows.summing_up import last_update, note_score, sum_up
-from workflows.telling import Telling
 from workflows.time_played import TimePlayed
-from workflows.turns import Turns, tell_inherited
+from workflows.turns import Turns, publish_inherited
 from workflows.what_failed import WhatFailed, what_failed
 
 _RESET_TOO_LATE = (
@@ -54,11 +54,11 @@ class Assessment:
         self._payload = payload
         self._plan: Plan | None = None
         self._progress = carried.progress if carried else None
-        self._telling = Telling(carried.stream if carried else None)
-        self._steps = Steps(self._telling)
+        self._publisher = UpdatePublisher(carried.stream if carried else None)
+        self._steps = Steps(self._publisher)
         self._place = PlaceInContext(self._steps, payload, is_taken=carried is not None)
         self._time = TimePlayed(self._steps, carried.progress.paused if carried else 0.0)
-        self._judging = Judging(self._steps, self._telling, self._time)
+        self._judging = Judging(self._steps, self._publisher, self._time)
         if carried:
             self._steps.simulator = carried.plan.simulator
             self._follow(carried.plan)
@@ -86,7 +86,7 @@ class Assessment:
                 await self._call_off()
                 raise
             raise await self._fail(problem) from None
-        self._telling.show("**Completed**")
+        self._publisher.show("**Completed**")
         await self._end(_reason(progress), names.Status.COMPLETED, results)
         return results
 
@@ -108,7 +108,7 @@ class Assessment:
             raise ApplicationError("it has not begun")
         return SoFar(plan=plan, played=progress.played(), has_ended_early=progress.early_completion)
 
-    # The story, chapter by chapter
+    # The parts, in order
 
     async def _admit(self) -> Plan:
         """Check the request, and wait until no other assessment of this context is at work."""
@@ -132,7 +132,7 @@ class Assessment:
 
     def _follow(self, plan: Plan) -> None:
         self._plan = plan
-        self._telling.only_milestones = not plan.verbose_updates
+        self._publisher.only_milestones = not plan.verbose_updates
 
     async def _open(self, plan: Plan) -> Progress:
         """Prepare the simulation and greet the participant."""
@@ -144,7 +144,7 @@ class Assessment:
             ]
         )
         started_at = workflow.now()
-        self._telling.publish(
+        self._publisher.publish(
             updates.AssessmentStartedUpdate(
                 assessment_id=plan.assessment_id,
                 scenario_id=plan.scenario_id,
@@ -154,7 +154,7 @@ class Assessment:
             )
         )
         progress, prepared = await self._set_up(plan, started_at)
-        self._telling.publish(
+        self._publisher.publish(
             updates.ScenarioLoadedUpdate(
                 scenario_id=plan.scenario_id,
                 scenario_name=plan.scenario_name,
@@ -166,9 +166,9 @@ class Assessment:
                 warnings=plan.warnings,
             )
         )
-        tell_inherited(self._telling, plan, progress)
+        publish_inherited(self._publisher, plan, progress)
         resumes = progress.turn + 1 if progress.turn else None
-        greeted = await greet(self._steps, self._telling, plan, prepared, resumes)
+        greeted = await greet(self._steps, self._publisher, plan, prepared, resumes)
         progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
         return progress
 
@@ -189,18 +189,18 @@ class Assessment:
 
     async def _assess(self, plan: Plan, progress: Progress) -> AssessmentResults:
         """Play the turns that the scenario's time allows, then judge."""
-        turns = Turns(self._steps, self._telling, plan, progress)
+        turns = Turns(self._steps, self._publisher, plan, progress)
         while turns.is_another_due():
             await turns.play_next()
             run = workflow.info()
             if run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.HISTORY_EVENTS:
                 await self._time.measure_pauses(progress)
-                await self._telling.stream.continue_as_new(
+                await self._publisher.stream.continue_as_new(
                     lambda stream: [
                         self._carry_on(Carried(plan=self._steps.placed(plan), progress=progress, stream=stream))
                     ]
                 )
-        self._telling.show("**Closing the simulation**", begins="the judging")
+        self._publisher.show("**Closing the simulation**", begins="the judging")
         evidence: Evidence = await self._steps.do(
             LifecycleActivities.conclude,
             ConcludeInput(
@@ -217,7 +217,7 @@ class Assessment:
         await self._time.measure_pauses(progress)
         results = sum_up(plan, progress, self._judging, "completed", reason)
         note_score(results)
-        self._telling.publish(last_update(results, reason))
+        self._publisher.publish(last_update(results, reason))
         return results
 
     def _carry_on(self, carried: Carried) -> AssessmentInput:
@@ -247,8 +247,8 @@ class Assessment:
 
     def _tell_of(self, failure: WhatFailed, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
         """Publish a failure; returns the results so far, None where they can't be made."""
-        self._telling.publish_failure(failure.kind, failure.sentence, is_final=True)
-        self._telling.show(f"**Failed**: {failure.sentence}")
+        self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
+        self._publisher.show(f"**Failed**: {failure.sentence}")
         try:
             results = sum_up(
                 plan,
@@ -263,7 +263,7 @@ class Assessment:
         except Exception:
             workflow.logger.exception("the results of an assessment that has failed can't be made")
             return None
-        self._telling.publish(last_update(results, reason))
+        self._publisher.publish(last_update(results, reason))
         return results
 
     async def _call_off(self) -> None:
@@ -290,15 +290,17 @@ class Assessment:
                 return []
             partings: list[Awaitable[Any]] = []
             if results is not None:
-                partings.append(archive(self._steps, self._telling, self._payload, self._plan, self._progress, results))
+                partings.append(
+                    archive(self._steps, self._publisher, self._payload, self._plan, self._progress, results)
+                )
             if self._place.is_taken:
-                left = self._progress.tasks_left if self._progress else []
-                told = tell_participant(self._steps.placed(self._plan), reason, left)
-                partings += [told, take_down(self._plan.simulation_id)]
+                unfinished = self._progress.tasks_left if self._progress else []
+                notice = notify_participant(self._steps.placed(self._plan), reason, unfinished)
+                partings += [notice, take_down(self._plan.simulation_id)]
             return partings
 
         so_far = results if status == names.Status.CANCELED else None
-        await end(self._place, self._telling, status, part, so_far)
+        await end(self._place, self._publisher, status, part, so_far)
 
 
 def _reason(progress: Progress) -> CompletionReason:

@@ -1,4 +1,4 @@
-"""The story of a campaign's assessment: an assessment like any other, whose result the campaign gets by reference."""
+"""The workflow of a campaign's assessment: its result goes to the campaign by reference."""
 
 import uuid
 from datetime import datetime
@@ -23,8 +23,8 @@ from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunConfig
 from workflows import limits, names
 from workflows.inputs import AssessmentInput
+from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
-from workflows.telling import Telling
 
 
 @workflow.defn(name=CELL_WORKFLOW)
@@ -38,7 +38,7 @@ class AssessmentCell:
         self._campaign_id = payload.campaign_id
         self._owner = payload.owner
         self._task_id = str(uuid.uuid5(uuid.NAMESPACE_URL, workflow.info().workflow_id))
-        self._steps = Steps(Telling())
+        self._steps = Steps(UpdatePublisher())
 
     @workflow.run
     async def run(self, payload: CellInput) -> CellOutcome:

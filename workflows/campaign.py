@@ -1,4 +1,4 @@
-"""The story of a campaign: many cells, each played by its own workflow, a limited number at a time, until all end.
+"""The workflow of a campaign: many cells, each played by its own workflow, a limited number at a time, until all end.
 
 A cell is an assessment, a trial, or any workflow that returns a ``CellOutcome``. Cells continue while the campaign
 itself starts a new run (since its history grows too long, or after a reset). The new run finds them by their workflows'
@@ -49,8 +49,8 @@ from workflows.context_queue import GRANT_SIGNAL
 from workflows.ending import end, run_undisturbed
 from workflows.inputs import CampaignInput
 from workflows.place_in_context import PlaceInContext
+from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
-from workflows.telling import Telling
 from workflows.what_failed import WhatFailed, what_failed
 
 _PAGE = 100
@@ -73,10 +73,10 @@ class Campaign:
         self._grown: list[CellList] = []
         self._ended: CampaignArchiveInput | None = None
         self._at_play: dict[asyncio.Task[CellOutcome], Due] = {}
-        self._telling = Telling(carried.stream if carried else None)
+        self._publisher = UpdatePublisher(carried.stream if carried else None)
         if self._plan is not None:
-            self._telling.only_milestones = not self._plan.verbose_updates
-        self._steps = Steps(self._telling)
+            self._publisher.only_milestones = not self._plan.verbose_updates
+        self._steps = Steps(self._publisher)
         self._place = PlaceInContext(self._steps, payload, is_taken=carried is not None)
 
     @workflow.run
@@ -116,14 +116,14 @@ class Campaign:
     @workflow.signal(name=names.CELL_TROUBLE_SIGNAL)
     async def hear_of_cell(self, trouble: Trouble) -> None:
         """The same of a cell's step."""
-        self._telling.publish_failure(trouble.kind, trouble.sentence())
+        self._publisher.publish_failure(trouble.kind, trouble.sentence())
 
     @workflow.signal(name=names.GROW_SIGNAL)
     async def grow(self, more: CellList) -> None:
         """Add cells; the sender makes sure that they are new to the campaign."""
         self._grown.append(more)
 
-    # The story, chapter by chapter
+    # The parts, in order
 
     async def _admit(self) -> CampaignPlan:
         waiting = asyncio.create_task(self._place.wait_for())
@@ -137,7 +137,7 @@ class Campaign:
             waiting.cancel()
             raise
         self._plan = plan
-        self._telling.only_milestones = not plan.verbose_updates
+        self._publisher.only_milestones = not plan.verbose_updates
         workflow.upsert_memo({"scenario": plan.title, "participant": plan.participant_url or plan.participant})
         await waiting
         return plan
@@ -153,7 +153,7 @@ class Campaign:
         self._progress = progress = CampaignProgress(started_at=workflow.now(), lists=[plan.cells])
         if plan.taken_over:
             progress.take_over(plan.taken_over)
-        self._telling.publish(
+        self._publisher.publish(
             campaigns.CampaignStartedUpdate(
                 campaign_id=plan.campaign_id,
                 title=plan.title,
@@ -291,7 +291,7 @@ class Campaign:
     def _tell_of(
         self, plan: CampaignPlan, progress: CampaignProgress, due: Due, outcome: CellOutcome, is_again: bool
     ) -> None:
-        self._telling.publish(
+        self._publisher.publish(
             campaigns.CellEndedUpdate(
                 cell_id=due.cell.cell_id,
                 label=due.cell.label,
@@ -308,7 +308,7 @@ class Campaign:
         )
         step = max(progress.total // _PROGRESS_STEPS, 1)
         if not plan.verbose_updates and not is_again and progress.done % step == 0:
-            self._telling.publish(campaigns.CampaignProgressUpdate(tally=progress.tally()))
+            self._publisher.publish(campaigns.CampaignProgressUpdate(tally=progress.tally()))
 
     def _is_news(self) -> bool:
         has_room = self._plan is not None and len(self._at_play) < self._plan.at_once
@@ -333,7 +333,7 @@ class Campaign:
             carried = CarriedCampaign(plan=plan, progress=progress, stream=stream)
             return [self._payload.model_copy(update={"carried": carried.model_dump(mode="json")})]
 
-        await self._telling.stream.continue_as_new(next_run)
+        await self._publisher.stream.continue_as_new(next_run)
 
     async def _sum_up(self, status: CellStatus, failure: str | None = None) -> Summed:
         assert self._plan is not None
@@ -377,7 +377,7 @@ class Campaign:
         )
         if summed.score is not None:
             workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(summed.score)])
-        self._telling.publish(
+        self._publisher.publish(
             campaigns.CampaignEndedUpdate(
                 tally=progress.tally(),
                 duration_seconds=(workflow.now() - progress.started_at).total_seconds(),
@@ -396,7 +396,7 @@ class Campaign:
             await self._end(names.Status.REJECTED)
             return ApplicationError(failure.sentence, type=names.REJECTED_FAILURE, non_retryable=True)
         await run_undisturbed(self._stop_cells())
-        self._telling.publish_failure(failure.kind, failure.sentence, is_final=True)
+        self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
         await self._sum_up_so_far("failed", failure)
         await self._end(names.Status.FAILED)
         return ApplicationError(failure.sentence, type=names.ASSESSMENT_FAILURE, non_retryable=True)
@@ -445,7 +445,7 @@ class Campaign:
         """
 
         def part() -> Iterable[Awaitable[Any]]:
-            archived = [] if self._ended is None else [archive_campaign(self._steps, self._ended, self._telling)]
+            archived = [] if self._ended is None else [archive_campaign(self._steps, self._ended, self._publisher)]
             if self._plan is None or self._progress is None or not self._plan.cleanup:
                 return archived
             return [
@@ -461,7 +461,7 @@ class Campaign:
                 ),
             ]
 
-        await end(self._place, self._telling, status, part)
+        await end(self._place, self._publisher, status, part)
 
 
 def _lost(problem: BaseException) -> CellOutcome:

@@ -54,7 +54,7 @@ class ContextQueue:
             if self._at_work is None and self._waiting:
                 await self._grant(self._waiting.pop(0))
             if self._at_work is not None:
-                await self._until_it_has_left(self._at_work)
+                await self._wait_for_end_of(self._at_work)
                 self._at_work = None
             if not self._waiting:
                 return
@@ -82,7 +82,7 @@ class ContextQueue:
         except ApplicationError:
             self._at_work = None  # it is gone already
 
-    async def _until_it_has_left(self, task_id: str) -> None:
+    async def _wait_for_end_of(self, task_id: str) -> None:
         while self._at_work == task_id:
             await workflow.wait_condition(lambda: self._at_work != task_id or bool(self._waiting))
             if self._at_work != task_id:

@@ -14,7 +14,7 @@ from proctor_protocol.messages import CompletionReason
 from proctor_protocol.results import AssessmentResults
 from workflows import limits, names
 from workflows.place_in_context import PlaceInContext
-from workflows.telling import Telling
+from workflows.publishing import UpdatePublisher
 
 
 async def run_undisturbed(ending: Coroutine[Any, Any, None]) -> None:
@@ -29,12 +29,12 @@ async def run_undisturbed(ending: Coroutine[Any, Any, None]) -> None:
 
 async def end(
     place: PlaceInContext,
-    telling: Telling,
+    publisher: UpdatePublisher,
     status: names.Status,
     part: Callable[[], Iterable[Awaitable[Any]]],
     so_far: AssessmentResults | None = None,
 ) -> None:
-    """On every way out: all are parted from, the next one of the context may begin, and the status is found.
+    """On every way out: all are parted from, the next one of the context may begin, and the status is set.
 
     A cancellation that arrives now has no effect: the end continues as before.
 
@@ -43,12 +43,12 @@ async def end(
             end.
         so_far: results that are kept as a blob which the memo names, since a canceled workflow has no result.
     """
-    await run_undisturbed(_end(place, telling, status, part, so_far))
+    await run_undisturbed(_end(place, publisher, status, part, so_far))
 
 
 async def _end(
     place: PlaceInContext,
-    telling: Telling,
+    publisher: UpdatePublisher,
     status: names.Status,
     part: Callable[[], Iterable[Awaitable[Any]]],
     so_far: AssessmentResults | None,
@@ -60,7 +60,7 @@ async def _end(
     await place.leave()
     workflow.upsert_search_attributes([names.PROCTOR_STATUS.value_set(status)])
     workflow.upsert_memo({"status": status, **(kept if isinstance(kept, dict) else {})})
-    await telling.end()
+    await publisher.end()
 
 
 async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
@@ -73,12 +73,12 @@ async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
     return {names.MEMO_RESULTS: ref.model_dump(mode="json")}
 
 
-def tell_participant(plan: Plan, reason: CompletionReason, left: Sequence[str]) -> Awaitable[None]:
+def notify_participant(plan: Plan, reason: CompletionReason, left: Sequence[str]) -> Awaitable[None]:
     """Ask the participant to stop the tasks in ``left``, and inform it of the end, if it can be reached."""
     return workflow.execute_activity_method(
         ParticipantActivities.farewell,
         FarewellInput(plan=plan, reason=reason, left=list(left)),
-        **limits.told("tell the participant"),
+        **limits.for_participant("tell the participant"),
     )
 
 

@@ -15,8 +15,8 @@ from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import CriterionResult
 from workflows import limits
+from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
-from workflows.telling import Telling
 from workflows.time_played import TimePlayed
 from workflows.what_failed import what_failed
 
@@ -27,9 +27,9 @@ _SENTENCES_TOLD = 5
 class Judging:
     """The verdicts of one assessment, by their criteria, as they are reached."""
 
-    def __init__(self, steps: Steps, telling: Telling, time: TimePlayed) -> None:
+    def __init__(self, steps: Steps, publisher: UpdatePublisher, time: TimePlayed) -> None:
         self._steps = steps
-        self._telling = telling
+        self._publisher = publisher
         self._time = time
         self.verdicts: dict[str, CriterionResult] = {}
 
@@ -44,12 +44,12 @@ class Judging:
             ApplicationError: ``EvaluatorFailed``, with the sentences of all evaluators that failed.
             FailureError: another failure of a judgement; a cancellation comes first.
         """
-        self._telling.publish(
+        self._publisher.publish(
             updates.EvaluationStartedUpdate(
                 criteria_count=len(plan.criteria), dimensions=sorted({c.dimension for c in plan.criteria})
             )
         )
-        self._telling.show("**Judging**")
+        self._publisher.show("**Judging**")
 
         def asked(criterion: CriterionBrief) -> JudgeInput:
             return JudgeInput(
@@ -88,9 +88,9 @@ class Judging:
             by_code_first = sorted(plan.criteria, key=lambda criterion: criterion.by_model)
             for some in (by_code_first[:1], by_code_first[1:]):  # the first one starts the process for all evaluators
                 await asyncio.gather(*map(judge_here, some))
-        left = [criterion for criterion in plan.criteria if criterion.criterion_id not in self.verdicts]
-        by_model = [] if plan.offline else [criterion for criterion in left if criterion.by_model]
-        rest = [criterion for criterion in left if criterion not in by_model]
+        unjudged = [criterion for criterion in plan.criteria if criterion.criterion_id not in self.verdicts]
+        by_model = [] if plan.offline else [criterion for criterion in unjudged if criterion.by_model]
+        rest = [criterion for criterion in unjudged if criterion not in by_model]
         # Both are waited for, also where one is cancelled: the other may tell what it asked of models.
         both = await asyncio.gather(judge_all(rest), judge_one_first(by_model), return_exceptions=True)
         outcomes = [one for each in both for one in (each if isinstance(each, list) else [each])]
@@ -109,8 +109,8 @@ class Judging:
         self.verdicts[verdict.criterion_id] = verdict
         judged = sum(criterion.items for criterion in plan.criteria if criterion.criterion_id in self.verdicts)
         count = sum(criterion.items for criterion in plan.criteria)
-        self._telling.show(f"**Judging**: {judged} of {count} items are judged")
-        self._telling.publish(
+        self._publisher.show(f"**Judging**: {judged} of {count} items are judged")
+        self._publisher.publish(
             updates.CriterionEvaluatedUpdate(
                 criterion_id=verdict.criterion_id,
                 criterion_name=verdict.name,

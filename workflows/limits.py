@@ -219,7 +219,7 @@ def parting(summary: str) -> dict[str, Any]:
     }
 
 
-def told(summary: str) -> dict[str, Any]:
+def for_participant(summary: str) -> dict[str, Any]:
     """The same for one that waits for the participant."""
     return parting(summary) | {"task_queue": _beside(WAITING_QUEUE)}
 

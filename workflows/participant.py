@@ -12,15 +12,15 @@ from activities.plan import Plan
 from activities.simulation.payloads import Prepared
 from workflows import limits
 from workflows.progress import Progress
+from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
-from workflows.telling import Telling
 from workflows.what_failed import what_failed
 
 _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 
 
 async def greet(
-    steps: Steps, telling: Telling, plan: Plan, prepared: Prepared, resumes_turn: int | None = None
+    steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: Prepared, resumes_turn: int | None = None
 ) -> Greeted:
     """Greet the participant, in mid-day where ``resumes_turn`` says so; again where workers were lost at it."""
     lost = 0
@@ -37,10 +37,10 @@ async def greet(
             if lost > limits.TURN_LOSSES or not (has_moved or _was_lost_with_workers(problem)):
                 raise
             kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format("the start message")
-            telling.publish_failure(*(what_failed(problem)[:2] if has_moved else (kind, sentence)))
+            publisher.publish_failure(*(what_failed(problem)[:2] if has_moved else (kind, sentence)))
 
 
-async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
+async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
     """Let the participant play a turn, again where it truly failed and the request allows another try."""
     failed = lost = 0
     needs_new_key = _was_reset_since(progress.key)
@@ -81,7 +81,7 @@ async def let_play(steps: Steps, telling: Telling, plan: Plan, progress: Progres
             if is_hopeless or failed >= plan.turn_tries or lost > limits.TURN_LOSSES:
                 raise
             progress.turn_tries[str(turn)] = attempt + 1
-            telling.publish_failure(kind, sentence)
+            publisher.publish_failure(kind, sentence)
 
 
 def _is_reset() -> bool:

@@ -1,8 +1,9 @@
 """The steps of a workflow: activities whose troubles are published while they are retried."""
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from temporalio import workflow
@@ -15,8 +16,7 @@ from activities.plan import OfAssessment, Plan
 from activities.simulation.moving import lost_of, moved_to
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse
-from workflows.telling import Telling
-from workflows.under_way import UnderWay
+from workflows.publishing import UpdatePublisher
 from workflows.what_failed import what_failed
 
 Payload = TypeVar("Payload")
@@ -26,9 +26,9 @@ Done = TypeVar("Done")
 class Steps:
     """Runs a workflow's activities. Troubles of activities that are started elsewhere are not published."""
 
-    def __init__(self, telling: Telling) -> None:
-        self._telling = telling
-        self._under_way = UnderWay()
+    def __init__(self, publisher: UpdatePublisher) -> None:
+        self._publisher = publisher
+        self._running = _RunningSteps()
         self.simulator: str | None = None
         """The simulator's server that the assessment is on (``Plan.simulator``): every step gets it."""
         self.usage_of_failures: defaultdict[str, list[ModelUse]] = defaultdict(list)
@@ -45,11 +45,11 @@ class Steps:
                 if not self.has_moved(problem):
                     raise
                 kind, sentence, _ = what_failed(problem)
-                self._telling.publish_failure(kind, sentence)
+                self._publisher.publish_failure(kind, sentence)
 
     async def do_once(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
         """The same for callers that handle failures and repeat steps."""
-        with self._under_way.begin_step(step.__name__):
+        with self._running.begin_step(step.__name__):
             try:
                 return await workflow.execute_activity_method(step, self._placed(payload), **options)
             except ActivityError as problem:
@@ -82,20 +82,51 @@ class Steps:
 
     async def do_here(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
         """A local activity: quick work of the worker that has this workflow task (``limits.quick``)."""
-        with self._under_way.begin_step(step.__name__):
+        with self._running.begin_step(step.__name__):
             return await workflow.execute_local_activity_method(step, self._placed(payload), **options)
 
     def hear_of(self, trouble: Trouble) -> None:
         """Publish that a running step fails repeatedly and is still retried."""
-        if self._under_way.is_news(trouble):
-            self._telling.publish(
+        if self._running.is_news(trouble):
+            self._publisher.publish(
                 updates.ErrorOccurredUpdate(
                     error_type=trouble.kind,
                     error_message=trouble.sentence(),
-                    turn_number=self._telling.turn,
+                    turn_number=self._publisher.turn,
                     recoverable=True,
                     step=trouble.step,
                     attempt=trouble.attempt,
                     attempts=trouble.attempts,
                 )
             )
+
+
+class _RunningSteps:
+    """The running steps, and their published troubles, so that each trouble is published once."""
+
+    def __init__(self) -> None:
+        self._steps: Counter[str] = Counter()
+        self._published: set[tuple[str, int, str]] = set()
+
+    @contextmanager
+    def begin_step(self, name: str) -> Iterator[None]:
+        """A step of this name (the activity's type) is under way."""
+        if not self._steps[name]:
+            self._published = {seen for seen in self._published if seen[0] != name}
+        self._steps[name] += 1
+        try:
+            yield
+        finally:
+            self._steps[name] -= 1
+
+    def is_news(self, trouble: Trouble) -> bool:
+        """Whether a trouble should be published.
+
+        It should not where its step isn't under way, as after a reset, which repeats the signals of the time after its
+        point; nor where a parallel step has failed of the same thing at the same try.
+        """
+        news = (trouble.step, trouble.attempt, trouble.answer)
+        if not self._steps[trouble.step] or news in self._published:
+            return False
+        self._published.add(news)
+        return True

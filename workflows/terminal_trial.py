@@ -1,4 +1,4 @@
-"""The story of a terminal trial: image, environment, agent, tests, logs. At every end the environment is
+"""The workflow of a terminal trial: image, environment, agent, tests, logs. At every end the environment is
 removed from its host.
 
 An environment runs on one host, and so every step after the image goes to that host's task queue. If a worker dies,
@@ -36,8 +36,8 @@ from proctor_terminal.trials import INTERACTION_LOG, TrialActivities, TrialKeepi
 from workflows import limits, names
 from workflows.archiving import archive_trial
 from workflows.ending import run_undisturbed
+from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
-from workflows.telling import Telling
 from workflows.what_failed import what_failed
 
 _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
@@ -62,8 +62,8 @@ class TerminalTrial:
                 "play": payload.play,
             }
         )
-        self._telling = Telling()
-        self._steps = Steps(self._telling)
+        self._publisher = UpdatePublisher()
+        self._steps = Steps(self._publisher)
         self._places: list[str] = []
         self._phases: dict[str, float] = {}
         self._instruction = ""
@@ -88,7 +88,7 @@ class TerminalTrial:
         )
         is_played = result.is_resolved is not None
         await self._archive(result, "completed" if is_played else "failed")
-        await self._telling.end()
+        await self._publisher.end()
         has_failed = result.failure_mode != FailureMode.NONE
         return CellOutcome(
             status="failed" if result.is_resolved is None else "completed",
@@ -116,7 +116,7 @@ class TerminalTrial:
         except ApplicationError:
             pass  # the campaign is gone, and nobody listens
 
-    # The story, chapter by chapter
+    # The parts, in order
 
     async def _play(self, began_at: datetime) -> TrialResult:
         """From the image on, again where the environment was lost."""
@@ -128,7 +128,7 @@ class TerminalTrial:
                 kind, sentence = _kind_of(problem)
                 if kind not in _LOST or number > limits.ENVIRONMENT_LOSSES:
                     raise
-                self._telling.publish_failure(kind, sentence)
+                self._publisher.publish_failure(kind, sentence)
                 number += 1
 
     async def _play_in_environment(self, began_at: datetime, number: int) -> TrialResult:
@@ -162,10 +162,10 @@ class TerminalTrial:
         self._phases["agent"] = (worked.ended_at - worked.started_at).total_seconds()
         tested = _untested(worked) if worked.is_over else await self._test(step)
         self._phases["tests"] = (tested.ended_at - tested.started_at).total_seconds()
-        said = {INTERACTION_LOG: worked.interaction, "sessions/tests.log": tested.output}
+        logs = {INTERACTION_LOG: worked.interaction, "sessions/tests.log": tested.output}
         collected: Collected = await self._steps.do(
             TrialActivities.collect_logs,
-            CollectInput(step=step, more={name: ref for name, ref in said.items() if ref is not None}),
+            CollectInput(step=step, more={name: ref for name, ref in logs.items() if ref is not None}),
             task_queue=host,
             **limits.on_engine("collect the logs", 300),
         )
@@ -225,7 +225,7 @@ class TerminalTrial:
 
     async def _archive(self, result: TrialResult, status: ResultStatus) -> None:
         payload = TrialArchiveInput(plan=self._plan, owner=self._owner, result=result, status=status, updates=[])
-        await archive_trial(self._steps, self._telling, payload)
+        await archive_trial(self._steps, self._publisher, payload)
 
     # What came of it
 

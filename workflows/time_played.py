@@ -54,11 +54,11 @@ class TimePlayed:
         self._resets += 1
 
     async def measure_pauses(self, timed: Timed | None) -> None:
-        """Before the time played is reported: the run of a reset finds out how much of its time was not played."""
+        """Before the time played is reported: the run of a reset measures how much of its time was not played."""
         if timed is None or not self.is_reset:
             return
         try:
-            found = await self._steps.do_here(
+            pauses = await self._steps.do_here(
                 ResetActivities.measure_pauses, PausesInput(since=timed.started_at), **limits.quick("time not played")
             )
         except FailureError as problem:
@@ -66,7 +66,7 @@ class TimePlayed:
                 raise
             workflow.logger.warning("it is not known for how long the assessment was not played: %s", problem)
             return
-        timed.paused = self._paused_before + found
+        timed.paused = self._paused_before + pauses
 
     async def keep_to(self, seconds: float, timed: Timed, work: Callable[[], Awaitable[Result]]) -> Result:
         """Do work that must end before a number of seconds were played.

@@ -3,6 +3,8 @@
 import asyncio
 from datetime import timedelta
 
+from pydantic import JsonValue
+
 from activities.archive.payloads import TurnNote
 from activities.attempts import failures
 from activities.characters.activities import CharacterActivities
@@ -19,18 +21,19 @@ from workflows import limits
 from workflows.archiving import noted
 from workflows.participant import let_play
 from workflows.progress import Progress
+from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
-from workflows.telling import Telling
-from workflows.trimming import trimmed
 
+_LONGEST_TEXT = 400
+_LONGEST_LIST = 20
 _LONGEST_NOTES = 200
 """Characters of the participant's notes for a turn that each of its actions' updates carries."""
 
 
-def tell_inherited(telling: Telling, plan: Plan, progress: Progress) -> None:
+def publish_inherited(publisher: UpdatePublisher, plan: Plan, progress: Progress) -> None:
     """Tell of the turns that a fork begins with."""
     for note in progress.turns:
-        telling.publish(
+        publisher.publish(
             updates.TurnCompletedUpdate(
                 turn_number=note.turn,
                 actions_taken=sum(entry.turn == note.turn for entry in progress.action_log),
@@ -43,9 +46,9 @@ def tell_inherited(telling: Telling, plan: Plan, progress: Progress) -> None:
 class Turns:
     """The turns that the scenario's time allows; each one is written down in the progress."""
 
-    def __init__(self, steps: Steps, telling: Telling, plan: Plan, progress: Progress) -> None:
+    def __init__(self, steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress) -> None:
         self._steps = steps
-        self._telling = telling
+        self._publisher = publisher
         self._plan = plan
         self._progress = progress
 
@@ -58,21 +61,21 @@ class Turns:
 
     async def play_next(self) -> None:
         """Play the next turn to its end."""
-        self._telling.turn = self._progress.turn + 1
-        await self._play(self._telling.turn)
-        self._telling.turn = None
+        self._publisher.turn = self._progress.turn + 1
+        await self._play(self._publisher.turn)
+        self._publisher.turn = None
 
     async def _play(self, turn: int) -> None:
         plan, progress, began_at = self._plan, self._progress, self._progress.current_time
-        self._telling.show(
+        self._publisher.show(
             f"**Turn {turn}** of about {plan.expected_turns}, {began_at:%Y-%m-%d %H:%M}", begins=f"turn {turn}"
         )
-        self._telling.publish(
+        self._publisher.publish(
             updates.TurnStartedUpdate(
                 turn_number=turn, current_time=began_at, events_processed=progress.events_processed
             )
         )
-        answer = await let_play(self._steps, self._telling, plan, progress, turn)
+        answer = await let_play(self._steps, self._publisher, plan, progress, turn)
         target = plan.end_of_turn(began_at, answer.time_step)
         applied = answer.applied
         if applied is None:  # the simulator dies with its worker
@@ -112,7 +115,7 @@ class Turns:
                 events_processed=advanced.events_processed,
             )
         )
-        self._telling.publish(
+        self._publisher.publish(
             updates.SimulationAdvancedUpdate(
                 turn_number=turn,
                 previous_time=began_at,
@@ -158,7 +161,7 @@ class Turns:
             if isinstance(outcome, BaseException):
                 raise outcome
         replies = [outcome for outcome in outcomes if isinstance(outcome, PlannedReply)]
-        self._telling.publish(
+        self._publisher.publish(
             updates.ResponsesGeneratedUpdate(
                 turn_number=turn,
                 responses_count=len(replies),
@@ -179,22 +182,22 @@ class Turns:
         progress.clarifications.extend(answer.clarifications)
         for clarification in answer.clarifications:
             kind = failures.PARTICIPANT_ASKED if clarification.kind == "question" else failures.ANSWER_UNREADABLE
-            self._telling.publish_failure(kind, clarification.sentence())
+            self._publisher.publish_failure(kind, clarification.sentence())
         if answer.notes:
             progress.turn_notes[turn] = answer.notes
         for action in applied.actions:
-            self._telling.publish(
+            self._publisher.publish(
                 updates.ActionObservedUpdate(
                     turn_number=turn,
                     timestamp=action.timestamp,
                     action=action.action,
-                    parameters=trimmed(action.parameters),
+                    parameters=_trimmed(action.parameters),
                     success=action.success,
                     error_message=action.error_message,
                     notes=answer.notes[:_LONGEST_NOTES] if answer.notes else None,
                 )
             )
-        self._telling.publish(
+        self._publisher.publish(
             updates.TurnCompletedUpdate(
                 turn_number=turn,
                 actions_taken=len(applied.actions),
@@ -202,3 +205,15 @@ class Turns:
                 early_completion_requested=progress.early_completion,
             )
         )
+
+
+def _trimmed(value: JsonValue) -> JsonValue:
+    """JSON data for an update, with long texts and lists cut; the action log keeps them whole."""
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
+    if isinstance(value, list):
+        kept = [_trimmed(item) for item in value[:_LONGEST_LIST]]
+        return kept if len(kept) == len(value) else [*kept, f"… ({len(value)} items)"]
+    if isinstance(value, dict):
+        return {key: _trimmed(item) for key, item in value.items()}
+    return value

@@ -29,20 +29,20 @@ _ANSWER_SECONDS = 10.0
 log = logging.getLogger(__name__)
 
 
-Story = Callable[[str, Literal["1.0", "0.3"]], AsyncGenerator[Notification]]
-"""Everything that there is to tell of a task, until its end, in the form of a version of A2A."""
+NotificationSource = Callable[[str, Literal["1.0", "0.3"]], AsyncGenerator[Notification]]
+"""Yields all notifications of a task (its id), until its end, in the form of a version of A2A."""
 
 
 class NotificationActivities:
-    """Everything that is said to webhooks."""
+    """Sends notifications to webhooks."""
 
-    def __init__(self, config: GreenAgentConfig, story: Story) -> None:
+    def __init__(self, config: GreenAgentConfig, source: NotificationSource) -> None:
         self._config = config
-        self._story = story
+        self._source = source
 
     @activity.defn
     async def notify(self, payload: Delivery) -> Delivered:
-        """Tell a webhook a task's story from where it was left.
+        """Send a webhook a task's notifications, from where the last attempt ended.
 
         An attempt that came further and then fails ends as a success: the next activity's retries count from zero.
         """
@@ -54,10 +54,10 @@ class NotificationActivities:
                 httpx.AsyncClient(
                     timeout=_ANSWER_SECONDS, trust_env=False, follow_redirects=False, verify=tls()
                 ) as http,
-                aclosing(self._story(payload.task_id, webhook.protocol)) as story,
+                aclosing(self._source(payload.task_id, webhook.protocol)) as notifications,
             ):
                 is_news = False
-                async for notification in story:
+                async for notification in notifications:
                     is_news = is_news or notification.number > begun_after
                     if is_news:
                         pace.require_steady()

@@ -21,7 +21,7 @@ class Notification:
 
 
 class Delivery(BaseModel):
-    """What to deliver: a task's story after the notification ``after``, to a webhook (JSON, sealed)."""
+    """What to deliver: a task's notifications after number ``after``, to a webhook (JSON, sealed)."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from a2a_gateway.door.oidc import Oidc
-from a2a_gateway.door.tokens import Tokens, tokens_path
+from a2a_gateway.auth.oidc import Oidc
+from a2a_gateway.auth.tokens import Tokens, tokens_path
 from activities.simulation.addresses import known_addresses
 from proctor.doctor.findings import Finding, of_problem
 from proctor.doctor.temporal import of_clock

@@ -42,7 +42,7 @@ from workflows.names import (
     UPDATES_TOPIC,
     Status,
 )
-from workflows.recording import record
+from workflows.publishing import record
 
 STREAM_STATE: TypeAdapter[WorkflowStreamState | None] = TypeAdapter(WorkflowStreamState | None)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

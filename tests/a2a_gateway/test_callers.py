@@ -24,9 +24,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from temporalio.client import Client, WorkflowFailureError
 
 import proctor.running
-from a2a_gateway.door import door, quotas
-from a2a_gateway.door.quotas import Share, share_of
-from a2a_gateway.door.tokens import Tokens, make_token
+from a2a_gateway.auth import middleware, quotas
+from a2a_gateway.auth.quotas import Share, share_of
+from a2a_gateway.auth.tokens import Tokens, make_token
 from a2a_gateway.server import create_app
 from proctor.page_actions import page_actions
 from proctor.running import UnderWay
@@ -609,7 +609,7 @@ async def test_a_revoked_token_lets_nobody_in_from_then_on(place: Place) -> None
 @pytest.mark.parametrize("path", ["/message:stream", "/message:send"])
 async def test_who_is_known_no_more_hears_no_more(place: Place, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     """A stream ends, and who waits for a result waits no longer; the assessment goes on."""
-    monkeypatch.setattr(door, "_LOOKED_AGAIN_EVERY", 0.1)
+    monkeypatch.setattr(middleware, "_LOOKED_AGAIN_EVERY", 0.1)
     name, context = place.name_of("own"), str(uuid.uuid4())
     parts = [{"text": json.dumps(request(hold=True))}]
     body = {"message": {"messageId": "m", "contextId": context, "role": "ROLE_USER", "parts": parts}}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from a2a_gateway.door.tokens import Tokens, make_token
+from a2a_gateway.auth.tokens import Tokens, make_token
 from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.conftest import running_gateway
 from tests.work import NIGHTLY, only_nightly

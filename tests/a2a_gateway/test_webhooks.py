@@ -25,10 +25,10 @@ from google.protobuf.json_format import MessageToDict
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.worker import Worker
 
-from a2a_gateway.stories import Stories
+from a2a_gateway.task_events import TaskEvents
 from a2a_gateway.webhooks import MOST
 from activities.attempts.heartbeats import Heartbeats
-from activities.notifications.activities import NotificationActivities, Story
+from activities.notifications.activities import NotificationActivities, NotificationSource
 from activities.notifications.plan import Notification
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.webhooks import is_forbidden
@@ -55,15 +55,17 @@ STORY = ["task", *map(str, range(6)), "artifact", "completed"]
 
 
 @asynccontextmanager
-async def notifying(client: Client, config: GreenAgentConfig, story: Story | None = None) -> AsyncIterator[None]:
+async def notifying(
+    client: Client, config: GreenAgentConfig, source: NotificationSource | None = None
+) -> AsyncIterator[None]:
     """A worker for webhooks, as ``proctor worker`` has it beside the one for assessments."""
     async with AsyncExitStack() as stack:
-        story, beats = story or Stories.from_client(config, client).tell, Heartbeats()
+        source, beats = source or TaskEvents.from_client(config, client).notifications, Heartbeats()
         deliveries = Worker(
             client,
             debug_mode=True,  # a busy machine is no deadlock
             task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
-            activities=[NotificationActivities(config, story).notify],
+            activities=[NotificationActivities(config, source).notify],
             interceptors=[beats],
         )
         beats.beat_through(deliveries)

@@ -40,7 +40,7 @@ ELSEWHERE = {
     "proctor judge calibrate": "tests/proctor/test_judge_commands.py",
     "export AGENTBEATS_GREEN_UES_COMMAND=": "tests/foreign_ues",
     "export AGENTBEATS_GREEN_PAYLOAD_KEYS=": "tests/proctor_storage/test_codec.py",
-    "proctor token": "tests/a2a_gateway/test_door.py",
+    "proctor token": "tests/a2a_gateway/test_auth.py",
     "tcld namespace search-attributes": "Temporal Cloud's own command",
     'mkdir -p -m 700 "$BACKUP"': "tests/proctor/test_up.py: a backup, restored",
     'tar -C "$STATE" -xf': "tests/proctor/test_up.py: a backup, restored",

@@ -12,7 +12,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from pydantic import SecretStr
 from temporalio.api.common.v1 import Payloads
 
-from a2a_gateway.door.tokens import Tokens, make_token
+from a2a_gateway.auth.tokens import Tokens, make_token
 from proctor.codec_server import create_codec_app
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore

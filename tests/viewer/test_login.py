@@ -4,8 +4,8 @@ from pathlib import Path
 
 from playwright.async_api import expect
 
-from a2a_gateway.door.entrance import guarded
-from a2a_gateway.door.tokens import Tokens, make_token
+from a2a_gateway.auth.middleware import guarded
+from a2a_gateway.auth.tokens import Tokens, make_token
 from proctor_settings.config import GreenAgentConfig
 from tests.viewer.conftest import Reading, in_the_browser, serving_pages
 from viewer.app import create_app

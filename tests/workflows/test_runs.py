@@ -17,7 +17,7 @@ from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowFailureError
 
-from a2a_gateway.door.quotas import Allowance
+from a2a_gateway.auth.quotas import Allowance
 from a2a_gateway.starting import start_assessment
 from activities.attempts import failures
 from activities.campaign.activities import ENDED_CELLS

@@ -110,11 +110,11 @@ class Tokens:
 
     def is_there(self) -> bool:
         """Whether there is such a file, or was while this process has looked: from then on tokens are asked for."""
-        self._was_there = self._was_there or self._is_found()
+        self._was_there = self._was_there or self._exists()
         return self._was_there
 
-    def _is_found(self) -> bool:
-        """Whether anything has the file's name; a link that leads nowhere, or what may not be seen, opens no door."""
+    def _exists(self) -> bool:
+        """Whether anything has the file's name; also a broken link or an unreadable file: authentication stays on."""
         try:
             self.path.lstat()
         except (FileNotFoundError, NotADirectoryError):
@@ -164,10 +164,10 @@ class Tokens:
 
     def _read(self) -> dict[str, Token]:
         try:
-            found = self.path.stat()
-            if found.st_mode & _WRITABLE_BY_OTHERS:
+            stat = self.path.stat()
+            if stat.st_mode & _WRITABLE_BY_OTHERS:
                 raise TokensError(Problem(f"{self.path} can be written by other users", "chmod 600 it"))
-            version = (found.st_mtime_ns, found.st_size, found.st_ino)
+            version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
             if version != self._version:
                 kept = TokenFile.model_validate_json(self.path.read_bytes())
                 self._known, self._version = {token.id: token for token in kept.tokens}, version

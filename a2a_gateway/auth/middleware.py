@@ -4,16 +4,22 @@ An open stream of updates ends as soon as its caller would no longer be let in.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from a2a.auth.user import User
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from a2a_gateway.door.hosts import Hosts
-from a2a_gateway.door.identity import Identity, IdentityUnavailableError, UnknownCallerError
-from a2a_gateway.door.login import LOGIN_PATH, LOGOUT_PATH, Sessions, login_address
+from a2a_gateway.auth.hosts import Hosts
+from a2a_gateway.auth.identity import Identity, IdentityUnavailableError, UnknownCallerError
+from a2a_gateway.auth.login import LOGIN_PATH, LOGOUT_PATH, Sessions, login_address, login_routes
+from a2a_gateway.limits import BodyLimit
 from proctor_protocol.callers import CALLER, Caller, caller_of
+from proctor_settings.config import GreenAgentConfig
 
 _NOBODY = Caller()
 _STATUSES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 421: "MISDIRECTED", 503: "UNAVAILABLE"}
@@ -35,11 +41,11 @@ PUBLIC_PATHS = frozenset(
 """What is there for everybody: how to ask, whether it works, and the way in."""
 
 
-class Door:
+class AuthMiddleware:
     """Refuses requests for other hosts, from other sites, and of unknown callers; passes the others with their caller.
 
     Args:
-        app: what is behind the door; it reads the caller with ``caller_of``.
+        app: the application; it reads the caller with ``caller_of``.
         hosts: the names that it answers to.
         identity: identifies callers.
         sessions: the cookies of browsers.
@@ -125,6 +131,32 @@ class Door:
         return None
 
 
+class Authentication:
+    """The routes and middleware that authenticate callers of one deployment.
+
+    Args:
+        config: its settings.
+        origins: sites whose pages may ask it, beside those of the settings; their cookies count.
+        admins_only: whether, with authentication, only admins may come in.
+    """
+
+    def __init__(self, config: GreenAgentConfig, origins: Sequence[str] = (), *, admins_only: bool = False) -> None:
+        self.identity = Identity(config)
+        sessions, hosts = Sessions(config), Hosts(config, origins)
+        self.routes = login_routes(self.identity, sessions)
+        self.middleware = [
+            *_cors(hosts.origins, with_cookies=bool(origins)),
+            Middleware(AuthMiddleware, hosts=hosts, identity=self.identity, sessions=sessions, admins_only=admins_only),
+        ]
+
+
+def guarded(config: GreenAgentConfig, app: Starlette) -> Starlette:
+    """An application whose callers must authenticate."""
+    authentication = Authentication(config)
+    middleware = [*authentication.middleware, Middleware(BodyLimit, rpc_path="")]
+    return Starlette(routes=[*authentication.routes, *app.routes], middleware=middleware)
+
+
 class CallerUser(User):
     """A request's caller, as a2a-sdk sees callers."""
 
@@ -171,3 +203,18 @@ def _refusal(code: int, sentence: str) -> Response:
     headers = {"WWW-Authenticate": 'Bearer realm="proctor"'} if code == 401 else {}
     error = {"code": code, "status": _STATUSES[code], "message": sentence}
     return JSONResponse({"error": error}, code, headers={**headers, "Cache-Control": "no-store"})
+
+
+def _cors(origins: Sequence[str], *, with_cookies: bool) -> list[Middleware]:
+    """What lets pages of other sites read answers; nothing where there are no such sites."""
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "A2A-Version", "A2A-Extensions", "X-Namespace"],
+            allow_credentials=with_cookies,
+        )
+    ]

@@ -1,15 +1,15 @@
 """The caller's updates on the stream of a workflow, with the turn that they belong to."""
 
 from temporalio import workflow
+from temporalio.api.common.v1 import Payload
 from temporalio.contrib.workflow_streams import WorkflowStream, WorkflowStreamState
 
 from proctor_protocol import updates
 from proctor_protocol.campaigns import CAMPAIGN_MILESTONES, CampaignUpdate
 from workflows import names
-from workflows.recording import record
 
 
-class Telling:
+class UpdatePublisher:
     """The updates of one workflow; made in its ``__init__``.
 
     Attributes:
@@ -39,7 +39,7 @@ class Telling:
         workflow.set_current_details(state + table)
 
     def publish(self, update: updates.TaskUpdate | CampaignUpdate) -> None:
-        """Tell of something that happens now."""
+        """Publish an update that happens now."""
         if not self.only_milestones or update.message_type in updates.MILESTONES | CAMPAIGN_MILESTONES:
             self._updates.publish(record(update))
 
@@ -55,3 +55,10 @@ class Telling:
         """End the stream: release callers that wait for updates, and wait for every handler."""
         self.stream.detach_pollers()
         await workflow.wait_condition(workflow.all_handlers_finished)
+
+
+def record(update: updates.TaskUpdate | CampaignUpdate) -> Payload:
+    """The stream's item for an update that happens now: its JSON, and in its metadata when it was recorded."""
+    payload = workflow.payload_converter().to_payloads([update.model_dump(mode="json")])[0]
+    payload.metadata[updates.RECORDED_AT] = workflow.now().isoformat().encode()
+    return payload

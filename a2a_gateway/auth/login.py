@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from a2a_gateway.door.identity import Identity, IdentityUnavailableError, UnknownCallerError
+from a2a_gateway.auth.identity import Identity, IdentityUnavailableError, UnknownCallerError
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.sealing import NotOursError, seal, unseal
 
@@ -63,8 +63,8 @@ class Sessions:
     def token_in(self, header: str) -> str:
         """The token that a ``Cookie`` header stands for; empty where it stands for none."""
         try:
-            found = SimpleCookie(header).get(COOKIE)
-            session = json.loads(unseal(self._config, _PURPOSE, found.value)) if found else {}
+            cookie = SimpleCookie(header).get(COOKIE)
+            session = json.loads(unseal(self._config, _PURPOSE, cookie.value)) if cookie else {}
         except (CookieError, NotOursError, ValueError):
             return ""
         return str(session["token"]) if session and session["until"] > time.time() else ""
@@ -115,5 +115,5 @@ def _next(request: Request) -> str:
 
 
 def _page(after: str, problem: str = "", status: int = 200) -> HTMLResponse:
-    said = f'<p class="failure" role="status">{escape(problem)}</p>' if problem else ""
-    return HTMLResponse(_PAGE.format(problem=said, action=escape(login_address(after))), status, headers=_HEADERS)
+    notice = f'<p class="failure" role="status">{escape(problem)}</p>' if problem else ""
+    return HTMLResponse(_PAGE.format(problem=notice, action=escape(login_address(after))), status, headers=_HEADERS)

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 import jwt
 
-from a2a_gateway.door.hosts import words_of
-from a2a_gateway.door.tokens import RESERVED
+from a2a_gateway.auth.hosts import words_of
+from a2a_gateway.auth.tokens import RESERVED
 from proctor_protocol.callers import Caller
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig

@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from temporalio.client import Client
 
 from a2a_gateway import limits, logs
-from a2a_gateway.door.entrance import guarded
-from a2a_gateway.door.tokens import Tokens, TokensError, make_token
+from a2a_gateway.auth.middleware import guarded
+from a2a_gateway.auth.tokens import Tokens, TokensError, make_token
 from a2a_gateway.server import create_app
 from a2a_gateway.temporal import TemporalConnection
 from a2a_gateway.watching import Watching

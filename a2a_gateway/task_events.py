@@ -1,4 +1,4 @@
-"""Everything that there is to tell of a task, as A2A events: what streams and webhooks get.
+"""All events of a task, as A2A has them, for streams and webhooks.
 
 It starts with the task, goes through every update, and ends with the artifact and the terminal status.
 """
@@ -16,7 +16,7 @@ from google.protobuf.json_format import MessageToDict
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from a2a_gateway.events import closing_events, standing_event, update_event
+from a2a_gateway.events import closing_events, update_event, waiting_event
 from a2a_gateway.standstill import LOOK_SECONDS, explain_standstill, or_silence
 from a2a_gateway.subscriptions import Subscriptions
 from a2a_gateway.tasks import find_assessment, read_task
@@ -28,8 +28,8 @@ _END = 2**40
 """The number of the artifact's notification, after those of all updates."""
 
 
-class Stories:
-    """Tasks' stories, from Temporal."""
+class TaskEvents:
+    """The events of tasks, from Temporal."""
 
     def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
         self._config = config
@@ -37,7 +37,7 @@ class Stories:
         self.subscriptions = Subscriptions(connection)
 
     @classmethod
-    def from_client(cls, config: GreenAgentConfig, client: Client) -> "Stories":
+    def from_client(cls, config: GreenAgentConfig, client: Client) -> "TaskEvents":
         """For a process that has its connection to Temporal already."""
 
         async def connected() -> Client:
@@ -57,28 +57,28 @@ class Stories:
             return await read_task(client, await find_assessment(client, task_id), self._config)
 
     async def follow(self, task: Task) -> AsyncGenerator[Event]:
-        """What comes after the task itself, until its end."""
+        """The events after the task itself, until its end."""
         with temporal_errors(task.id):
             async with self.subscriptions.listen(task.id) as updates:
-                told, state = "", task.status.state
+                reason_sent, state = "", task.status.state
                 async for update in or_silence(updates, self.subscriptions.slowed(LOOK_SECONDS)):
                     if update is not None:
-                        told, state = "", TaskState.TASK_STATE_WORKING
+                        reason_sent, state = "", TaskState.TASK_STATE_WORKING
                         yield update_event(task, update)
-                    elif (why := await self._why_it_stands(task.id)) and why != told:
-                        told = why
-                        yield standing_event(task, state, why)
+                    elif (why := await self._why_it_waits(task.id)) and why != reason_sent:
+                        reason_sent = why
+                        yield waiting_event(task, state, why)
         for event in closing_events(await self.read_task(task.id)):
             yield event
 
-    async def _why_it_stands(self, task_id: str) -> str | None:
+    async def _why_it_waits(self, task_id: str) -> str | None:
         with suppress(RPCError, TaskNotFoundError):  # while Temporal is away, the reader of updates has the word
             client = await self._connection.connect()
             return await explain_standstill(await find_assessment(client, task_id), client, self._config)
         return None
 
-    async def tell(self, task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:
-        """The whole story for a webhook.
+    async def notifications(self, task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:
+        """All notifications of a task for a webhook.
 
         In protocol 1.0 each is a ``StreamResponse``, as a2a-sdk's own sender has it, in 0.3 the task with the status
         that it has got, the last one with the artifact.
@@ -99,7 +99,7 @@ class Stories:
                     sequence = MessageToDict(event.metadata).get("sequence")
                     if event.status.state not in (TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING):
                         number = _END + 1
-                    elif sequence is not None:  # else it says why the task stands still, between two updates
+                    elif sequence is not None:  # else it says why the task waits, between two updates
                         number = int(sequence)
                     yield Notification(number, _body(task, event, protocol))
 
