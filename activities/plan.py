@@ -101,8 +101,8 @@ class Plan(Model):
 
     def end_of_turn(self, turn_start: datetime, time_step: str | None) -> datetime:
         """The instant that time moves to after a turn; never later than the scenario's end."""
-        left, step = self.end_time - turn_start, self.step_of(time_step)
-        return turn_start + step if step < left else self.end_time
+        remaining, step = self.end_time - turn_start, self.step_of(time_step)
+        return turn_start + step if step < remaining else self.end_time
 
     def for_step(self) -> "Plan":
         """What a step of the assessment has to know of it; who judges a criterion has its name, and the scenario."""

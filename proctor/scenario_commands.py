@@ -200,7 +200,7 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: boo
     console.print(
         Text(
             f"{directory.name}: {held.facts} facts, {held.lines:,} paraphrases; patterns can't tell {held.doubtful} of "
-            f"them and misread {held.misread}, {held.untold:.1%} in all"
+            f"them and misread {held.misread}, {held.uncertain_share:.1%} in all"
         )
     )
     for line in _audit_lines(held.audited, by_fact=by_fact):

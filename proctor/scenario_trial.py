@@ -21,7 +21,7 @@ from activities.scenario_code.confinement import Limits
 from activities.scenario_code.evidence import JudgeRecord
 from activities.scenario_code.initial_states import at_time
 from activities.scenario_code.manager import ScenarioPackage
-from activities.scenario_code.processes import Bench, EvaluatorFailedError, EvaluatorRetryError, ScenarioCode
+from activities.scenario_code.processes import EvaluatorFailedError, EvaluatorRetryError, JudgeJob, ScenarioCode
 from activities.scenario_code.tasks import JudgeTask
 from activities.simulation.action_log import entries_from_events
 from activities.simulation.hosts import Claim, Simulation, Step
@@ -92,9 +92,9 @@ async def _try(
         return _stand_in(question)
 
     async def judge(has_model: bool) -> str | None:
-        bench = _bench(package, simulation, record, has_model)
+        job = _job_of(package, simulation, record, has_model)
         try:
-            await code.judge(bench, criterion, ask)
+            await code.judge(job, criterion, ask)
         except (EvaluatorFailedError, EvaluatorRetryError) as problem:
             return str(problem)
         return None
@@ -118,7 +118,7 @@ async def _try(
         )
 
 
-def _bench(package: ScenarioPackage, simulation: Simulation, record: JudgeRecord, has_model: bool) -> Bench:
+def _job_of(package: ScenarioPackage, simulation: Simulation, record: JudgeRecord, has_model: bool) -> JudgeJob:
     content = record.model_dump_json().encode()
 
     async def fetch() -> bytes:
@@ -131,7 +131,7 @@ def _bench(package: ScenarioPackage, simulation: Simulation, record: JudgeRecord
         reader_key=simulation.reader_secret,
         has_model=has_model,
     )
-    return Bench(task=task, evidence=f"{blob_ref(content).sha256} {has_model}", fetch=fetch)
+    return JudgeJob(task=task, evidence=f"{blob_ref(content).sha256} {has_model}", fetch=fetch)
 
 
 async def _played(

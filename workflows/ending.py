@@ -73,11 +73,11 @@ async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
     return {names.MEMO_RESULTS: ref.model_dump(mode="json")}
 
 
-def notify_participant(plan: Plan, reason: CompletionReason, left: Sequence[str]) -> Awaitable[None]:
-    """Ask the participant to stop the tasks in ``left``, and inform it of the end, if it can be reached."""
+def notify_participant(plan: Plan, reason: CompletionReason, unfinished: Sequence[str]) -> Awaitable[None]:
+    """Ask the participant to stop the tasks in ``unfinished``, and inform it of the end, if it can be reached."""
     return workflow.execute_activity_method(
         ParticipantActivities.farewell,
-        FarewellInput(plan=plan, reason=reason, left=list(left)),
+        FarewellInput(plan=plan, reason=reason, left=list(unfinished)),
         **limits.for_participant("tell the participant"),
     )
 

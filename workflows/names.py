@@ -1,4 +1,4 @@
-"""The names by which workflows are started, found and read."""
+"""The names by which workflows are started, looked up and read."""
 
 from enum import StrEnum
 from typing import Any

@@ -62,12 +62,12 @@ class ForkActivities:
         simulations = self._simulations.at(simulator)
         inherited = Inherited.model_validate_json(await store.get(plan.fork.inherited))
         first, last = inherited.turns[0], inherited.turns[-1]
-        found, _ = await simulations.step(plan.simulation_id, first.checkpoint, Step(shows_all=True))
+        stepped, _ = await simulations.step(plan.simulation_id, first.checkpoint, Step(shows_all=True))
         simulation = await simulations.adopt(plan.simulation_id, last.checkpoint)
         now = await simulations.keep(simulation, everything=True)
         shown = await simulations.show(simulation, plan.simulation_id, now)
         summary = await asyncio.to_thread(summary_of, shown, last.reached)
-        initial_state = await store.put(Shown.of(store, found).written())
+        initial_state = await store.put(Shown.of(store, stepped).written())
 
         beginning = Prepared(
             checkpoint=first.checkpoint,

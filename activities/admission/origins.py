@@ -213,7 +213,7 @@ class Origins:
         """One that the archive has not got: it is under way, or never was anything to fork."""
         handle = activity.client().get_workflow_handle(task_id)
         try:
-            found = await handle.describe()
+            description = await handle.describe()
         except RPCError as problem:
             if problem.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
                 raise BadRequestError(
@@ -221,9 +221,9 @@ class Origins:
                     "those that there are"
                 ) from None
             raise
-        if found.workflow_type != "Assessment":
-            raise _of_another_kind(task_id, _WORKFLOWS.get(found.workflow_type, f"a {found.workflow_type}"))
-        if found.status != WorkflowExecutionStatus.RUNNING:
+        if description.workflow_type != "Assessment":
+            raise _of_another_kind(task_id, _WORKFLOWS.get(description.workflow_type, f"a {description.workflow_type}"))
+        if description.status != WorkflowExecutionStatus.RUNNING:
             raise _nothing_played(task_id)
         try:
             so_far: SoFar = await handle.query(SO_FAR_QUERY, result_type=SoFar)

@@ -57,14 +57,14 @@ async def join(client: Client, task_queue: str, payload: QueueInput) -> None:
 async def _has_founder(client: Client, payload: QueueInput) -> bool:
     """Whether the context was made for a task of the same caller that runs."""
     try:
-        found = await client.get_workflow_handle(payload.context_id).describe() if payload.context_id else None
+        queue = await client.get_workflow_handle(payload.context_id).describe() if payload.context_id else None
     except RPCError as problem:
         if problem.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):  # callers choose what they like
             return False
         raise
-    if found is None or found.status != WorkflowExecutionStatus.RUNNING:
+    if queue is None or queue.status != WorkflowExecutionStatus.RUNNING:
         return False
-    attributes = found.typed_search_attributes
+    attributes = queue.typed_search_attributes
     is_founder = attributes.get(PROCTOR_CONTEXT) == payload.context_id
     return is_founder and (attributes.get(PROCTOR_OWNER) or "") == payload.owner
 

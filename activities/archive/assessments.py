@@ -113,17 +113,17 @@ def _write(
     *,
     is_indexed: bool = True,
 ) -> None:
-    told = read_states(payload.turns, store)
-    turns = turn_records(payload.results, updates, payload.turns, payload.turn_notes, told.by_turn)
+    states = read_states(payload.turns, store)
+    turns = turn_records(payload.results, updates, payload.turns, payload.turn_notes, states.by_turn)
     files = {
         RESULT: payload.results.model_dump_json(indent=1).encode(),
         UPDATES: as_lines(updates),
         TURNS: as_lines(turns),
-        STATES: as_lines(told.records),
+        STATES: as_lines(states.records),
     }
     contents = {"scenario": store.get_blocking(payload.plan.scenario)}
-    if told.initial:
-        contents["initial_state"] = to_json(told.initial)
+    if states.initial:
+        contents["initial_state"] = to_json(states.initial)
     clean = scrubber.written
     archive.write(
         entry,

@@ -10,21 +10,21 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-_TOLD = 500
+_SHOWN = 500
 
 
-def do(work: Callable[..., None], *given: Any) -> None:
+def do(work: Callable[..., None], *arguments: Any) -> None:
     """Have a function of a module called in a process of its own, and wait for its end.
 
     Raises:
         Exception: any that it has raised.
         RuntimeError: the process has ended without an answer.
     """
-    asked = pickle.dumps((work, given))
+    asked = pickle.dumps((work, arguments))
     ended = subprocess.run([sys.executable, "-m", __spec__.name], input=asked, capture_output=True, check=False)
     if ended.returncode:
         last = ended.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise RuntimeError(f"the process that {work.__name__} ran in ended with {ended.returncode}: {last[-_TOLD:]}")
+        raise RuntimeError(f"the process that {work.__name__} ran in ended with {ended.returncode}: {last[-_SHOWN:]}")
     problem = pickle.loads(ended.stdout)
     if problem is not None:
         raise problem
@@ -32,10 +32,10 @@ def do(work: Callable[..., None], *given: Any) -> None:
 
 def main() -> None:
     """Do what the parent asks for."""
-    work, given = pickle.load(sys.stdin.buffer)
+    work, arguments = pickle.load(sys.stdin.buffer)
     problem = None
     try:
-        work(*given)
+        work(*arguments)
     except Exception as raised:
         problem = raised
     sys.stdout.buffer.write(pickle.dumps(problem))

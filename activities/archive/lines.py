@@ -19,15 +19,15 @@ def as_lines(records: Iterable[BaseModel]) -> bytes:
 def updates_in(items: Iterable[str]) -> list[ArchivedUpdate]:
     """The items of an update stream, from their payloads."""
     converter = activity.payload_converter()
-    found = []
+    lines = []
     for sequence, item in enumerate(items):
         payload = Payload.FromString(base64.b64decode(item))
         at = payload.metadata.get(RECORDED_AT)
-        found.append(
+        lines.append(
             ArchivedUpdate(
                 sequence=sequence,
                 recorded_at=at.decode() if at else None,
                 data=converter.from_payload(payload, dict),
             )
         )
-    return found
+    return lines

@@ -14,7 +14,7 @@ READ_AT_MOST = 512 * 1024 * 1024
 _LEFT_OUT = "the assessment is so large that not every turn's state is kept"
 
 
-class Told:
+class StateHistory:
     """The states of an assessment: the first one whole, then what changes, turn by turn."""
 
     def __init__(self) -> None:
@@ -41,24 +41,24 @@ class Told:
         )
 
 
-def read_states(notes: Sequence[TurnNote], store: BlobStore) -> Told:
+def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
     """Read the states of all turns; this may take some seconds.
 
     Raises:
         proctor_storage.blobs.StoreUnavailableError: the store can't be read just now.
     """
-    told = Told()
+    history = StateHistory()
     known: dict[str, Any] = {}
     chosen = _chosen([note.checkpoint.size for note in notes])
     for place, note in enumerate(notes):
         if place not in chosen:
-            told.add(note, None, _LEFT_OUT)
+            history.add(note, None, _LEFT_OUT)
             continue
         try:
-            told.add(note, items_of(states_in(store.get_blocking(note.checkpoint), store, known)))
+            history.add(note, items_of(states_in(store.get_blocking(note.checkpoint), store, known)))
         except (BlobNotFoundError, BlobDamagedError, ValueError) as problem:
-            told.add(note, None, str(problem))
-    return told
+            history.add(note, None, str(problem))
+    return history
 
 
 def _chosen(sizes: Sequence[int]) -> set[int]:

@@ -30,22 +30,22 @@ def turn_records(
         turn_notes: turn to what the participant left with it.
         states: turn to the state after it, where it is known; 0 is the beginning.
     """
-    told = _told_by(updates)
+    by_turn = _updates_by_turn(updates)
     noted = {note.turn: note for note in notes}
-    last = max([*told, *noted, *(entry.turn for entry in results.action_log), 0])
-    return [_record(turn, results, told.get(turn, []), noted, turn_notes, states) for turn in range(1, last + 1)]
+    last = max([*by_turn, *noted, *(entry.turn for entry in results.action_log), 0])
+    return [_record(turn, results, by_turn.get(turn, []), noted, turn_notes, states) for turn in range(1, last + 1)]
 
 
 def _record(
     turn: int,
     results: AssessmentResults,
-    told: Sequence[ArchivedUpdate],
+    updates: Sequence[ArchivedUpdate],
     noted: Mapping[int, TurnNote],
     turn_notes: Mapping[int, str],
     states: Mapping[int, Items],
 ) -> TurnRecord:
-    begun = next((update for update in told if update.data["message_type"] == TaskUpdateType.TURN_STARTED), None)
-    done = next((update for update in told if update.data["message_type"] == TaskUpdateType.TURN_COMPLETED), None)
+    begun = next((update for update in updates if update.data["message_type"] == TaskUpdateType.TURN_STARTED), None)
+    done = next((update for update in updates if update.data["message_type"] == TaskUpdateType.TURN_COMPLETED), None)
     note = noted.get(turn)
     before, now = states.get(turn - 2), states.get(turn - 1)
     played_in = results.forked_from.player_of(turn) if results.forked_from else None
@@ -65,7 +65,7 @@ def _record(
         answers=[AnswerRecord(**reply.model_dump()) for reply in note.replies] if note else [],
         troubles=[
             str(update.data.get("error_message", ""))
-            for update in told
+            for update in updates
             if update.data["message_type"] == TaskUpdateType.ERROR_OCCURRED
         ],
         events_processed=note.events_processed if note else 0,
@@ -73,21 +73,21 @@ def _record(
     )
 
 
-def _told_by(updates: Sequence[ArchivedUpdate]) -> dict[int, list[ArchivedUpdate]]:
-    found: dict[int, list[ArchivedUpdate]] = {}
+def _updates_by_turn(updates: Sequence[ArchivedUpdate]) -> dict[int, list[ArchivedUpdate]]:
+    by_turn: dict[int, list[ArchivedUpdate]] = {}
     for update in updates:
         turn = update.data.get("turn_number")
         if isinstance(turn, int) and turn > 0:
-            found.setdefault(turn, []).append(update)
-    return found
+            by_turn.setdefault(turn, []).append(update)
+    return by_turn
 
 
 def _arrivals(before: Items | None, now: Items) -> list[Arrival]:
     """Messages that others have sent since a state; at the beginning (an empty state), all unread ones."""
-    found = [*_mails(before or {}, now), *_texts(before or {}, now), *_chats(before or {}, now)]
+    arrivals = [*_mails(before or {}, now), *_texts(before or {}, now), *_chats(before or {}, now)]
     if before:
-        found += _replies_to_invitations(before, now)
-    return sorted(found, key=lambda arrival: (arrival.at is None, arrival.at and arrival.at.timestamp(), arrival.path))
+        arrivals += _replies_to_invitations(before, now)
+    return sorted(arrivals, key=lambda each: (each.at is None, each.at and each.at.timestamp(), each.path))
 
 
 def _new(section: str, before: Items, now: Items) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -65,8 +65,8 @@ def forget() -> None:
     activity.heartbeat()
 
 
-class _Pulse:
-    """What the thread says of one attempt: its notes as they go over the wire; None while they are being made ready."""
+class _Heartbeat:
+    """The heartbeats of one attempt; ``payloads`` are its notes as they are sent, None while they are being encoded."""
 
     def __init__(self, token: bytes, timeout: float) -> None:
         self.token = token
@@ -77,14 +77,14 @@ class _Pulse:
         self.encoding: asyncio.Task[None] | None = None
 
 
-_pulse: ContextVar[_Pulse] = ContextVar("heartbeat_pulse")
+_heartbeat: ContextVar[_Heartbeat] = ContextVar("heartbeat")
 
 
 class Heartbeats(Interceptor):
     """A worker's interceptor that beats for its activities, from ``beat_through`` on."""
 
     def __init__(self) -> None:
-        self._pulses: dict[bytes, _Pulse] = {}
+        self._attempts: dict[bytes, _Heartbeat] = {}
         self._lock = threading.Lock()
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
@@ -105,15 +105,15 @@ class Heartbeats(Interceptor):
             )
         threading.Thread(target=self._beat, args=[weakref.ref(worker)], name="proctor-heartbeats", daemon=True).start()
 
-    def add(self, pulse: _Pulse) -> None:
+    def add(self, heartbeat: _Heartbeat) -> None:
         """Beat for an attempt."""
         with self._lock:
-            self._pulses[pulse.token] = pulse
+            self._attempts[heartbeat.token] = heartbeat
 
-    def remove(self, pulse: _Pulse) -> None:
+    def remove(self, heartbeat: _Heartbeat) -> None:
         """The attempt is over; no beat of it goes out from now on."""
         with self._lock:
-            self._pulses.pop(pulse.token, None)
+            self._attempts.pop(heartbeat.token, None)
 
     def _beat(self, worker: weakref.ref[Worker]) -> None:
         pause = threading.Event()
@@ -126,15 +126,19 @@ class Heartbeats(Interceptor):
         """Beat for every attempt whose time has come; False when the worker has shut down."""
         now = time.monotonic()
         with self._lock:
-            shortest = len(self._pulses) / _BEATS_A_SECOND
-            due = [pulse for pulse in self._pulses.values() if pulse.due <= now and pulse.payloads is not None]
-        for pulse in due:
+            shortest = len(self._attempts) / _BEATS_A_SECOND
+            due = [
+                heartbeat
+                for heartbeat in self._attempts.values()
+                if heartbeat.due <= now and heartbeat.payloads is not None
+            ]
+        for heartbeat in due:
             with self._lock:
-                if pulse.token not in self._pulses or pulse.payloads is None:
+                if heartbeat.token not in self._attempts or heartbeat.payloads is None:
                     continue
-                beat = ActivityHeartbeat(task_token=pulse.token, details=pulse.payloads)
-                pulse.pause = min(2 * pulse.pause, pulse.longest_pause)
-                pulse.due = now + min(max(pulse.pause, shortest), pulse.longest_pause)
+                beat = ActivityHeartbeat(task_token=heartbeat.token, details=heartbeat.payloads)
+                heartbeat.pause = min(2 * heartbeat.pause, heartbeat.longest_pause)
+                heartbeat.due = now + min(max(heartbeat.pause, shortest), heartbeat.longest_pause)
                 try:
                     # The call that activity.heartbeat ends in; it only leaves the beat with the core, from any thread.
                     worker._bridge_worker.record_activity_heartbeat(beat)
@@ -156,30 +160,30 @@ class _Beating(ActivityInboundInterceptor):
         info = activity.info()
         _notes.set(list(info.heartbeat_details))
         timeout = info.heartbeat_timeout
-        pulse = _Pulse(info.task_token, timeout.total_seconds() if timeout else 0.0)
-        _pulse.set(pulse)
+        heartbeat = _Heartbeat(info.task_token, timeout.total_seconds() if timeout else 0.0)
+        _heartbeat.set(heartbeat)
         if not timeout:
             return await super().execute_activity(input)
         if _notes.get():
             activity.heartbeat(*_notes.get())
-        self._heartbeats.add(pulse)
+        self._heartbeats.add(heartbeat)
         try:
             return await super().execute_activity(input)
         finally:
-            self._heartbeats.remove(pulse)
+            self._heartbeats.remove(heartbeat)
 
 
 class _Noting(ActivityOutboundInterceptor):
     """Makes what is noted ready for the thread, as it goes to Temporal."""
 
     def heartbeat(self, *details: Any) -> None:
-        pulse = _pulse.get()
-        pulse.payloads = None
-        pulse.encoding = asyncio.create_task(_encode(pulse, details))
+        heartbeat = _heartbeat.get()
+        heartbeat.payloads = None
+        heartbeat.encoding = asyncio.create_task(_encode(heartbeat, details))
         super().heartbeat(*details)
 
 
-async def _encode(pulse: _Pulse, details: tuple[Any, ...]) -> None:
+async def _encode(heartbeat: _Heartbeat, details: tuple[Any, ...]) -> None:
     payloads = list(await activity.client().data_converter.encode(details)) if details else []
-    if pulse.encoding is asyncio.current_task():  # nothing newer was noted meanwhile
-        pulse.payloads = payloads
+    if heartbeat.encoding is asyncio.current_task():  # nothing newer was noted meanwhile
+        heartbeat.payloads = payloads

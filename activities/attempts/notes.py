@@ -147,12 +147,12 @@ async def has_run_ended() -> bool:
 async def tasks_of_earlier_runs() -> list[str]:
     """Tasks of attempts that were under way when an earlier run of this assessment ended: it was reset."""
     info, client = activity.info(), activity.client()
-    found: list[str] = []
+    tasks: list[str] = []
     with suppress(RPCError):
         async for run in client.list_workflows(f"WorkflowId = '{info.workflow_id}'", limit=_MOST_RUNS):
             if run.run_id != info.workflow_run_id:
-                found += await _tasks_under_way(client.get_workflow_handle(run.id, run_id=run.run_id))
-    return found
+                tasks += await _tasks_under_way(client.get_workflow_handle(run.id, run_id=run.run_id))
+    return tasks
 
 
 def _own_run() -> WorkflowHandle[Any, Any]:

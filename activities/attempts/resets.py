@@ -29,7 +29,7 @@ class ResetActivities:
 
     @activity.defn
     async def measure_pauses(self, payload: PausesInput) -> float:
-        """Seconds that this activity's run has not been played, of those since ``given.since``."""
+        """Seconds that this activity's run has not been played, of those since ``payload.since``."""
         info = activity.info()
         workflow = activity.client().get_workflow_handle(info.workflow_id or "", run_id=info.workflow_run_id)
         return (await pauses(workflow.fetch_history_events(), payload.since)).total_seconds()

@@ -91,14 +91,14 @@ class Scrubber:
         Temporal would show it.
         """
         cause = problem.__cause__ and self.failure(problem.__cause__)
-        said = problem.message if isinstance(problem, FailureError) else str(problem)
+        message = problem.message if isinstance(problem, FailureError) else str(problem)
         details = list(problem.details) if isinstance(problem, ApplicationError) else []
-        if cause is problem.__cause__ and self.text(said) == said and self.result(details) == details:
+        if cause is problem.__cause__ and self.text(message) == message and self.result(details) == details:
             return problem
         clean: BaseException
         if isinstance(problem, ApplicationError):
             clean = ApplicationError(
-                self.text(said),
+                self.text(message),
                 *self.result(details),
                 type=problem.type,
                 non_retryable=problem.non_retryable,
@@ -107,7 +107,7 @@ class Scrubber:
         elif isinstance(problem, FailureError):
             return problem  # Temporal's own (a cancellation): nothing in it is ours
         else:
-            clean = ApplicationError(self.text(said), type=type(problem).__name__)
+            clean = ApplicationError(self.text(message), type=type(problem).__name__)
         clean.__cause__ = cause
         return clean.with_traceback(problem.__traceback__)
 

@@ -99,13 +99,13 @@ class Wait:
 
     def __init__(self) -> None:
         self._tell_at = asyncio.get_running_loop().time() + TELL_AFTER
-        self._is_told = False
+        self._is_reported = False
 
     async def goes_on(self, problem: BaseException) -> None:
         """It is still waited for, because of this problem; call it at every look."""
-        if self._is_told or asyncio.get_running_loop().time() < self._tell_at or not activity.in_activity():
+        if self._is_reported or asyncio.get_running_loop().time() < self._tell_at or not activity.in_activity():
             return
-        self._is_told = True
+        self._is_reported = True
         await _tell(problem, is_waiting=True)
 
 
@@ -114,7 +114,7 @@ def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
     policy = info.retry_policy
     if policy is None or 0 < policy.maximum_attempts <= info.attempt:
         return None
-    kind, _ = _said(problem)
+    kind, _ = _kind_and_message(problem)
     if kind in (policy.non_retryable_error_types or ()):
         return None
     if isinstance(problem, ApplicationError) and problem.non_retryable:
@@ -134,7 +134,7 @@ async def _tell(problem: BaseException, *, about: str | None = None, is_waiting:
     info = activity.info()
     if info.workflow_id is None:
         return
-    kind, answer = _said(problem)
+    kind, answer = _kind_and_message(problem)
     trouble = Trouble(
         step=info.activity_type,
         about=about,
@@ -149,7 +149,7 @@ async def _tell(problem: BaseException, *, about: str | None = None, is_waiting:
         await workflow.signal(TROUBLE_SIGNAL, trouble, rpc_timeout=_SIGNAL_SECONDS)
 
 
-def _said(problem: BaseException) -> tuple[str, str]:
+def _kind_and_message(problem: BaseException) -> tuple[str, str]:
     """A failure's type and its words."""
     if isinstance(problem, ApplicationError):
         return problem.type or failures.UNKNOWN, failures.in_words(problem.type, problem.message)
@@ -157,6 +157,6 @@ def _said(problem: BaseException) -> tuple[str, str]:
     return kind, failures.in_words(kind, str(problem))
 
 
-def _about(given: Any) -> str | None:
+def _about(arguments: Any) -> str | None:
     """What tells parallel steps apart: the criterion, or the character."""
-    return next((argument.about for argument in given if isinstance(argument, OfSeveral)), None)
+    return next((argument.about for argument in arguments if isinstance(argument, OfSeveral)), None)

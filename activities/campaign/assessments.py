@@ -110,8 +110,10 @@ class AssessmentRuns:
         cells = self._cells(asked, hashes)
         taken = None
         if config.grows:
-            taken, cells, told = await taken_over(self._store, config.grows, cells, owner, "a campaign of assessments")
-            warnings += told
+            taken, cells, notices = await taken_over(
+                self._store, config.grows, cells, owner, "a campaign of assessments"
+            )
+            warnings += notices
         shared: dict[str, JsonValue] = {
             "agents": dict(asked.participants),
             "scenario_hashes": dict(hashes),
@@ -178,10 +180,10 @@ class AssessmentRuns:
             warnings.update(dict.fromkeys(played.results.judge_warnings if played.results else []))
             return _cell_of(played, each, each.cell_id in taken), _run_of(played)
 
-        found = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
-        found.sort(key=_order)
-        results = await asyncio.to_thread(partial(summed_up, payload, found, sorted(warnings)))
-        played, mean = len(results.cells), _mean(run for _, run in found)
+        pairs = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
+        pairs.sort(key=_order)
+        results = await asyncio.to_thread(partial(summed_up, payload, pairs, sorted(warnings)))
+        played, mean = len(results.cells), _mean(run for _, run in pairs)
         sentence = f"{played} of {played + results.missing} assessments were played"
         sentence += f"; mean {mean:.1f}% of the judged points." if mean is not None else "."
         if results.stopped:
@@ -190,7 +192,7 @@ class AssessmentRuns:
             results=await self._store.put(results.model_dump_json().encode()),
             sentence=sentence,
             score=None if mean is None else mean / 100,
-            runs=await self._store.put(as_lines(run for _, run in found)),
+            runs=await self._store.put(as_lines(run for _, run in pairs)),
         )
 
     async def _forks(self, asked: RunRequest, fork_of: str) -> tuple[RunRequest, dict[str, str]]:
@@ -361,13 +363,13 @@ def _run_of(played: PlayedAssessment) -> Run:
     )
 
 
-def summed_up(payload: SumUpInput, found: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str]) -> RunResults:
+def summed_up(payload: SumUpInput, pairs: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str]) -> RunResults:
     """The result of a campaign, whose sums follow from its assessments."""
     from proctor_statistics import compared, forks_compared, items, summaries
 
     plan = payload.plan
     config = RunConfig.model_validate(plan.shared["config"])
-    runs = [run for _, run in found]
+    runs = [run for _, run in pairs]
     agents = dict.fromkeys(run.agent for run in runs)
     shared_agents, hashes = plan.shared["agents"], plan.shared["scenario_hashes"]
     assert isinstance(shared_agents, dict)
@@ -379,13 +381,13 @@ def summed_up(payload: SumUpInput, found: Sequence[tuple[RunCell, Run]], judge_w
         stopped=payload.stopped,
         agents={name: str(url) for name, url in shared_agents.items()},
         scenario_hashes={name: str(each) for name, each in hashes.items()},
-        cells=[cell for cell, _ in found],
-        missing=max(payload.tally.total - len(found), 0),
+        cells=[cell for cell, _ in pairs],
+        missing=max(payload.tally.total - len(pairs), 0),
         summaries=summaries(runs, threshold=config.passing_percent),
         comparisons=[compared(one, other, runs) for one, other in combinations(agents, 2)],
         items=items(runs),
         judge_warnings=list(judge_warnings),
-        forks=forks_compared(_forks_in(found)),
+        forks=forks_compared(_forks_in(pairs)),
         tokens=payload.tally.tokens,
         cost=payload.tally.cost,
         started_at=payload.started_at,
@@ -401,8 +403,8 @@ def _order(pair: tuple[RunCell, Run]) -> tuple[int, int, str, int, str]:
     return cell.repeat, cell.seed, cell.scenario_id, cell.from_turn or 0, cell.agent
 
 
-def _forks_in(found: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, float]]:
-    for cell, run in found:
+def _forks_in(pairs: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, float]]:
+    for cell, run in pairs:
         if cell.from_turn and run.counted_percent is not None:
             yield cell.agent, cell.from_turn, run.counted_percent
 

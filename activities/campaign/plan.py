@@ -232,8 +232,8 @@ def cell_workflow_id(campaign_id: str, cell_id: str, play: int) -> str:
 
 def groups_of(cells: Iterable[Cell]) -> dict[str, int]:
     """How many cells each group has; empty where there are more groups than anybody reads."""
-    found = Counter(cell.group for cell in cells)
-    return dict(found) if len(found) <= _MOST_GROUPS else {}
+    counts = Counter(cell.group for cell in cells)
+    return dict(counts) if len(counts) <= _MOST_GROUPS else {}
 
 
 Raw = dict[str, Any] | str | None

@@ -45,10 +45,10 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
     sender = _plain(message.sender or "")
     reached: dict[str, None] = {}
     for address in map(_plain, _recipients(message)):
-        found = _character_at(address, message.modality, scenario)
+        character_id = _character_at(address, message.modality, scenario)
         # A change to the calendar is the user's own action, whoever organizes the event.
-        if found is not None and (message.modality == "calendar" or address != sender):
-            reached.setdefault(found)
+        if character_id is not None and (message.modality == "calendar" or address != sender):
+            reached.setdefault(character_id)
     return [
         key
         for key in reached
@@ -64,13 +64,13 @@ def answerable(
     A character reads the first ``ANSWERED_IN_A_TURN`` that reach it.
     """
     read: Counter[str] = Counter()
-    found = []
+    messages_with_readers = []
     for message in messages:
         readers = [key for key in characters_addressed(message, scenario) if read[key] < ANSWERED_IN_A_TURN]
         read.update(readers)
         if readers:
-            found.append((message, readers))
-    return found
+            messages_with_readers.append((message, readers))
+    return messages_with_readers
 
 
 def _recipients(message: OutgoingMessage) -> list[str]:
@@ -143,10 +143,10 @@ def searched_text(message: OutgoingMessage) -> str:
 
 
 def _scripted(message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig) -> tuple[str, Rsvp | None]:
-    said = scenario.read(searched_text(message))
-    fitting = (r for r in person.scripted_replies if r.modality in (None, message.modality) and r.holds(said))
-    found = next(fitting, None)
-    return (found.reply, found.response) if found else ("", None)
+    text = scenario.read(searched_text(message))
+    fitting = (r for r in person.scripted_replies if r.modality in (None, message.modality) and r.holds(text))
+    match = next(fitting, None)
+    return (match.reply, match.response) if match else ("", None)
 
 
 async def _improvised(
@@ -176,8 +176,8 @@ def _too_long(text: str) -> str | None:
 
 def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: str, message: OutgoingMessage) -> int:
     """Whole seconds until the answer. Drawn from the texts, not from ids, which another run may choose differently."""
-    said = [message.modality, message.to, message.cc, message.attendees, searched_text(message)]
-    source = json.dumps([seed, turn, character_id, said], ensure_ascii=True)
+    content = [message.modality, message.to, message.cc, message.attendees, searched_text(message)]
+    source = json.dumps([seed, turn, character_id, content], ensure_ascii=True)
     draw = Random(hashlib.sha256(source.encode()).digest()).uniform(-1, 1)
     timing = person.response_timing
     seconds = timing.base_delay_timedelta.total_seconds() + draw * timing.variance_timedelta.total_seconds()

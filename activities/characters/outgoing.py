@@ -130,23 +130,23 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
     if operation == "update" and not _CALENDAR_NEWS & {name for name, value in data.items() if value is not None}:
         return None
     at = instant(event["scheduled_time"])
-    found = next((a for a in appointments if _is_meant(a, data, operation, at)), None)
-    if found is None:
+    appointment = next((a for a in appointments if _is_meant(a, data, operation, at)), None)
+    if appointment is None:
         return None
     return OutgoingMessage(
         modality="calendar",
         message_id=event["event_id"],
-        sender=found.get("organizer"),
+        sender=appointment.get("organizer"),
         sent_at=at,
         operation=operation,
-        event_id=found["event_id"],
-        calendar_id=found.get("calendar_id"),
-        title=found["title"],
-        start=instant(found["start"]),
-        end=instant(found["end"]),
-        location=found.get("location"),
-        description=found.get("description"),
-        attendees=[attendee["email"] for attendee in found.get("attendees") or []],
+        event_id=appointment["event_id"],
+        calendar_id=appointment.get("calendar_id"),
+        title=appointment["title"],
+        start=instant(appointment["start"]),
+        end=instant(appointment["end"]),
+        location=appointment.get("location"),
+        description=appointment.get("description"),
+        attendees=[attendee["email"] for attendee in appointment.get("attendees") or []],
     )
 
 

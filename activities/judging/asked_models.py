@@ -46,10 +46,10 @@ class AskedModels:
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
         """A verdict with what is known of the models that were asked for it."""
-        found = await asyncio.to_thread(calibrations_of, self.state, self.plan.scenario_id, self.names, what)
+        calibrations = await asyncio.to_thread(calibrations_of, self.state, self.plan.scenario_id, self.names, what)
         return result.model_copy(
             update={
-                "details": {**(result.details or {}), "calibration": found},
-                "judge_warnings": [each["warning"] for each in found if each["warning"]],
+                "details": {**(result.details or {}), "calibration": calibrations},
+                "judge_warnings": [each["warning"] for each in calibrations if each["warning"]],
             }
         )

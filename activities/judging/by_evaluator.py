@@ -21,7 +21,7 @@ from activities.models.factory import ModelError, prepare
 from activities.models.structured import classified
 from activities.scenario_code.facts_asked import FactsAsked
 from activities.scenario_code.manager import ScenarioError
-from activities.scenario_code.processes import Bench, EvaluatorFailedError, EvaluatorRetryError
+from activities.scenario_code.processes import EvaluatorFailedError, EvaluatorRetryError, JudgeJob
 from activities.scenario_code.scenarios import Scenarios
 from activities.scenario_code.tasks import JudgeTask
 from activities.simulation.hosts import Simulation
@@ -77,7 +77,7 @@ class EvaluatorJudge:
     ) -> CriterionResult:
         is_offline = payload.plan.offline
         directory, code = await self._code(payload)
-        bench = Bench(
+        job = JudgeJob(
             task=JudgeTask(
                 directory=directory,
                 scenario=scenario,
@@ -92,7 +92,7 @@ class EvaluatorJudge:
         )
         seconds = _LOCAL_SECONDS if activity.info().is_local else None
         answering = _answering(scenario.user_prompt, models)
-        result = await self._scenarios.code.judge(bench, criterion, answering, seconds)
+        result = await self._scenarios.code.judge(job, criterion, answering, seconds)
         result = result.model_copy(update={"evaluator_hash": code})
         return await models.with_calibration(result, "facts") if models.meter.read() else result
 

@@ -96,11 +96,11 @@ class Calibration(BaseModel):
     @property
     def kappa(self) -> float | None:
         """The lower of the kappas of items and of facts; None where one isn't defined."""
-        found = [
+        kappas = [
             agreement([each.pair for each in self.outcomes if (each.kind == _FACT) == (what == "facts")]).kappa
             for what in self.covers
         ]
-        return None if None in found else min((each for each in found if each is not None), default=None)
+        return None if None in kappas else min((each for each in kappas if each is not None), default=None)
 
     def find_fault(self) -> str | None:
         """Why points of this judge can't be relied on; None where they can."""
@@ -281,11 +281,11 @@ def calibrations_of(state: Path, scenario_id: str, models: Sequence[str], what: 
     """
     rows = []
     for model in dict.fromkeys(models):
-        found = calibration_of(state, scenario_id, model)
-        if found is not None and what in found.covers:
-            rows.append(found.sum_up())
+        calibration = calibration_of(state, scenario_id, model)
+        if calibration is not None and what in calibration.covers:
+            rows.append(calibration.sum_up())
             continue
-        on = scenario_id if found is None else f"the {what} of {scenario_id}"
+        on = scenario_id if calibration is None else f"the {what} of {scenario_id}"
         warning = f"judge {model}: not calibrated on {on} (`proctor judge calibrate {scenario_id} --model {model}`)"
         rows.append(
             {"judge": model, "is_calibrated": False, "warning": warning, "prompt_version": PROMPT_VERSION},

@@ -247,21 +247,21 @@ def records_of_case(case: CalibrationCase, scenario: ScenarioConfig) -> list[Rec
 
 
 def _logged(piece: Piece, scenario: ScenarioConfig) -> ActionLogEntryWithTurn | None:
-    given: dict[str, Any]
+    parameters: dict[str, Any]
     match piece:
         case ChatPiece():
-            action, given = "chat.send_message", {"role": "assistant", "content": piece.text}
+            action, parameters = "chat.send_message", {"role": "assistant", "content": piece.text}
         case EmailPiece():
             action = "email.send"
-            given = {"to_addresses": piece.to, "subject": piece.subject, "body_text": piece.text}
+            parameters = {"to_addresses": piece.to, "subject": piece.subject, "body_text": piece.text}
         case SmsPiece():
-            action, given = "sms.send", {"to_numbers": piece.to, "body": piece.text}
+            action, parameters = "sms.send", {"to_numbers": piece.to, "body": piece.text}
         case ActionPiece():
-            action, given = piece.action, piece.parameters
+            action, parameters = piece.action, piece.parameters
         case _:
             return None
     at = scenario.start_time + (piece.turn - 1) * parse_iso8601_duration(scenario.default_time_step)
-    return ActionLogEntryWithTurn(turn=piece.turn, timestamp=at, action=action, parameters=given, success=True)
+    return ActionLogEntryWithTurn(turn=piece.turn, timestamp=at, action=action, parameters=parameters, success=True)
 
 
 def sample(cases: Sequence[CalibrationCase], most: int | None) -> list[CalibrationCase]:

@@ -41,8 +41,8 @@ async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge
     async def one(text: str, numbers: Sequence[int]) -> None:
         async with places:
             facts = [asked.facts[number] for number in numbers]
-            for number, told in zip(numbers, await _told(text, facts, user_prompt, judges, window), strict=True):
-                answers[number] = told
+            for number, answer in zip(numbers, await _answers(text, facts, user_prompt, judges, window), strict=True):
+                answers[number] = answer
 
     groups: dict[int, list[int]] = {}
     for number, fact in enumerate(asked.facts):
@@ -57,7 +57,7 @@ async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge
     return answers
 
 
-async def _told(
+async def _answers(
     text: str, facts: Sequence[FactAsked], user_prompt: str, judges: Sequence[Judge], window: int
 ) -> list[Told]:
     votes = await asyncio.gather(*(_vote(text, facts, user_prompt, judge, window) for judge in judges))
@@ -92,5 +92,5 @@ def criterion_of_facts(facts: Sequence[FactAsked]) -> EvaluationCriterion:
 
 
 def _majority(votes: Sequence[Told]) -> Told:
-    said, unsaid = votes.count(True), votes.count(False)
-    return None if said == unsaid else said > unsaid
+    yes, no = votes.count(True), votes.count(False)
+    return None if yes == no else yes > no

@@ -154,7 +154,7 @@ async def vote(
     by_item = [[_of(verdict, item) for verdict in verdicts] for item in items]
     return Ballot(
         judge,
-        tuple(combine(item, found) for item, found in zip(items, by_item, strict=True)),
+        tuple(combine(item, verdicts_on_item) for item, verdicts_on_item in zip(items, by_item, strict=True)),
         json_safe_text(" ".join(dict.fromkeys(verdict.explanation for verdict in verdicts))),
     )
 
@@ -205,26 +205,28 @@ _SCOPES: dict[ItemScope, str] = {
 def wrong_in(verdict: Verdict, items: Sequence[Item], window: Window) -> str | None:
     """What is wrong with a verdict on a window, in a sentence; None where it can be believed."""
     wanted = {item.id: item for item in items}
-    given = [item.id for item in verdict.items]
-    if sorted(given) != sorted(wanted):
-        return f"items are {', '.join(given) or 'none'}: give each of {', '.join(wanted)} exactly once"
-    for said in verdict.items:
-        item = wanted[said.id]
-        if said.points is not None and not 0 <= said.points <= item.points:
-            return f"item {said.id} has {said.points} points: it must be between 0 and {item.points}"
-        for quote in said.quotes:
+    ids = [item.id for item in verdict.items]
+    if sorted(ids) != sorted(wanted):
+        return f"items are {', '.join(ids) or 'none'}: give each of {', '.join(wanted)} exactly once"
+    for answer in verdict.items:
+        item = wanted[answer.id]
+        if answer.points is not None and not 0 <= answer.points <= item.points:
+            return f"item {answer.id} has {answer.points} points: it must be between 0 and {item.points}"
+        for quote in answer.quotes:
             record = window.find(quote.record)
             if record is None:
-                return f"item {said.id} quotes record {quote.record!r}: there is no such record"
+                return f"item {answer.id} quotes record {quote.record!r}: there is no such record"
             if not quote.quote.strip() or not record.has(quote.quote):
-                return f"item {said.id} quotes {quote.quote[:80]!r}: that is not in record {quote.record}"
+                return f"item {answer.id} quotes {quote.quote[:80]!r}: that is not in record {quote.record}"
             if record.is_too_short(quote.quote):
                 return (
-                    f"item {said.id} quotes {quote.quote!r} of record {quote.record}: quote at least "
+                    f"item {answer.id} quotes {quote.quote!r} of record {quote.record}: quote at least "
                     f"{SHORTEST_QUOTE} characters, a whole word, or the whole text"
                 )
-        if not said.quotes and _needs_quote(item, said.points):
-            return f"item {said.id} has {said.points} points and no quote: name and quote the record that decides it"
+        if not answer.quotes and _needs_quote(item, answer.points):
+            return (
+                f"item {answer.id} has {answer.points} points and no quote: name and quote the record that decides it"
+            )
     return None
 
 
@@ -250,4 +252,4 @@ def combine(item: Item, verdicts: Sequence[ItemVerdict]) -> ItemVerdict:
 
 
 def _of(verdict: Verdict, item: Item) -> ItemVerdict:
-    return next(said for said in verdict.items if said.id == item.id)
+    return next(answer for answer in verdict.items if answer.id == item.id)

@@ -137,7 +137,7 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
 
 def _quoted(quote: Any, evidence: Sequence[Window]) -> dict[str, Any]:
     """A quote with what a reader needs to find it."""
-    record = next(found for window in evidence if (found := window.find(quote.record)) is not None)
+    record = next(record for window in evidence if (record := window.find(quote.record)))
     shown: dict[str, Any] = {"record": record.id, "quote": json_safe_text(quote.quote), "kind": record.kind}
     known = {"turn": record.turn, "time": record.time, "channel": record.channel, "entry": record.facts.get("entry")}
     return shown | {name: value for name, value in known.items() if value is not None}

@@ -170,12 +170,12 @@ def _notes(turn_notes: Mapping[int, str]) -> Iterator[Record]:
 
 
 def _state(ctx: AgentBeatsEvalContext) -> Iterator[Record]:
-    found = []
+    entries = []
     for modality in ctx.final_state:
         before, after = (_keyed(modality, state.get(modality)) for state in (ctx.initial_state, ctx.final_state))
-        found += [(modality, key, before.get(key), after.get(key)) for key in {**before, **after}]
-    found.sort(key=lambda entry: entry[2] == entry[3])
-    for number, (modality, key, was, now) in enumerate(found, 1):
+        entries += [(modality, key, before.get(key), after.get(key)) for key in {**before, **after}]
+    entries.sort(key=lambda entry: entry[2] == entry[3])
+    for number, (modality, key, was, now) in enumerate(entries, 1):
         yield _entry(f"s{number}", modality, key, was, now)
 
 

@@ -53,24 +53,26 @@ def texts_written(action_log: Sequence[ActionLogEntryWithTurn]) -> list[WrittenT
 
 def text_written(entry: ActionLogEntryWithTurn) -> WrittenText | None:
     """What an action wrote; None where it writes nothing."""
-    given: dict[str, Any] = entry.parameters
+    parameters: dict[str, Any] = entry.parameters
     if entry.action in _EMAIL_ACTIONS:
         recipients = [
-            *_strings(given, "to_addresses"),
-            *_strings(given, "cc_addresses"),
-            *_strings(given, "bcc_addresses"),
+            *_strings(parameters, "to_addresses"),
+            *_strings(parameters, "cc_addresses"),
+            *_strings(parameters, "bcc_addresses"),
         ]
-        return _written("email", entry.turn, recipients, f"{_string(given, 'subject')}\n{_string(given, 'body_text')}")
+        return _written(
+            "email", entry.turn, recipients, f"{_string(parameters, 'subject')}\n{_string(parameters, 'body_text')}"
+        )
     if entry.action == "sms.send":
-        return _written("sms", entry.turn, _strings(given, "to_numbers"), _string(given, "body"))
-    if entry.action == "chat.send_message" and given.get("role") == "assistant":
-        return _written("chat", entry.turn, [], chat_text(given.get("content")))
+        return _written("sms", entry.turn, _strings(parameters, "to_numbers"), _string(parameters, "body"))
+    if entry.action == "chat.send_message" and parameters.get("role") == "assistant":
+        return _written("chat", entry.turn, [], chat_text(parameters.get("content")))
     if entry.action in _CALENDAR_ACTIONS:
-        attendees = given.get("attendees") or []
+        attendees = parameters.get("attendees") or []
         emails = [
             a["email"] if isinstance(a, dict) else a for a in attendees if not isinstance(a, dict) or "email" in a
         ]
-        text = f"{_string(given, 'title')}\n{_string(given, 'description')}"
+        text = f"{_string(parameters, 'title')}\n{_string(parameters, 'description')}"
         return _written("calendar", entry.turn, [str(email) for email in emails], text)
     return None
 
@@ -79,13 +81,13 @@ def _written(modality: str, turn: int, recipients: list[str], text: str) -> Writ
     return WrittenText(modality, turn, tuple(recipients), text)
 
 
-def _string(given: dict[str, Any], name: str) -> str:
-    value = given.get(name)
+def _string(parameters: dict[str, Any], name: str) -> str:
+    value = parameters.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _strings(given: dict[str, Any], name: str) -> list[str]:
-    value = given.get(name) or []
+def _strings(parameters: dict[str, Any], name: str) -> list[str]:
+    value = parameters.get(name) or []
     return [str(member) for member in (value if isinstance(value, list) else [value])]
 
 
@@ -108,13 +110,13 @@ def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tupl
     """Whether a check passes on the visible part of what was written (None: its patterns can't tell), and why."""
     looked_at = [visible(text.text) for text in texts if _is_looked_at(check, text)]
     count = len(looked_at)
-    told = [check.told(read(text)) for text in looked_at]
-    found, maybe = told.count(True), told.count(None)
+    answers = [check.told(read(text)) for text in looked_at]
+    matches, maybe = answers.count(True), answers.count(None)
     if check.kind == "count":
         least_to_most = f"{check.min} to {check.max if check.max is not None else 'any number'}"
         having = " with the pattern" if check.test is not None else ""
-        reason = f"{found} texts{having} (wanted: {least_to_most})"
-        fits = {_within(number, check) for number in range(found, found + maybe + 1)}
+        reason = f"{matches} texts{having} (wanted: {least_to_most})"
+        fits = {_within(number, check) for number in range(matches, matches + maybe + 1)}
         return (fits.pop() if len(fits) == 1 else None), reason
     if not looked_at:
         return False, f"nothing was written in {check.target} that this looks at"
@@ -122,14 +124,14 @@ def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tupl
         lengths = [len(text.split()) for text in looked_at]
         wrong = [length for length in lengths if not _within(length, check)]
         return not wrong, f"{len(wrong)} of {count} texts have a wrong length" if wrong else f"all {count} texts fit"
-    reason = f"the pattern is in {found} of {count} texts"
+    reason = f"the pattern is in {matches} of {count} texts"
     if maybe:
         reason += f", and can't be determined in {maybe}"
     if check.kind == "pattern_absent":
-        return (False if found else None if maybe else True), reason
+        return (False if matches else None if maybe else True), reason
     if check.every:
-        return both(*told), reason
-    return either(*told), reason
+        return both(*answers), reason
+    return either(*answers), reason
 
 
 def _within(number: int, check: RubricCheck) -> bool:

@@ -31,13 +31,13 @@ def in_proportion(verdict: CriterionResult, work: CriterionResult) -> CriterionR
     share = work.score / work.max_score
     share_at_most = (work.score + work.doubtful_points) / work.max_score
     score = _due(verdict.score, share)
-    told = f"In proportion to the work, {share:.0%} of {verdict.score} points: {work.explanation}."
+    sentence = f"In proportion to the work, {share:.0%} of {verdict.score} points: {work.explanation}."
     return verdict.model_copy(
         update={
             "score": score,
             "doubtful_points": _due(verdict.score + verdict.doubtful_points, share_at_most) - score,
             "doubts": [*verdict.doubts, *work.doubts],
-            "explanation": f"{verdict.explanation} {told}" if share < 1 and verdict.score else verdict.explanation,
+            "explanation": f"{verdict.explanation} {sentence}" if share < 1 and verdict.score else verdict.explanation,
             "details": {**(verdict.details or {}), "work": {"share": share, "explanation": work.explanation}},
             "evaluator_hash": work.evaluator_hash,
         }

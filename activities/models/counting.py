@@ -70,16 +70,16 @@ class Counter(BaseCallbackHandler):
     def _asked(self) -> dict[str, str | int | float | bool]:
         """A call's attributes that are known before it is made, by the semantic conventions."""
         provider = LLMFactory.detect_provider(self.use.model)
-        said: dict[str, str | int | float | bool] = {
+        attributes: dict[str, str | int | float | bool] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": _PROVIDERS.get(provider, provider.value),
             "gen_ai.request.model": self.use.model,
         }
         if self.use.temperature is not None:
-            said["gen_ai.request.temperature"] = self.use.temperature
+            attributes["gen_ai.request.temperature"] = self.use.temperature
         if self.use.endpoint:
-            said["server.address"] = self.use.endpoint
-        return said
+            attributes["server.address"] = self.use.endpoint
+        return attributes
 
     def _end(self, run_id: UUID | None, usage: UsageMetadata | None, came: LLMResult | BaseException) -> None:
         """Count a call that has ended, and end its span."""
@@ -121,20 +121,22 @@ class Counter(BaseCallbackHandler):
         if self.use.calls:
             self.use = self.use.add(one)
         else:
-            told = {"calls", "input_tokens", "output_tokens", "cached_tokens", "cost"}
-            self.use = self.use.model_copy(update={**one.model_dump(include=told), "currency": self._currency})
+            reported = {"calls", "input_tokens", "output_tokens", "cached_tokens", "cost"}
+            self.use = self.use.model_copy(update={**one.model_dump(include=reported), "currency": self._currency})
         self._on_answer()
 
 
 def _usage_in(completion: Any) -> UsageMetadata | None:
     """The usage of an answer as OpenAI's client has it."""
-    told = getattr(completion, "usage", None)
-    if told is None:
+    reported = getattr(completion, "usage", None)
+    if reported is None:
         return None
     usage = UsageMetadata(
-        input_tokens=told.prompt_tokens, output_tokens=told.completion_tokens, total_tokens=told.total_tokens
+        input_tokens=reported.prompt_tokens,
+        output_tokens=reported.completion_tokens,
+        total_tokens=reported.total_tokens,
     )
-    cached = getattr(told.prompt_tokens_details, "cached_tokens", None)
+    cached = getattr(reported.prompt_tokens_details, "cached_tokens", None)
     if cached is not None:
         usage["input_token_details"] = InputTokenDetails(cache_read=cached)
     return usage

@@ -41,8 +41,8 @@ _refused: dict[tuple[str, str], frozenset[str]] = {}
 
 def address_of(llm: "BaseChatModel") -> tuple[str, str]:
     """A model's name and the address of its server."""
-    model = next((found for name in _NAMES if (found := getattr(llm, name, None))), type(llm).__name__)
-    base_url = next((found for name in _ADDRESSES if (found := getattr(llm, name, None))), "")
+    model = next((value for name in _NAMES if (value := getattr(llm, name, None))), type(llm).__name__)
+    base_url = next((value for name in _ADDRESSES if (value := getattr(llm, name, None))), "")
     return str(model), str(base_url)
 
 
@@ -100,11 +100,11 @@ def forget_dialects() -> None:
 
 
 def _refused_in(problem: Exception) -> frozenset[str]:
-    said = str(problem)[:_LONGEST_READ]
-    named = frozenset(what for what, pattern in _NAMED.items() if pattern.search(said))
+    message = str(problem)[:_LONGEST_READ]
+    named = frozenset(what for what, pattern in _NAMED.items() if pattern.search(message))
     if named:
         return named
-    return frozenset() if _FORMAT.search(said) else _UNNAMED
+    return frozenset() if _FORMAT.search(message) else _UNNAMED
 
 
 def _without(llm: "BaseChatModel", without: frozenset[str]) -> "BaseChatModel":

@@ -303,9 +303,9 @@ _MAKERS = {
 
 def _class_of_extra(module: str, name: str, extra: str) -> "type[BaseChatModel]":
     try:
-        found: type[BaseChatModel] = getattr(importlib.import_module(module), name)
+        model_class: type[BaseChatModel] = getattr(importlib.import_module(module), name)
     except ImportError as problem:
         raise MissingExtraError(
             f"{name} is not installed ({problem}): run pip install 'proctor[{extra}]' where the worker runs"
         ) from problem
-    return found
+    return model_class

@@ -116,16 +116,16 @@ def _refuses_format(problem: Exception) -> bool:
 def classified(problem: BaseException, model: str) -> ModelError:
     """Turn what a provider's client raised into one of our errors, by its HTTP status where it has one."""
     status = status_of(problem)
-    said = str(problem).strip() or type(problem).__name__
-    said = said if len(said) <= _LONGEST_SHOWN else said[:_LONGEST_SHOWN] + "…"
+    message = str(problem).strip() or type(problem).__name__
+    message = message if len(message) <= _LONGEST_SHOWN else message[:_LONGEST_SHOWN] + "…"
     if is_transient(problem):
-        return ModelUnavailableError(f"model {model} is not available ({type(problem).__name__}): {said}")
+        return ModelUnavailableError(f"model {model} is not available ({type(problem).__name__}): {message}")
     if status is not None:
-        return ModelSettingsError(f"model {model} refuses the request (HTTP {status}): {said}")
+        return ModelSettingsError(f"model {model} refuses the request (HTTP {status}): {message}")
     # Answers of a model are read in ``_ask_once``. A client that raises has got something else: a page, half a body.
     return ModelUnavailableError(
         f"model {model} is not available: its server sent something that is not a model's answer "
-        f"({type(problem).__name__}: {said})"
+        f"({type(problem).__name__}: {message})"
     )
 
 
@@ -158,17 +158,17 @@ async def _ask_twice(
     form = _form(answer_type)
     rules = system if mode in ("json_schema", _WITHOUT_LENGTHS, "function_calling") else f"{system}\n\n{form}"
     messages: list[BaseMessage] = [SystemMessage(rules), prompt]
-    answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check, answer_type)
+    answer, problem, reply = await _ask_once(llm, mode, messages, answer_type, check, answer_type)
     if answer is None:
         messages += [
-            AIMessage(said[:_LONGEST_SHOWN] or "(nothing)"),
+            AIMessage(reply[:_LONGEST_SHOWN] or "(nothing)"),
             HumanMessage(f"That answer can't be used: {problem}. Answer again.\n{_form(narrower_type)}"),
         ]
-        answer, problem, said = await _ask_once(llm, mode, messages, answer_type, check, narrower_type)
+        answer, problem, reply = await _ask_once(llm, mode, messages, answer_type, check, narrower_type)
     if answer is None:
         raise ModelAnswerError(
             f"model {address_of(llm)[0]} answered twice what can't be used: {problem}; its last answer was "
-            f"{said[:300]!r}"
+            f"{reply[:300]!r}"
         )
     return answer
 
@@ -209,11 +209,11 @@ async def _ask_once(
             if type(problem).__name__ in ("LengthFinishReasonError", "ContentFilterFinishReasonError"):
                 return None, str(problem), ""
             raise
-    said = _words(raw)
-    if len(said) > MOST_CHARACTERS:
-        return None, f"it has {len(said):,} characters: answer with at most {MOST_CHARACTERS:,}", said
-    answer, problem_sentence = read_answer(said, answer_type, check)
-    return answer, problem_sentence, said
+    reply = _words(raw)
+    if len(reply) > MOST_CHARACTERS:
+        return None, f"it has {len(reply):,} characters: answer with at most {MOST_CHARACTERS:,}", reply
+    answer, problem_sentence = read_answer(reply, answer_type, check)
+    return answer, problem_sentence, reply
 
 
 def _without_lengths(schema: Any) -> Any:
@@ -259,9 +259,9 @@ def read_answer(
     text = _THOUGHTS.sub("", text)
     problem = "there is no JSON object in it"
     fitting: list[AnswerT] = []
-    for found in _objects_in(text):
+    for candidate in _objects_in(text):
         try:
-            fitting.append(answer_type.model_validate(found))
+            fitting.append(answer_type.model_validate(candidate))
         except ValidationError as error:
             problem = describe(error)
     if not fitting:
@@ -274,7 +274,7 @@ def read_answer(
 
 def _objects_in(text: str) -> list[dict[str, Any]]:
     decoder = json.JSONDecoder(strict=False)
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     place = text.find("{")
     while place >= 0:
         try:
@@ -282,6 +282,6 @@ def _objects_in(text: str) -> list[dict[str, Any]]:
         except (json.JSONDecodeError, RecursionError):
             end = place + 1
         else:
-            found.append(value)
+            objects.append(value)
         place = text.find("{", end)
-    return found
+    return objects

@@ -67,12 +67,12 @@ def read_prices(file: str | None) -> Prices:
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
         return Prices.model_validate(data)
     except OSError as problem:
-        said = problem.strerror or type(problem).__name__
+        reason = problem.strerror or type(problem).__name__
     except ValidationError as problem:
-        said = describe(problem)
+        reason = describe(problem)
     except ValueError as problem:
-        said = f"it is neither TOML nor, with a name that ends with .json, JSON: {problem}"
-    raise PricesError(f'prices ({file}): {said}; it has to look like [models."gpt-4o"] with input and output')
+        reason = f"it is neither TOML nor, with a name that ends with .json, JSON: {problem}"
+    raise PricesError(f'prices ({file}): {reason}; it has to look like [models."gpt-4o"] with input and output')
 
 
 def cached_tokens(usage: "UsageMetadata") -> int | None:

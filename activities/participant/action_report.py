@@ -172,7 +172,7 @@ class _Likenesses:
             self._by_names[frozenset(action)].append(place)
         self._actions = actions
         self._indexes: dict[tuple[frozenset[str], frozenset[str]], dict[Kind, list[int]]] = {}
-        self._found: dict[Kind, list[int]] = {}
+        self._places: dict[Kind, list[int]] = {}
 
     def of(self, claim: Parameters) -> tuple[Kind, list[int]]:
         """A key that claims of the same candidates share, and the candidates' places."""
@@ -181,11 +181,11 @@ class _Likenesses:
             shared = names.intersection(claim)
             kinds.append((names, _kind(claim, shared)))
         key: Kind = frozenset(kinds)
-        if key not in self._found:
-            self._found[key] = sorted(
+        if key not in self._places:
+            self._places[key] = sorted(
                 place for names, kind in kinds for place in self._index(names, names.intersection(claim)).get(kind, [])
             )
-        return key, self._found[key]
+        return key, self._places[key]
 
     def _index(self, names: frozenset[str], shared: frozenset[str]) -> dict[Kind, list[int]]:
         if (names, shared) not in self._indexes:
@@ -242,9 +242,9 @@ class _Matching:
         action: int | None = free
         while action is not None:
             claim = reached_from[action]
-            left = self.action_of.get(claim)
+            freed = self.action_of.get(claim)
             self.pair(claim, action)
-            action = left
+            action = freed
 
 
 def _match(claims: list[Parameters], actions: list[Parameters]) -> dict[int, int]:

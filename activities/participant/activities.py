@@ -92,7 +92,7 @@ _ASKED_AGAIN = (
 
 
 class ParticipantActivities:
-    """Everything that is said to a participant."""
+    """Everything that is sent to a participant."""
 
     def __init__(self, config: GreenAgentConfig, scenarios: Scenarios, simulations: Simulations) -> None:
         self._scenarios = scenarios
@@ -119,7 +119,7 @@ class ParticipantActivities:
                 "The simulator lost what the participant did when it was greeted: it has to be greeted again.",
             )
         answer.require_success()
-        simulation.participant_was_told()
+        simulation.note_access_sent()
         checkpoint = await patiently(lambda: self._simulations.of(plan).keep(simulation))
         return Greeted(
             sha256=checkpoint.sha256,
@@ -151,7 +151,7 @@ class ParticipantActivities:
         simulations = self._simulations.of(payload.plan)
         clarifications = [each.clarification for each in notes.noted(notes.ClarificationNote)]
         try:
-            said = answer.to_turn()
+            message = answer.to_turn()
         except ApplicationError as problem:
             await _require_mark(simulation, step)  # whatever the participant says: it was not its fault
             raise _after(clarifications, problem) from None
@@ -167,12 +167,12 @@ class ParticipantActivities:
                 checkpoint = await patiently(lambda: simulations.keep(simulation))
         return TurnAnswer(
             checkpoint=checkpoint,
-            kind=said.message_type,
-            reported=said.actions or [],
-            is_reported=said.actions is not None,
-            notes=said.reason if isinstance(said, EarlyCompletionMessage) else said.notes,
-            time_step=_time_step(said),
-            model_usage=said.model_usage,
+            kind=message.message_type,
+            reported=message.actions or [],
+            is_reported=message.actions is not None,
+            notes=message.reason if isinstance(message, EarlyCompletionMessage) else message.notes,
+            time_step=_time_step(message),
+            model_usage=message.model_usage,
             clarifications=clarifications,
             key=payload.key
             if issue == payload.key.issue
@@ -185,10 +185,10 @@ class ParticipantActivities:
         plan = payload.plan
         scenario = await patiently(lambda: self._scenarios.load_scenario(plan.scenario))
         settling = Settling(scenario, payload.turn, payload.current_time)
-        found, checkpoint = await self._simulations.of(plan).step_in_hand(
+        settled, checkpoint = await self._simulations.of(plan).step_in_hand(
             plan.simulation_id, simulation.mark or "", settling.step
         )
-        return settling.outcome(found, checkpoint)
+        return settling.outcome(settled, checkpoint)
 
     @activity.defn
     async def farewell(self, payload: FarewellInput) -> None:
@@ -201,9 +201,9 @@ class ParticipantActivities:
             async with asyncio.timeout(_LOOK_SECONDS):
                 if await self._simulations.of(plan).is_held_by_newer(plan.simulation_id):
                     return
-        left = list(payload.left)
+        unfinished = list(payload.left)
         with suppress(RPCError):
-            left += await notes.tasks_called_off()
+            unfinished += await notes.tasks_called_off()
         with suppress(ApplicationError, TimeoutError):
             async with (
                 asyncio.timeout(FAREWELL_SECONDS),
@@ -211,7 +211,7 @@ class ParticipantActivities:
             ):
                 # Whoever waits for a task has it canceled too, unless it has died: then the next one knows of it by
                 # its notes, or the participant says so.
-                await _stop_all(participant, left)
+                await _stop_all(participant, unfinished)
                 await participant.send(
                     AssessmentCompleteMessage(reason=payload.reason),
                     message_id(plan.assessment_id, _run(), "complete"),
@@ -359,8 +359,8 @@ class ParticipantActivities:
             answer = known
         else:
             if _key_in(simulation) == own_fence():
-                left = [*payload.left, *await notes.tasks_of_earlier_runs()]
-                await _stop_all(participant, left)
+                unfinished = [*payload.left, *await notes.tasks_of_earlier_runs()]
+                await _stop_all(participant, unfinished)
             if _key_in(simulation) != payload.key.issue or not simulation.is_known_to_participant:
                 greeted = await self._greet_again(participant, payload, simulation)
                 if greeted.has_failed:
@@ -383,7 +383,7 @@ class ParticipantActivities:
         answer = await self._say(participant, simulation, greeting, start_id)
         answer = await self._say_as_text(participant, simulation, greeting, start_id, answer)
         if not answer.has_failed:
-            simulation.participant_was_told()
+            simulation.note_access_sent()
         return answer
 
     async def _say(
@@ -606,18 +606,18 @@ def _note_task(answer: Answer) -> None:
         notes.note(notes.TaskNote(task_id=answer.task_id))
 
 
-async def _stop_all(participant: ParticipantClient, left: Iterable[str]) -> None:
+async def _stop_all(participant: ParticipantClient, task_ids: Iterable[str]) -> None:
     """Have the participant stop what it may still be at: the tasks that it is known to have, and those it tells of."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_CANCEL_SECONDS):
-            await asyncio.gather(*map(participant.cancel, {*left, *await participant.list_unfinished()}))
+            await asyncio.gather(*map(participant.cancel, {*task_ids, *await participant.list_unfinished()}))
 
 
-def _time_step(said: FromParticipant) -> str | None:
+def _time_step(message: FromParticipant) -> str | None:
     """How far the participant wants the clock to move; None where it named nothing."""
-    if not isinstance(said, TurnCompleteMessage) or "time_step" not in said.model_fields_set:
+    if not isinstance(message, TurnCompleteMessage) or "time_step" not in message.model_fields_set:
         return None
-    return said.time_step
+    return message.time_step
 
 
 async def _require_mark(simulation: Simulation, step: str) -> CurrentCheckpoint:

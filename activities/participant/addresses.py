@@ -181,10 +181,12 @@ async def _look_up(host: str) -> list[Address]:
         pass
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.run_in_executor(_resolver, lambda: socket.getaddrinfo(host, None, type=socket.SOCK_STREAM))
+        resolved = await loop.run_in_executor(
+            _resolver, lambda: socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        )
     except (OSError, UnicodeError) as problem:
         raise httpcore.ConnectError(f"the name {host} can't be found: {problem}") from None
-    addresses = dict.fromkeys(_plain(ip_address(str(sockaddr[0]))) for *_, sockaddr in found)
+    addresses = dict.fromkeys(_plain(ip_address(str(sockaddr[0]))) for *_, sockaddr in resolved)
     return sorted(addresses, key=lambda address: address.version)
 
 

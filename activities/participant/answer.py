@@ -125,10 +125,10 @@ class Answer:
         self.state = task.status.state
         self._require_room()
 
-    def fail(self, said: str) -> None:
+    def fail(self, error: str) -> None:
         """Take note that the participant has answered with an error instead of a task or a message."""
         self.state = TaskState.TASK_STATE_FAILED
-        self._error = said
+        self._error = error
 
     def _take_id(self, task_id: str) -> None:
         if len(task_id) > LONGEST_TASK_ID:
@@ -210,9 +210,9 @@ class Answer:
     def _find_turn(self) -> dict[str, Any] | None:
         """The latest object that says that it ends a turn, else the latest that has any ``message_type``."""
         typed = None
-        for found in self.find_documents():
-            wrapped = found.get("result")  # where pydantic-ai puts what its agents give
-            document = wrapped if "message_type" not in found and isinstance(wrapped, dict) else found
+        for candidate in self.find_documents():
+            wrapped = candidate.get("result")  # where pydantic-ai puts what its agents give
+            document = wrapped if "message_type" not in candidate and isinstance(wrapped, dict) else candidate
             if document.get("message_type") in _ENDS_OF_TURNS:
                 return document
             if typed is None and "message_type" in document:

@@ -36,7 +36,7 @@ from activities.participant.addresses import Destinations, GuardedBackend, own_s
 from activities.participant.answer import AT_WORK, Answer
 from activities.participant.bounded_http import BOUNDS, BoundedTransport
 from activities.participant.bounds import ParticipantBounds
-from activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, said_in_failing
+from activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, message_of_failure
 from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
 from activities.participant.responses import ReadableResponses
 from proctor_observing import tracing
@@ -172,8 +172,8 @@ class ParticipantClient:
                 if on_event is not None:
                     on_event(answer)
         except Exception as problem:  # the SDK lets through whatever reading an odd answer raises
-            if (said := said_in_failing(problem)) is not None:
-                answer.fail(said)
+            if (sentence := message_of_failure(problem)) is not None:
+                answer.fail(sentence)
             elif answer.task_id is None or not is_lost(problem):
                 raise failure(self._url, problem, self._elsewhere) from None
         try:
@@ -231,13 +231,13 @@ class ParticipantClient:
                 raise
             except Exception as problem:
                 failures_in_a_row += 1
-                said = said_in_failing(problem)
-                if said is None and not is_lost(problem):
+                sentence = message_of_failure(problem)
+                if sentence is None and not is_lost(problem):
                     raise failure(self._url, problem, self._elsewhere) from None
                 if failures_in_a_row >= _FAILED_POLLS:
-                    if said is None:
+                    if sentence is None:
                         raise failure(self._url, problem, self._elsewhere) from None
-                    answer.fail(said)
+                    answer.fail(sentence)
             else:
                 failures_in_a_row = 0
                 pause = _pause_after(task)

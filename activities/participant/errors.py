@@ -70,7 +70,7 @@ def may_have_arrived(problem: BaseException | None) -> bool:
     return True
 
 
-def said_in_failing(problem: BaseException) -> str | None:
+def message_of_failure(problem: BaseException) -> str | None:
     """What a participant said that failed at its work, as a JSON-RPC or REST error; None where the error is another.
 
     An ordinary agent that raises is answered for by its server: with an internal error, or one of the server's own.
@@ -78,11 +78,11 @@ def said_in_failing(problem: BaseException) -> str | None:
     if isinstance(problem, InternalError | ContentTypeNotSupportedError):
         return shortened(str(problem))
     if isinstance(problem, A2AClientError) and problem.__cause__ is None:
-        said = str(problem)
-        if _SERVER_ERROR.match(said):
-            return shortened(_SERVER_ERROR.sub("", said, count=1))
+        message = str(problem)
+        if _SERVER_ERROR.match(message):
+            return shortened(_SERVER_ERROR.sub("", message, count=1))
         # For protocol 0.3 the SDK leaves out the code of an error that it doesn't know.
-        return None if said.startswith(_OF_THE_SDK) else shortened(said)
+        return None if message.startswith(_OF_THE_SDK) else shortened(message)
     return None
 
 
@@ -116,10 +116,10 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
         return failures.final(
             failures.PARTICIPANT_MISBEHAVED, f"The agent card at {url} can't be read: it is JSON, but no agent card."
         )
-    said = f"HTTP {status}" if status else "no JSON"
+    reason = f"HTTP {status}" if status else "no JSON"
     return failures.final(
         failures.PARTICIPANT_MISBEHAVED,
-        f"The participant's address {url} has no A2A agent card ({said} at /.well-known/agent-card.json).",
+        f"The participant's address {url} has no A2A agent card ({reason} at /.well-known/agent-card.json).",
     )
 
 
@@ -130,10 +130,10 @@ def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ())
     """
     others = " or ".join(map(shortened, elsewhere[:_MOST_NAMED]))
     named = f", or at {others}, as its agent card says" if others else ""
-    said = shortened(str(problem) or type(problem).__name__)
+    reason = shortened(str(problem) or type(problem).__name__)
     problem_of = AnswerLostError if may_have_arrived(problem) else ApplicationError
     return problem_of(
-        f"No server answers at the participant's address {url}{named} ({said}).",
+        f"No server answers at the participant's address {url}{named} ({reason}).",
         type=failures.PARTICIPANT_UNREACHABLE,
     )
 

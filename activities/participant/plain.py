@@ -56,7 +56,7 @@ class PlainParticipant:
         Raises:
             ApplicationError: ``ParticipantMisbehaved``: neither A2A nor this path is there, or the answer is too large.
         """
-        said = text or message.model_dump_json(exclude_none=True)
+        content = text or message.model_dump_json(exclude_none=True)
         about = {"messageId": message_id, "contextId": self._context_id, "role": "user"}
         answer = Answer(self._bounds)
         answer.task_id = message_id
@@ -65,7 +65,7 @@ class PlainParticipant:
         headers = {"Accept": "application/json, text/event-stream"}
         try:
             response = await self._http.post(
-                self._address, json={"message": {**about, "parts": [{"text": said}]}}, headers=headers
+                self._address, json={"message": {**about, "parts": [{"text": content}]}}, headers=headers
             )
         except Exception as problem:
             if not is_lost(problem):
@@ -92,14 +92,14 @@ class PlainParticipant:
         """Do nothing: the connection is closed already."""
 
     def _read(self, response: httpx.Response, answer: Answer) -> None:
-        found = _last_object(response)
-        if isinstance(found, dict) and isinstance(error := found.get("error"), dict | str):
-            said = error.get("message") if isinstance(error, dict) else error
-            answer.fail(shortened(str(said)))
-        elif response.is_error or not isinstance(found, dict):
+        document = _last_object(response)
+        if isinstance(document, dict) and isinstance(error := document.get("error"), dict | str):
+            error_message = error.get("message") if isinstance(error, dict) else error
+            answer.fail(shortened(str(error_message)))
+        elif response.is_error or not isinstance(document, dict):
             answer.fail(f"it answered {PLAIN_PATH} with HTTP {response.status_code}, and not with a result")
         else:
-            result = found.get("result", found)
+            result = document.get("result", document)
             parts = result.get("parts") if isinstance(result, dict) else None
             message = Message(role=Role.ROLE_AGENT, parts=_parts(parts if isinstance(parts, list) else []))
             answer.take(StreamResponse(message=message))
@@ -115,8 +115,10 @@ def _last_object(response: httpx.Response) -> Any:
     if "text/event-stream" not in response.headers.get("content-type", ""):
         return _json(response.text)
     events = [_json(line.removeprefix("data:")) for line in response.text.splitlines() if line.startswith("data:")]
-    told = [each for each in events if isinstance(each, dict)]
-    return next((each for each in reversed(told) if "result" in each or "error" in each), told[-1] if told else None)
+    objects = [each for each in events if isinstance(each, dict)]
+    return next(
+        (each for each in reversed(objects) if "result" in each or "error" in each), objects[-1] if objects else None
+    )
 
 
 def _json(text: str) -> Any:
@@ -127,13 +129,13 @@ def _json(text: str) -> Any:
 
 
 def _parts(parts: Iterable[Any]) -> list[Part]:
-    found = []
+    parts_read = []
     for part in parts:
         inner = part.get("root", part) if isinstance(part, dict) else part
         if isinstance(inner, dict) and isinstance(inner.get("text"), str):
-            found.append(new_text_part(inner["text"]))
+            parts_read.append(new_text_part(inner["text"]))
         elif isinstance(inner, dict) and isinstance(inner.get("data"), dict):
-            found.append(new_data_part(inner["data"]))
+            parts_read.append(new_data_part(inner["data"]))
         elif isinstance(inner, str):
-            found.append(new_text_part(inner))
-    return found
+            parts_read.append(new_text_part(inner))
+    return parts_read

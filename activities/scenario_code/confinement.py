@@ -52,9 +52,9 @@ class Limits:
     output_bytes: int = _MB
     open_files: int = 64
 
-    def with_room_for(self, given: int) -> "Limits":
+    def with_room_for(self, size: int) -> "Limits":
         """The same for a process that reads a given size of JSON in bytes, which grows when it is parsed."""
-        return replace(self, memory_mb=self.memory_mb + _GROWTH * given // _MB)
+        return replace(self, memory_mb=self.memory_mb + _GROWTH * size // _MB)
 
 
 def die_with_parent(parent: int) -> None:

@@ -163,8 +163,8 @@ class _ScenarioImport:
 
     def _import_kit(self, name: str, fromlist: Sequence[str] | None) -> Any:
         """A module of the kit as it was frozen; for ``import scenarios.kit.x``, something that has a ``kit``."""
-        found = self._import_sibling(f"{KIT}{name.removeprefix(KIT_NAME)}", fromlist)
-        return found if fromlist else _module("scenarios", kit=found)
+        module = self._import_sibling(f"{KIT}{name.removeprefix(KIT_NAME)}", fromlist)
+        return module if fromlist else _module("scenarios", kit=module)
 
     def _import_sibling(self, name: str, fromlist: Sequence[str] | None) -> Any:
         try:
@@ -221,12 +221,12 @@ _SEED_ROOTS = _seed_roots()
 
 def _seed_module(name: str) -> ModuleType | None:
     top, *rest = name.split(".")
-    found: Any = _SEED_ROOTS[top]
+    module: Any = _SEED_ROOTS[top]
     for step in rest:
-        found = vars(found).get(step)
-        if not isinstance(found, ModuleType):
+        module = vars(module).get(step)
+        if not isinstance(module, ModuleType):
             return None
-    return found if isinstance(found, ModuleType) else None
+    return module if isinstance(module, ModuleType) else None
 
 
 sys.meta_path.insert(0, _ScenarioModuleFinder())

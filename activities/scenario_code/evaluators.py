@@ -110,25 +110,25 @@ async def _scored_once(
     if evaluator is None:
         raise EvaluatorError(f"the scenario has no evaluator {name!r}")
     try:
-        found = await evaluator(ctx, dict(criterion.params or {}))
+        returned = await evaluator(ctx, dict(criterion.params or {}))
     except CannotJudgeError as reason:
         raise EvaluatorError(
-            f"evaluator {name} says that it can't judge ({_said(reason)}): declare each question to a "
+            f"evaluator {name} says that it can't judge ({_message_of(reason)}): declare each question to a "
             "model with needs_model_for, and give points or none for each fact that it reports"
         ) from reason
     except _PASSING_BY as problem:
-        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {_said(problem)}") from problem
+        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {_message_of(problem)}") from problem
     except MemoryError as problem:
         raise EvaluatorError(f"evaluator {name} needed more memory than it may have") from problem
     except Exception as problem:
-        raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {_said(problem)}") from problem
+        raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {_message_of(problem)}") from problem
     try:
-        return _scaled(criterion, name, found, 0 if ctx.llm is not None else criterion.needs_model_for)
+        return _scaled(criterion, name, returned, 0 if ctx.llm is not None else criterion.needs_model_for)
     except ValueError as problem:
         raise EvaluatorError(f"evaluator {name} {problem}") from None
 
 
-def _said(problem: BaseException) -> str:
+def _message_of(problem: BaseException) -> str:
     try:
         text = str(problem)
     except Exception:
@@ -136,15 +136,15 @@ def _said(problem: BaseException) -> str:
     return text if len(text) <= _LONGEST_SAID else text[:_LONGEST_SAID] + "…"
 
 
-def _scaled(criterion: EvaluationCriterion, name: str, found: Any, may_leave_out: int) -> CriterionResult:
+def _scaled(criterion: EvaluationCriterion, name: str, returned: Any, may_leave_out: int) -> CriterionResult:
     """An evaluator's result in the criterion's points.
 
     Raises:
         ValueError: not a result; the message continues the sentence "evaluator NAME …".
     """
-    maximum = _number(found, "max_score")
-    score = _number(found, "score")
-    left_out = _number(found, "unscored_points", 0.0)
+    maximum = _number(returned, "max_score")
+    score = _number(returned, "score")
+    left_out = _number(returned, "unscored_points", 0.0)
     if maximum <= 0:
         raise ValueError(f"returned max_score {maximum:g}: it must be above 0")
     if not -_NOISE <= left_out <= maximum + _NOISE:
@@ -159,8 +159,8 @@ def _scaled(criterion: EvaluationCriterion, name: str, found: Any, may_leave_out
             f"{may_leave_out}: the points that are judged must be the same for everybody"
         )
     judged = criterion.max_score - unscored_points
-    explanation = json_safe_text(str(_field(found, "explanation", None) or ""))
-    details = _field(found, "details", None)
+    explanation = json_safe_text(str(_field(returned, "explanation", None) or ""))
+    details = _field(returned, "details", None)
     return CriterionResult(
         criterion_id=criterion.criterion_id,
         name=criterion.name,
@@ -185,15 +185,15 @@ def _as_details(details: Any) -> dict[str, Any]:
 _MISSING = object()
 
 
-def _field(found: Any, name: str, default: Any) -> Any:
-    return found.get(name, default) if isinstance(found, Mapping) else getattr(found, name, default)
+def _field(returned: Any, name: str, default: Any) -> Any:
+    return returned.get(name, default) if isinstance(returned, Mapping) else getattr(returned, name, default)
 
 
-def _number(found: Any, name: str, default: Any = _MISSING) -> float:
-    value = _field(found, name, default)
+def _number(returned: Any, name: str, default: Any = _MISSING) -> float:
+    value = _field(returned, name, default)
     if value is _MISSING:
         raise ValueError(
-            f"returned {type(found).__name__} without {name}: return EvalResult(score, max_score, explanation)"
+            f"returned {type(returned).__name__} without {name}: return EvalResult(score, max_score, explanation)"
         )
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         raise ValueError(f"returned {name} {value!r}: it must be a number")

@@ -1,4 +1,4 @@
-"""What is said between the worker and a process with a scenario's code: pieces of bytes, each with its length before
+"""The messages between the worker and a process with a scenario's code: pieces of bytes, each with its length before
 it.
 
 The reader names the longest piece that it takes, since the other side may run untrusted code.
@@ -34,13 +34,13 @@ def receive(connection: socket.socket) -> bytes:
 
 
 def _read(connection: socket.socket, count: int) -> bytes:
-    found = bytearray()
-    while len(found) < count:
-        chunk = connection.recv(min(count - len(found), 1 << 20))
+    received = bytearray()
+    while len(received) < count:
+        chunk = connection.recv(min(count - len(received), 1 << 20))
         if not chunk:
             raise HungUpError
-        found += chunk
-    return bytes(found)
+        received += chunk
+    return bytes(received)
 
 
 async def write(writer: asyncio.StreamWriter, piece: bytes) -> None:

@@ -57,7 +57,7 @@ def is_shipped_as_frozen(scenario_id: str, sha256: str) -> bool:
 def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
     """The names and contents of what is frozen, in order."""
     files = {
-        path.relative_to(directory).as_posix(): path for path in (Path(found) for found, *_ in fingerprint(directory))
+        path.relative_to(directory).as_posix(): path for path in (Path(name) for name, *_ in fingerprint(directory))
     }
     own = [path for path in files.values() if path.suffix == ".py"]
     # In a scenario that was frozen before, it is there.

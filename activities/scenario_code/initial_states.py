@@ -138,10 +138,10 @@ def _warnings(state: _UESScenario, config: ScenarioConfig) -> list[str]:
         ("email", "user_email_address", config.user.email),
         ("sms", "user_phone_number", config.user.phone),
     ):
-        found = modality_states.get(modality, {}).get(field)
-        if expected and isinstance(found, str) and found.lower() != expected.lower():
+        value = modality_states.get(modality, {}).get(field)
+        if expected and isinstance(value, str) and value.lower() != expected.lower():
             warnings.append(
-                f"initial_state says {modality}.{field} is {found!r}, but the user character has {expected!r}"
+                f"initial_state says {modality}.{field} is {value!r}, but the user character has {expected!r}"
             )
     late = [event for event in state.events.events if event.scheduled_time > config.end_time]
     if late:

@@ -103,11 +103,11 @@ def _allow_path(ruleset: int, path: str, allowed: int) -> None:
 
 
 def _call(number: int, *arguments: object) -> int:
-    found = int(_libc().syscall(number, *arguments))
-    if found < 0:
+    result = int(_libc().syscall(number, *arguments))
+    if result < 0:
         number_of_error = ctypes.get_errno()
         raise OSError(number_of_error, f"Landlock refuses: {os.strerror(number_of_error)}")
-    return found
+    return result
 
 
 @cache

@@ -233,12 +233,12 @@ def _read_json(path: Path, why: str) -> Any:
         raise ScenarioValidationError(f"{where} contains {name}, which JSON doesn't know: write a number")
 
     def refuse_doubled(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        document = dict(pairs)
+        if len(document) < len(pairs):
             keys = [key for key, _ in pairs]
             doubled = next(key for key in keys if keys.count(key) > 1)
             raise ScenarioValidationError(f"{where}: the key {show_value(doubled)} appears twice in one object")
-        return found
+        return document
 
     try:
         return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_doubled)

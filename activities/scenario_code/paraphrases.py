@@ -97,7 +97,7 @@ class Held(BaseModel):
     statements: dict[str, str] = {}
 
     @property
-    def untold(self) -> float:
+    def uncertain_share(self) -> float:
         """The share of lines that patterns can't tell, or get wrong."""
         return (self.doubtful + self.misread) / self.lines if self.lines else 0.0
 
@@ -112,7 +112,7 @@ def read_paraphrases(directory: Path, folder: str = AUTHORS) -> list[Paraphrase]
     Raises:
         ParaphrasesError: a line isn't one.
     """
-    found = []
+    paraphrases = []
     paths = sorted((directory / FOLDER / folder).glob("*.txt"))
     if folder == AUTHORS:
         paths += sorted((directory / FOLDER).glob("*.txt"))
@@ -129,14 +129,16 @@ def read_paraphrases(directory: Path, folder: str = AUTHORS) -> list[Paraphrase]
                 facts = [name.strip() for name in line[1:-1].split(",") if name.strip()]
                 continue
             where = f"{path.name}, line {number}"
-            said = compiled(_LINE).search(line)
-            if said is None:
+            match = compiled(_LINE).search(line)
+            if match is None:
                 raise ParaphrasesError(f"{where}: {line[:60]!r}: begin a line with +, -, +?, -?, +! or -! and a space")
             if not facts:
                 raise ParaphrasesError(f"{where}: no fact is named before it: write [NAME] on a line of its own")
-            text = said.group("text").strip().replace("\\n", "\n")
-            found += [Paraphrase(where, each, said.group("sign") == "+", said.group("mark"), text) for each in facts]
-    return found
+            text = match.group("text").strip().replace("\\n", "\n")
+            paraphrases += [
+                Paraphrase(where, each, match.group("sign") == "+", match.group("mark"), text) for each in facts
+            ]
+    return paraphrases
 
 
 def patterns_of_checks(scenario: ScenarioConfig) -> dict[str, Patterns]:
@@ -175,12 +177,12 @@ def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by
             held.faults.append(f"{lines[0].where}: the scenario has no fact {fact!r}: it has {', '.join(patterns)}")
             continue
         for line in lines:
-            told = patterns[fact](line.text)
+            answer = patterns[fact](line.text)
             held.lines += 1
-            held.doubtful += told is None
-            held.misread += told is not None and told != line.is_right
-            if told != line.expected:
-                held.faults.append(f"{line.where}: {fact}: {_wrong(line, told)}: {line.text[:100]!r}")
+            held.doubtful += answer is None
+            held.misread += answer is not None and answer != line.is_right
+            if answer != line.expected:
+                held.faults.append(f"{line.where}: {fact}: {_wrong(line, answer)}: {line.text[:100]!r}")
     for fact in patterns:
         right = sum(line.is_right for line in by_fact.get(fact, ()))
         wrong = len(by_fact.get(fact, ())) - right
@@ -199,24 +201,24 @@ def audit(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) -
         paraphrases: of a scenario's audit.
         patterns: those of its facts, by the facts' names.
     """
-    found: dict[str, Audited] = {}
+    by_fact: dict[str, Audited] = {}
     for line in paraphrases:
         if line.fact not in patterns:
             continue
-        counts, told = found.setdefault(line.fact, Audited(fact=line.fact)), patterns[line.fact](line.text)
+        counts, answer = by_fact.setdefault(line.fact, Audited(fact=line.fact)), patterns[line.fact](line.text)
         counts.right += line.is_right
         counts.wrong += not line.is_right
-        counts.doubtful += told is None
-        counts.missed += line.is_right and told is False
-        counts.invented += not line.is_right and told is True
-    return [found[fact] for fact in patterns if fact in found]
+        counts.doubtful += answer is None
+        counts.missed += line.is_right and answer is False
+        counts.invented += not line.is_right and answer is True
+    return [by_fact[fact] for fact in patterns if fact in by_fact]
 
 
 _ANSWERS = {True: "patterns find it", False: "patterns don't find it", None: "patterns are in doubt"}
 
 
-def _wrong(line: Paraphrase, told: Told) -> str:
-    if line.mark and told == line.is_right:
+def _wrong(line: Paraphrase, answer: Told) -> str:
+    if line.mark and answer == line.is_right:
         return f"marked {line.mark}, and patterns tell it right: take the mark away"
-    said = "says it" if line.is_right else "doesn't say it"
-    return f"{said}, and {_ANSWERS[told]}"
+    expectation = "says it" if line.is_right else "doesn't say it"
+    return f"{expectation}, and {_ANSWERS[answer]}"

@@ -1,7 +1,7 @@
 """Runs scenarios' code in processes of its own, so that its faults affect only that scenario.
 
-A ``Nursery`` has everything imported that such code needs, and forks a process for it within milliseconds
-(``nursery``). Each process has limits (``confinement``), an empty environment, and one task (``tasks``): to load a
+A ``ForkServer`` has everything imported that such code needs, and forks a process for it within milliseconds
+(``fork_server``). Each process has limits (``confinement``), an empty environment, and one task (``tasks``): to load a
 package, or to judge criteria of one assessment, where it is used for one criterion after another for as long as all
 goes well.
 """
@@ -30,7 +30,7 @@ from activities.scenario_code.confinement import Limits, find_missing_protection
 from activities.scenario_code.evidence import parts_of_record
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioError, ScenarioPackage
 from activities.scenario_code.paraphrases import Held
-from activities.scenario_code.tasks import CompileTask, Found, HoldTask, JudgeTask, Loaded, LoadTask, Refused
+from activities.scenario_code.tasks import CompileTask, HoldTask, Judged, JudgeTask, Loaded, LoadTask, Refused
 from proctor_processes.child import Child
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
@@ -57,7 +57,7 @@ _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SS
 _PROGRAM = (
     "import json, socket, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from proctor_processes.importing import import_less; import_less(); "
-    "from activities.scenario_code.nursery import main; "
+    "from activities.scenario_code.fork_server import main; "
     "main(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), is_confined=sys.argv[4] == 'confined')"
 )
 
@@ -74,7 +74,7 @@ class EvaluatorRetryError(Exception):
 
 
 @dataclass(frozen=True)
-class Bench:
+class JudgeJob:
     """A process's purpose: the criteria of one assessment.
 
     Attributes:
@@ -168,7 +168,7 @@ class _Forked(NamedTuple):
     ended: asyncio.Future[int | None]
 
 
-class Nursery:
+class ForkServer:
     """Starts the process that forks the others when the first is wanted, and again should it be lost."""
 
     def __init__(self, limits: Limits) -> None:
@@ -180,7 +180,7 @@ class Nursery:
         self._ended: dict[int, asyncio.Future[int | None]] = {}
         self._one_at_a_time = asyncio.Lock()
 
-    async def fork(self, given: int, *, has_model: bool = False) -> CodeProcess:
+    async def fork(self, size: int, *, has_model: bool = False) -> CodeProcess:
         """A new process, waiting for its task, for which it has a number of bytes to read, and perhaps a model to ask.
 
         Raises:
@@ -190,7 +190,7 @@ class Nursery:
             for _ in range(2):  # it may have died since the last time
                 await self._start()
                 with suppress(OSError, TimeoutError, frames.HungUpError):
-                    limits = self._limits.with_room_for(given)
+                    limits = self._limits.with_room_for(size)
                     return await asyncio.wait_for(self._fork(limits, has_model), _FORK_SECONDS)
                 self._abandon()
         raise EvaluatorRetryError("no process could be made for the scenario's code: is the worker out of memory?")
@@ -257,15 +257,15 @@ class Nursery:
         if self._control is control:
             self._abandon()
 
-    def _hear(self, said: dict[str, int]) -> None:
-        if "pid" in said:
-            ended = self._ended[said["pid"]] = asyncio.get_running_loop().create_future()
+    def _hear(self, report: dict[str, int]) -> None:
+        if "pid" in report:
+            ended = self._ended[report["pid"]] = asyncio.get_running_loop().create_future()
             # Whoever has given up waiting has its own answer, too: the next one's is another.
             forked = self._asked_for.popleft() if self._asked_for else None
             if forked is not None and not forked.done():
-                forked.set_result(_Forked(said["pid"], ended))
-        elif (over := self._ended.pop(said["ended"], None)) is not None and not over.done():
-            over.set_result(said["status"])
+                forked.set_result(_Forked(report["pid"], ended))
+        elif (over := self._ended.pop(report["ended"], None)) is not None and not over.done():
+            over.set_result(report["status"])
 
     def _abandon(self) -> None:
         if self._control is not None:
@@ -294,7 +294,7 @@ class ScenarioCode:
     def __init__(self, limits: Limits, alone_seconds: float = _ALONE_SECONDS) -> None:
         self.limits = limits
         self._alone_seconds = alone_seconds
-        self._nursery = Nursery(limits)
+        self._fork_server = ForkServer(limits)
         self._idle: defaultdict[tuple[str, str], list[CodeProcess]] = defaultdict(list)
         self._at_work: Counter[tuple[str, str]] = Counter()
         self._waiting: defaultdict[tuple[str, str], deque[asyncio.Future[CodeProcess]]] = defaultdict(deque)
@@ -305,7 +305,7 @@ class ScenarioCode:
 
     async def aclose(self) -> None:
         """End every process."""
-        await self._nursery.aclose()
+        await self._fork_server.aclose()
 
     async def load(self, directory: Path) -> ScenarioPackage:
         """Read and check the package in a folder, its evaluators' code included.
@@ -315,7 +315,7 @@ class ScenarioCode:
             EvaluatorRetryError: no process could be made.
         """
         async with self._all:
-            process = await self._nursery.fork(await asyncio.to_thread(_size_of, directory))
+            process = await self._fork_server.fork(await asyncio.to_thread(_size_of, directory))
             try:
                 async with asyncio.timeout(self.limits.seconds):
                     await process.say(LoadTask(directory=directory).model_dump_json().encode())
@@ -342,7 +342,7 @@ class ScenarioCode:
             EvaluatorRetryError: no process could be made.
         """
         async with self._all:
-            process = await self._nursery.fork(0)
+            process = await self._fork_server.fork(0)
             try:
                 async with asyncio.timeout(self.limits.seconds):
                     await process.say(HoldTask(directory=directory).model_dump_json().encode())
@@ -357,7 +357,7 @@ class ScenarioCode:
                 process.end()
 
     async def judge(
-        self, bench: Bench, criterion: EvaluationCriterion, ask: Ask, seconds: float | None = None
+        self, job: JudgeJob, criterion: EvaluationCriterion, ask: Ask, seconds: float | None = None
     ) -> CriterionResult:
         """Have a criterion judged by its evaluator function, which may take ``seconds``: no more than usually, and no
         less where there are none.
@@ -368,36 +368,36 @@ class ScenarioCode:
             Exception: any that ``ask`` raises.
         """
         # Two assessments may have the same evidence, and each has a simulation of its own.
-        key = (str(bench.task.directory), f"{bench.task.simulation} {bench.task.reader_key} {bench.evidence}")
+        key = (str(job.task.directory), f"{job.task.simulation} {job.task.reader_key} {job.evidence}")
         self._users[key] += 1
         try:
             async with self._turns.setdefault(key, asyncio.Semaphore(AT_ONCE)), self._all:
-                return await self._judge(key, bench, criterion, ask, min(seconds or math.inf, self.limits.seconds))
+                return await self._judge(key, job, criterion, ask, min(seconds or math.inf, self.limits.seconds))
         finally:
             self._users[key] -= 1
             if not self._users[key]:
                 asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._rest, key)
 
     async def _judge(
-        self, key: tuple[str, str], bench: Bench, criterion: EvaluationCriterion, ask: Ask, seconds: float
+        self, key: tuple[str, str], job: JudgeJob, criterion: EvaluationCriterion, ask: Ask, seconds: float
     ) -> CriterionResult:
         process, is_good = None, False
         self._at_work[key] += 1
         try:
-            process = await self._free_process(key) or await self._new_process(bench)
-            found = await _judged(process, criterion, ask, seconds)
-            is_good = not found.is_spoilt
+            process = await self._free_process(key) or await self._new_process(job)
+            outcome = await _judged(process, criterion, ask, seconds)
+            is_good = not outcome.is_spoilt
         finally:
             self._at_work[key] -= 1
             if is_good and process is not None:
                 self._let_go(key, process)
             elif process is not None:
                 process.end()
-        if found.passing is not None:
-            raise EvaluatorRetryError(found.passing)
-        if found.verdict is None:
-            raise EvaluatorFailedError(found.fault or "there is no verdict")
-        return found.verdict
+        if outcome.passing is not None:
+            raise EvaluatorRetryError(outcome.passing)
+        if outcome.verdict is None:
+            raise EvaluatorFailedError(outcome.fault or "there is no verdict")
+        return outcome.verdict
 
     async def _free_process(self, key: tuple[str, str]) -> CodeProcess | None:
         """One that was made for the assessment, if there soon is one that has nothing to do."""
@@ -428,13 +428,13 @@ class ScenarioCode:
                 return
         self._idle[key].append(process)
 
-    async def _new_process(self, bench: Bench) -> CodeProcess:
-        evidence, compiled = await asyncio.gather(bench.fetch(), self._compile(bench.task.directory))
-        parts = parts_of_record(bench.contents, evidence) if bench.contents is not None else None
+    async def _new_process(self, job: JudgeJob) -> CodeProcess:
+        evidence, compiled = await asyncio.gather(job.fetch(), self._compile(job.task.directory))
+        parts = parts_of_record(job.contents, evidence) if job.contents is not None else None
         indexes, pages = await parts.read_indexes() if parts is not None else ([], {})
-        given = len(evidence) + sum(map(len, indexes)) + 2 * sum(page.size for page in pages.values())
-        process = await self._nursery.fork(given, has_model=bench.task.has_model)
-        for piece in (bench.task.model_dump_json().encode(), compiled, evidence):
+        size = len(evidence) + sum(map(len, indexes)) + 2 * sum(page.size for page in pages.values())
+        process = await self._fork_server.fork(size, has_model=job.task.has_model)
+        for piece in (job.task.model_dump_json().encode(), compiled, evidence):
             await process.say(piece)
         if parts is not None:
             await process.say(str(len(indexes) + len(pages)).encode())
@@ -457,7 +457,7 @@ class ScenarioCode:
 
     async def _compile_once(self, directory: Path) -> bytes:
         try:
-            process = await self._nursery.fork(0)
+            process = await self._fork_server.fork(0)
         except EvaluatorRetryError:
             return b""
         try:
@@ -485,40 +485,40 @@ def _size_of(directory: Path) -> int:
 
 
 async def _loaded(process: CodeProcess, directory: Path) -> ScenarioPackage:
-    said = await process.hear()
-    if b'"refused"' in said[:20]:
-        refused = Refused.model_validate_json(said)
+    answer = await process.hear()
+    if b'"refused"' in answer[:20]:
+        refused = Refused.model_validate_json(answer)
         kind: type[ScenarioError] = getattr(manager, refused.refused, manager.ScenarioValidationError)
         raise kind(refused.sentence)
-    loaded = Loaded.model_validate_json(said)
+    loaded = Loaded.model_validate_json(answer)
     return ScenarioPackage(directory, loaded.scenario, await process.hear(_LONGEST_STATE), loaded.warnings)
 
 
-async def _judged(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask, seconds: float) -> Found:
+async def _judged(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask, seconds: float) -> Judged:
     """Let a process judge one criterion, and ask the model for it where it wants to; only its own time counts."""
-    name, left = criterion.evaluator_id, seconds
+    name, remaining = criterion.evaluator_id, seconds
     try:
         await process.say(criterion.model_dump_json().encode())
         while True:
             began = time.monotonic()
-            async with asyncio.timeout(left):
-                said = await process.hear()
-            left -= time.monotonic() - began
-            told = from_json(said)
-            if not (isinstance(told, dict) and "asked" in told):
-                return Found.model_validate(told)
-            await process.say(await ask(told["asked"]))
+            async with asyncio.timeout(remaining):
+                answer = await process.hear()
+            remaining -= time.monotonic() - began
+            message = from_json(answer)
+            if not (isinstance(message, dict) and "asked" in message):
+                return Judged.model_validate(message)
+            await process.say(await ask(message["asked"]))
     except TimeoutError:
-        return Found(
+        return Judged(
             fault=f"evaluator {name} was still at work after {seconds:g} s and was stopped",
             is_spoilt=True,
         )
     except frames.FrameTooLongError:
-        return Found(
+        return Judged(
             fault=f"evaluator {name} returned more than {_LONGEST_ANSWER // 1024 // 1024} MB: shorten its details",
             is_spoilt=True,
         )
     except frames.HungUpError:
-        return Found(fault=f"evaluator {name} {await process.what_ended_it()}", is_spoilt=True)
+        return Judged(fault=f"evaluator {name} {await process.what_ended_it()}", is_spoilt=True)
     except (ValidationError, ValueError) as problem:
-        return Found(fault=f"evaluator {name} gave an answer that can't be read: {problem}"[:500], is_spoilt=True)
+        return Judged(fault=f"evaluator {name} gave an answer that can't be read: {problem}"[:500], is_spoilt=True)

@@ -57,8 +57,8 @@ class RelayedModel(BaseChatModel):
         assert self._exchange is not None
         plain = {name: value for name, value in kwargs.items() if not name.startswith("ls_")}
         with self._one_at_a_time:
-            said = self._exchange({"messages": messages_to_dict(messages), "stop": stop, "options": plain})
-        (message,) = messages_from_dict([json.loads(said)])
+            answer = self._exchange({"messages": messages_to_dict(messages), "stop": stop, "options": plain})
+        (message,) = messages_from_dict([json.loads(answer)])
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _agenerate(

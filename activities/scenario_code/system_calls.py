@@ -108,9 +108,9 @@ def apply(program: bytes) -> None:
         _fields_ = (("length", ctypes.c_uint16), ("instructions", ctypes.c_char_p))
 
     libc = ctypes.CDLL(None, use_errno=True)
-    given = Program(len(program) // 8, program)
+    filter_program = Program(len(program) // 8, program)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(
-        _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(given), 0, 0
+        _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(filter_program), 0, 0
     ):
         number = ctypes.get_errno()
         raise OSError(number, f"the kernel {platform.release()} takes no filter of system calls")

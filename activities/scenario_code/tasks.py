@@ -8,7 +8,7 @@ It talks to the worker over one socket (``frames``), in JSON:
 * ``{"task": "compile", "directory"}`` is answered with ``compile_modules``, and nothing of the package is run.
 * ``{"task": "judge", …}`` (``JudgeTask``), followed by the answer to ``compile``, or nothing, and by the evidence as
   stored. Evidence in parts is preceded by their number. Then comes any number of criteria. Each is answered with a
-  ``Found``; before that, an evaluator's questions to the model are passed on (``Asked``), each
+  ``Judged``; before that, an evaluator's questions to the model are passed on (``Asked``), each
   answered with a message of the model's.
 """
 
@@ -116,7 +116,7 @@ class Asked(BaseModel):
     asked: dict[str, JsonValue]
 
 
-class Found(BaseModel):
+class Judged(BaseModel):
     """How a judgement has ended: with a verdict, or with a sentence that says whose fault it was that there is none.
 
     ``fault`` is the scenario's; ``passing`` may be gone at another try. ``is_spoilt`` tells that the process should not
@@ -234,30 +234,30 @@ def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
 
     async def read_by_model(questions: Sequence[Question]) -> dict[tuple[str, str], Told]:
         answers = from_json(_ask(job, facts_asked(questions)))
-        return {question.key: told for question, told in zip(questions, answers, strict=True)}
+        return {question.key: answer for question, answer in zip(questions, answers, strict=True)}
 
     evaluators = _Evaluators(task)
     while True:
         criterion = EvaluationCriterion.model_validate_json(frames.receive(job))
         try:
             read = read_by_model if task.has_model else None
-            found = asyncio.run(_found(criterion, evaluators.of(criterion), task, record, llm, read))
+            outcome = asyncio.run(_judge_criterion(criterion, evaluators.of(criterion), task, record, llm, read))
         except BaseException as problem:
             # Whatever it is (SystemExit, KeyboardInterrupt, CancelledError), it is no verdict.
-            found = Found(fault=_what_was_raised(criterion, problem, task.directory), is_spoilt=True)
+            outcome = Judged(fault=_what_was_raised(criterion, problem, task.directory), is_spoilt=True)
         _flush()
         left_running = threading.active_count() > 1
-        _say(job, found.model_copy(update={"is_spoilt": found.is_spoilt or left_running}))
+        _say(job, outcome.model_copy(update={"is_spoilt": outcome.is_spoilt or left_running}))
 
 
-async def _found(
+async def _judge_criterion(
     criterion: EvaluationCriterion,
     evaluators: EvaluatorRegistry,
     task: JudgeTask,
     record: JudgeRecord,
     llm: Any,
     read_by_model: ReadByModel | None,
-) -> Found:
+) -> Judged:
     async with httpx.AsyncClient(verify=tls()) as http:
         client = AsyncUESClient(task.simulation, task.reader_key, timeout=_SIMULATOR_SECONDS, http=http)
         context = AgentBeatsEvalContext(
@@ -271,18 +271,18 @@ async def _found(
             turn_notes=dict(record.turn_notes),
         )
         try:
-            return Found(verdict=await judge_by_evaluator(criterion, context, evaluators, read_by_model, task.model))
+            return Judged(verdict=await judge_by_evaluator(criterion, context, evaluators, read_by_model, task.model))
         except PassingEvaluatorError as problem:
-            return Found(passing=str(problem), is_spoilt=True)
+            return Judged(passing=str(problem), is_spoilt=True)
         except EvaluatorError as problem:
-            return Found(fault=f"{problem}{_place(problem.__cause__, task.directory)}", is_spoilt=True)
+            return Judged(fault=f"{problem}{_place(problem.__cause__, task.directory)}", is_spoilt=True)
 
 
 def _what_was_raised(criterion: EvaluationCriterion, problem: BaseException, directory: Path) -> str:
     if isinstance(problem, ScenarioError):
         return str(problem)
-    said = f"{type(problem).__name__}: {problem}".removesuffix(": ")
-    return f"evaluator {criterion.evaluator_id} raised {said}{_place(problem, directory)}"
+    message = f"{type(problem).__name__}: {problem}".removesuffix(": ")
+    return f"evaluator {criterion.evaluator_id} raised {message}{_place(problem, directory)}"
 
 
 def _place(problem: BaseException | None, directory: Path) -> str:
@@ -303,8 +303,8 @@ def _ask(job: socket.socket, question: dict[str, Any]) -> bytes:
     return frames.receive(job)
 
 
-def _say(job: socket.socket, told: BaseModel) -> None:
-    frames.send(job, told.model_dump_json(exclude_none=True).encode())
+def _say(job: socket.socket, message: BaseModel) -> None:
+    frames.send(job, message.model_dump_json(exclude_none=True).encode())
 
 
 def _flush() -> None:

@@ -23,10 +23,10 @@ def are_several(config: GreenAgentConfig) -> bool:
 
 async def known_addresses(config: GreenAgentConfig) -> list[str]:
     """All current ones; names that stand for several are looked up each time, and an unknown one is left out."""
-    found: list[str] = []
+    addresses: list[str] = []
     for named in named_addresses(config):
         if not named.startswith(BY_NAME):
-            found.append(named)
+            addresses.append(named)
             continue
         parts = urlsplit(named.removeprefix(BY_NAME))
         port = parts.port or 80
@@ -36,8 +36,8 @@ async def known_addresses(config: GreenAgentConfig) -> list[str]:
             continue
         hosts = sorted({str(address[0]) for *_, address in known})
         inside = [f"[{host}]" if ":" in host else host for host in hosts]
-        found += [urlunsplit((parts.scheme, f"{host}:{port}", parts.path, "", "")) for host in inside]
-    return list(dict.fromkeys(found))
+        addresses += [urlunsplit((parts.scheme, f"{host}:{port}", parts.path, "", "")) for host in inside]
+    return list(dict.fromkeys(addresses))
 
 
 def public_address(config: GreenAgentConfig, address: str) -> str:

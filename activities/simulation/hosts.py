@@ -37,7 +37,7 @@ class Claim:
         simulation_id: its name.
         fence: the attempt's.
         checkpoint: where it is to stand; None where only ``keep`` will do.
-        keep: where this is its mark, it is left as it is: this is the work in hand. A ``checkpoint`` beside it is where
+        keep: where this is its mark, it is kept: this is the work in hand. A ``checkpoint`` beside it is where
             that exists, should it be lost.
         mark: its mark from now on, unless it is kept.
         issue: the participant's one key from now on, unless it is kept.
@@ -86,7 +86,7 @@ class Step:
 
 
 class Stepped(BaseModel):
-    """What a step found.
+    """The result of a step.
 
     Attributes:
         current_time: of the clock, after it.
@@ -152,7 +152,7 @@ class Simulation(ABC):
         """False where address or key differ from those that the participant got last, though no new one was issued."""
         return True
 
-    def participant_was_told(self) -> None:
+    def note_access_sent(self) -> None:
         """Note that the participant has got address and key."""
         return
 
@@ -169,7 +169,7 @@ class Simulation(ABC):
     async def checkpoint(self, *, everything: bool = False) -> bytes:
         """The simulation as it is now, or the manifest of it (``parts``), whose parts are in the store then.
 
-        ``everything`` has parts put there, too, that are there by what was said of them before: for a checkpoint that
+        ``everything`` has parts put there, too, that are there according to earlier answers: for a checkpoint that
         outlives the one that they were put there for.
         """
 
@@ -245,7 +245,7 @@ class SimulationHost(ABC):
 
     @abstractmethod
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """Take one over and carry out a step in it; what it found, and the checkpoint that it reached."""
+        """Take one over and carry out a step in it; its result, and the checkpoint that it reached."""
 
     async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
         """Every modality's state of a simulation at the checkpoint of the claim."""

@@ -77,11 +77,11 @@ class LifecycleActivities:
     @activity.defn
     async def conclude(self, payload: ConcludeInput) -> Evidence:
         """Revoke the participant's key, and keep what the judges will look at."""
-        found, checkpoint = await self._simulations.of(payload.plan).step(
+        stepped, checkpoint = await self._simulations.of(payload.plan).step(
             payload.plan.simulation_id, payload.checkpoint, Step(closes=True, shows_all=True)
         )
         store = self._store
-        initial, final = Shown.read(store, await store.get(payload.initial_state)), Shown.of(store, found)
+        initial, final = Shown.read(store, await store.get(payload.initial_state)), Shown.of(store, stepped)
         record = JudgeRecord(
             action_log=payload.action_log,
             turn_notes=payload.turn_notes,

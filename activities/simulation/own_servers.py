@@ -79,7 +79,7 @@ class OwnServers(SimulationHost):
             if not claim.looks:
                 refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
             try:
-                own = self._found(claim.simulation_id)
+                own = self._served_simulation(claim.simulation_id)
                 async with own.lease.take(claim.fence, looks=claim.looks):
                     if claim.keep is not None and own.mark == claim.keep:
                         await own.look()
@@ -98,8 +98,8 @@ class OwnServers(SimulationHost):
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
         """See ``SimulationHost``; by as many requests as it takes."""
         simulation = await self.claim(claim, content)
-        found = await simulation.carry_out(step)
-        return found, await simulation.checkpoint()
+        stepped = await simulation.carry_out(step)
+        return stepped, await simulation.checkpoint()
 
     async def end(self, simulation_id: str, fence: int) -> None:
         """See ``SimulationHost``."""
@@ -132,7 +132,7 @@ class OwnServers(SimulationHost):
             await asyncio.to_thread(self._guard.dismiss)
             self._guard = None
 
-    def _found(self, simulation_id: str) -> OwnSimulation:
+    def _served_simulation(self, simulation_id: str) -> OwnSimulation:
         served = self._served.get(simulation_id)
         if served is None or served.server.exit_code is not None:
             raise SimulationGoneError(f"no server of simulation {simulation_id} runs in this worker")
@@ -243,14 +243,14 @@ class OwnServers(SimulationHost):
                 failures.SERVER_FAILED,
                 f"The UES server of {_SETTING} did not answer GET /health on its port with 200, and accept "
                 f"UES_ADMIN_KEY as its admin key, within {seconds:g} s "
-                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT).{await _said(server)}",
+                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT).{await _last_output(server)}",
             ) from None
         except BaseException:
             await asyncio.shield(server.end())
             raise
-        said = await _said(server)
+        output = await _last_output(server)
         await server.end()
-        return f"The UES server of {_SETTING} ended with exit code {server.exit_code} before it was healthy.{said}"
+        return f"The UES server of {_SETTING} ended with exit code {server.exit_code} before it was healthy.{output}"
 
     async def _end(self, simulation_id: str) -> None:
         if served := self._served.pop(simulation_id, None):
@@ -273,6 +273,6 @@ def _environment(key: str) -> dict[str, str]:
     return {**inherited, "PYTHONUNBUFFERED": "1", "UES_ADMIN_KEY": key}
 
 
-async def _said(server: ServerProcess) -> str:
+async def _last_output(server: ServerProcess) -> str:
     words = (await server.hear_last_words())[:_LONGEST_WORDS]
     return f" It said: {words}" if words else ""

@@ -139,7 +139,7 @@ class OwnSimulation:
         self.participant_secret = ""
         self._participant_key: str | None = None
         self._issue = 0
-        self._told: str | None = None
+        self._sent_access: str | None = None
         self.mark: str | None = None
         self.life = uuid4().hex
         self._base: tuple[str, str] | None = None
@@ -154,12 +154,12 @@ class OwnSimulation:
     @property
     def is_known_to_participant(self) -> bool:
         """See ``Simulation``."""
-        return self._told == self.make_access.fingerprint
+        return self._sent_access == self.make_access.fingerprint
 
-    def participant_was_told(self) -> None:
+    def note_access_sent(self) -> None:
         """See ``Simulation``; the next checkpoint says so."""
         if not self.is_known_to_participant:
-            self._told = self.make_access.fingerprint
+            self._sent_access = self.make_access.fingerprint
             self._base = self._claimed_at = None
 
     async def is_ready(self) -> bool:
@@ -234,7 +234,7 @@ class OwnSimulation:
             participant_key_ids=sorted(self.participant_key_ids),
             has_access=self._participant_key is not None,
             issue=self._issue,
-            told=self._told,
+            told=self._sent_access,
         ).on(content)
         self._base = (stands, sha256(labelled_content).hexdigest())
         return labelled_content
@@ -243,7 +243,7 @@ class OwnSimulation:
         """Make the simulation equal to a checkpoint. With a server that can't, the participant's key stays as it is."""
         label, content = labelled(checkpoint)
         self._base, self.mark, self.life = None, None, uuid4().hex
-        self._told = label.told
+        self._sent_access = label.told
         self.participant_key_ids |= frozenset(label.participant_key_ids)
         if label.kind == "checkpoint":
             await self._restore(content)
@@ -382,9 +382,9 @@ class LeasedSimulation(Simulation):
         """See ``Simulation``."""
         return self.own.is_known_to_participant
 
-    def participant_was_told(self) -> None:
+    def note_access_sent(self) -> None:
         """See ``Simulation``."""
-        self.own.participant_was_told()
+        self.own.note_access_sent()
 
     async def look(self) -> CurrentCheckpoint:
         """See ``Simulation``."""
@@ -430,12 +430,12 @@ class LeasedSimulation(Simulation):
         )
 
     async def _actions(self, at: datetime) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
+        events: list[dict[str, Any]] = []
         while True:
-            page = await self.admin.events.list(start_time=at, end_time=at, limit=_PAGE, offset=len(found))
-            found.extend(event.model_dump(mode="json") for event in page.events)
+            page = await self.admin.events.list(start_time=at, end_time=at, limit=_PAGE, offset=len(events))
+            events.extend(event.model_dump(mode="json") for event in page.events)
             if len(page.events) < _PAGE:
-                return [event for event in found if event.get("agent_id") in self.own.participant_key_ids]
+                return [event for event in events if event.get("agent_id") in self.own.participant_key_ids]
 
 
 def _scenario(exported: dict[str, Any]) -> dict[str, Any]:
@@ -446,8 +446,8 @@ def _scenario(exported: dict[str, Any]) -> dict[str, Any]:
 
 def _digest(scenario: dict[str, Any]) -> str:
     """What an export says, without when it was written."""
-    told = {name: value for name, value in scenario.items() if name != "metadata"}
-    environment = dict(told.get("environment") or {})
+    content = {name: value for name, value in scenario.items() if name != "metadata"}
+    environment = dict(content.get("environment") or {})
     clock = environment.get("time_state") or {}
     environment["time_state"] = {name: value for name, value in clock.items() if name != "last_wall_time_update"}
-    return sha256(to_json({**told, "environment": environment})).hexdigest()
+    return sha256(to_json({**content, "environment": environment})).hexdigest()

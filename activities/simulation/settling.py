@@ -34,10 +34,10 @@ class Settling:
         """Let a second pass, and read what was done before it."""
         return Step(to=self.turn_start + TURN_SETTLES, actions_at=self.turn_start)
 
-    def outcome(self, found: Stepped, checkpoint: BlobRef) -> TurnApplied:
-        """What the participant did, as the step ``found`` it, and the checkpoint that the step reached."""
-        actions = [{**action, "agent_id": PARTICIPANT} for action in found.actions]
-        answered = answerable(outgoing_messages(found.news, actions), self.scenario)
+    def outcome(self, stepped: Stepped, checkpoint: BlobRef) -> TurnApplied:
+        """What the participant did, by the result of the step, and the checkpoint that the step reached."""
+        actions = [{**action, "agent_id": PARTICIPANT} for action in stepped.actions]
+        answered = answerable(outgoing_messages(stepped.news, actions), self.scenario)
         return TurnApplied(
             checkpoint=checkpoint,
             actions=entries_from_events(actions, PARTICIPANT, self.turn),

@@ -101,19 +101,19 @@ class HostedSimulation(Simulation):
         if self._store is None:
             return await self.admin.simulation.checkpoint()
         answer = await self.admin.simulation.checkpoint_in_parts(everything=everything or None)
-        said, _, content = answer.partition(b"\n")
-        return await self.keep_parts(from_json(said), content)
+        head, _, content = answer.partition(b"\n")
+        return await self.keep_parts(from_json(head), content)
 
-    async def keep_parts(self, said: Mapping[str, Any], content: bytes) -> bytes:
+    async def keep_parts(self, head: Mapping[str, Any], content: bytes) -> bytes:
         """Have the store hold the parts of a checkpoint that it may lack; the manifest, which is still to be put there.
 
         Args:
-            said: what the simulator says of it: ``new``, and the ``lengths`` of what is in ``content``.
+            head: the first line of the simulator's answer: ``new``, and the ``lengths`` of what is in ``content``.
             content: the manifest, and the first of the new parts.
         """
         assert self._store is not None
-        manifest, *along = _split(content, said["lengths"])
-        new = [BlobRef(sha256=name, size=size) for name, size in said["new"]]
+        manifest, *along = _split(content, head["lengths"])
+        new = [BlobRef(sha256=name, size=size) for name, size in head["new"]]
         if new:
             await keep_parts(self._store, new, along, self.admin.simulation.checkpoint_part)
         return manifest
@@ -196,27 +196,27 @@ class SharedHost(SimulationHost):
     async def create(self, simulation_id: str, seed: int, fence: int) -> HostedSimulation:
         """See ``SimulationHost``."""
         asked = {"fence": fence, "admin_key": admin_key(self._secret, simulation_id), "seed": seed, "anew": True}
-        said, _ = await self._ask(simulation_id, asked, b"")
-        return self._claimed(simulation_id, fence, said)
+        head, _ = await self._ask(simulation_id, asked, b"")
+        return self._claimed(simulation_id, fence, head)
 
     async def claim(self, claim: Claim, content: Content) -> HostedSimulation:
         """See ``SimulationHost``."""
-        said, _ = await self._claim(claim, {}, content)
-        return self._claimed(claim.simulation_id, None if claim.looks else claim.fence, said)
+        head, _ = await self._claim(claim, {}, content)
+        return self._claimed(claim.simulation_id, None if claim.looks else claim.fence, head)
 
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
         """See ``SimulationHost``; all of it is one request, unless there are more new parts than come along with it."""
         how = "takes_checkpoint" if self._store is None else "takes_parts"
-        said, checkpoint = await self._claim(claim, {**_asked_of(step), how: True}, content)
+        head, checkpoint = await self._claim(claim, {**_asked_of(step), how: True}, content)
         if self._store is not None:
-            simulation = self._claimed(claim.simulation_id, claim.fence, said)
-            checkpoint = await simulation.keep_parts(_Pieces.model_validate_json(said).model_dump(), checkpoint)
-        return Stepped.model_validate_json(said), checkpoint
+            simulation = self._claimed(claim.simulation_id, claim.fence, head)
+            checkpoint = await simulation.keep_parts(_Pieces.model_validate_json(head).model_dump(), checkpoint)
+        return Stepped.model_validate_json(head), checkpoint
 
     async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
         """See ``SimulationHost``; data in the checkpoint's parts stays there."""
-        found, _ = await self.step(replace(claim, looks=True), Step(shows_all=True), content)
-        return found
+        stepped, _ = await self.step(replace(claim, looks=True), Step(shows_all=True), content)
+        return stepped
 
     async def end(self, simulation_id: str, fence: int) -> None:
         """See ``SimulationHost``."""
@@ -227,8 +227,8 @@ class SharedHost(SimulationHost):
 
     async def find_holder(self, simulation_id: str) -> int:
         """See ``SimulationHost``."""
-        found = await self._host().fence(simulation_id)
-        return found.fence if found.is_there else 0
+        holder = await self._host().fence(simulation_id)
+        return holder.fence if holder.is_there else 0
 
     async def list_standing(self) -> dict[str, int]:
         """See ``SimulationHost``; the server knows."""
@@ -265,9 +265,9 @@ class SharedHost(SimulationHost):
             except ConflictError as problem:
                 lacking = _needs_of(problem)
             for names in batched({name: parts[name].size for name in lacking}):
-                left = [await stored.read(parts[name]) for name in names]
-                head = to_json({"lengths": [len(part) for part in left]})
-                await self._host().leave_parts(simulation_id, b"".join((head, b"\n", *left)))
+                batch = [await stored.read(parts[name]) for name in names]
+                head = to_json({"lengths": [len(part) for part in batch]})
+                await self._host().leave_parts(simulation_id, b"".join((head, b"\n", *batch)))
         return await self._ask(simulation_id, asked, content)
 
     def _asked_by(self, claim: Claim) -> dict[str, Any]:
@@ -290,12 +290,12 @@ class SharedHost(SimulationHost):
 
     async def _ask(self, simulation_id: str, asked: Mapping[str, Any], content: bytes) -> tuple[bytes, bytes]:
         answer = await self._host().step(simulation_id, to_json(asked) + b"\n" + content)
-        said, _, checkpoint = answer.partition(b"\n")
-        return said, checkpoint
+        head, _, checkpoint = answer.partition(b"\n")
+        return head, checkpoint
 
-    def _claimed(self, simulation_id: str, fence: int | None, said: bytes) -> HostedSimulation:
+    def _claimed(self, simulation_id: str, fence: int | None, head: bytes) -> HostedSimulation:
         try:
-            where = CurrentCheckpoint.read(said)
+            where = CurrentCheckpoint.read(head)
         except ValidationError:
             raise UnexpectedAnswerError(f"the server at {self._address} isn't a proctor simulator") from None
         return HostedSimulation(self._config, simulation_id, fence, where, self._http, self._address, self._store)
@@ -312,11 +312,11 @@ class _Pieces(BaseModel):
 
 
 def _split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
-    found, place = [], 0
+    pieces, place = [], 0
     for length in lengths:
-        found.append(content[place : place + length])
+        pieces.append(content[place : place + length])
         place += length
-    return found
+    return pieces
 
 
 def _needs_of(problem: ConflictError) -> list[str]:

@@ -86,9 +86,9 @@ class SharedHosts(SimulationHost):
     async def find_holder(self, simulation_id: str) -> int:
         """See ``SimulationHost``; the highest fence on any server."""
         hosts = [self.at(address) for address in await known_addresses(self._config)]
-        found = await asyncio.gather(*(host.find_holder(simulation_id) for host in hosts), return_exceptions=True)
-        _raise_first(found)
-        return max((fence for fence in found if isinstance(fence, int)), default=0)
+        fences = await asyncio.gather(*(host.find_holder(simulation_id) for host in hosts), return_exceptions=True)
+        _raise_first(fences)
+        return max((fence for fence in fences if isinstance(fence, int)), default=0)
 
     async def list_standing(self) -> dict[str, int]:
         """See ``SimulationHost``; of one that is on two servers, the lower fence is from the past: it is ended."""
@@ -96,11 +96,11 @@ class SharedHosts(SimulationHost):
         lists = await asyncio.gather(*(host.list_standing() for host in hosts), return_exceptions=True)
         _raise_first(lists)
         standing: dict[str, int] = {}
-        for found in lists:
-            for simulation_id, fence in found.items() if isinstance(found, dict) else ():
+        for held in lists:
+            for simulation_id, fence in held.items() if isinstance(held, dict) else ():
                 standing[simulation_id] = max(fence, standing.get(simulation_id, 0))
-        for host, found in zip(hosts, lists, strict=True):
-            for simulation_id, fence in found.items() if isinstance(found, dict) else ():
+        for host, held in zip(hosts, lists, strict=True):
+            for simulation_id, fence in held.items() if isinstance(held, dict) else ():
                 if fence < standing[simulation_id]:
                     await _end_quietly(host, simulation_id, fence)
         return standing

@@ -30,9 +30,9 @@ class Shown:
         self._parts = InParts(store, self.listed, "an assessment's first or last states") if store else None
 
     @classmethod
-    def of(cls, store: Contents, found: Stepped) -> "Shown":
-        """What a step has found."""
-        return cls(found.states, found.states_parts, store)
+    def of(cls, store: Contents, stepped: Stepped) -> "Shown":
+        """The states that a step has shown."""
+        return cls(stepped.states, stepped.states_parts, store)
 
     @classmethod
     def read(cls, store: Contents, content: bytes) -> "Shown":

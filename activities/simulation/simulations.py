@@ -92,10 +92,10 @@ class Simulations:
         return await self.host.claim(Claim(simulation_id, own_fence(), keep=mark), _no_content)
 
     async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
-        """Carry out a step from a checkpoint; what it found, and the checkpoint that it reached."""
+        """Carry out a step from a checkpoint; its result, and the checkpoint that it reached."""
         claim = Claim(simulation_id, own_fence(), checkpoint)
-        found, reached = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
-        return found, await self._store.put(reached)
+        stepped, reached = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
+        return stepped, await self._store.put(reached)
 
     async def step_in_hand(self, simulation_id: str, mark: str, step: Step) -> tuple[Stepped, BlobRef]:
         """The same with the work in hand, which has this mark and keeps it: an attempt that comes after an interrupted
@@ -107,8 +107,8 @@ class Simulations:
             SimulationGoneError: it isn't there any more.
         """
         claim, last = Claim(simulation_id, own_fence(), keep=mark), replace(step, ends_turn=True)
-        found, reached = await patiently(lambda: self.host.step(claim, last, _no_content))
-        return found, await patiently(lambda: self._store.put(reached))
+        stepped, reached = await patiently(lambda: self.host.step(claim, last, _no_content))
+        return stepped, await patiently(lambda: self._store.put(reached))
 
     async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> Simulation:
         """Have a simulation stand at a checkpoint, for those who only look at it. A lower fence than the simulation's
@@ -120,8 +120,8 @@ class Simulations:
     async def show(self, simulation: Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
         """Every modality's state of a simulation at a checkpoint."""
         claim = Claim(simulation_id, own_fence(), checkpoint)
-        found = await self.host.show(simulation, claim, lambda: self._store.get(checkpoint))
-        return Shown.of(self._store, found)
+        stepped = await self.host.show(simulation, claim, lambda: self._store.get(checkpoint))
+        return Shown.of(self._store, stepped)
 
     async def keep(self, simulation: Simulation, *, everything: bool = False) -> BlobRef:
         """Take a checkpoint of a simulation as it is now; ``everything`` for the first one of an assessment."""

@@ -26,9 +26,9 @@ def states_in(checkpoint: bytes, store: BlobStore, known: dict[str, Any] | None 
         BlobNotFoundError, BlobDamagedError: a part of it isn't there.
     """
     label, _, labelled = checkpoint.partition(b"\n")
-    found = from_json(labelled or label)
-    scenario = found.get("scenario") if isinstance(found, dict) else None
-    inner = scenario if isinstance(scenario, dict) else found
+    document = from_json(labelled or label)
+    scenario = document.get("scenario") if isinstance(document, dict) else None
+    inner = scenario if isinstance(scenario, dict) else document
     environment = inner.get("environment") if isinstance(inner, dict) else None
     states = environment.get("modality_states") if isinstance(environment, dict) else None
     if not isinstance(states, dict):

@@ -29,23 +29,25 @@ class TurnActivities:
         plan = payload.plan
         scenario = await self._scenarios.load_scenario(plan.scenario)
         settling = Settling(scenario, payload.turn, payload.turn_start)
-        found, checkpoint = await self._simulations.of(plan).step(plan.simulation_id, payload.checkpoint, settling.step)
-        return settling.outcome(found, checkpoint)
+        stepped, checkpoint = await self._simulations.of(plan).step(
+            plan.simulation_id, payload.checkpoint, settling.step
+        )
+        return settling.outcome(stepped, checkpoint)
 
     @activity.defn
     async def advance(self, payload: AdvanceInput) -> Advanced:
-        """Schedule the characters' answers, then move the clock to ``given.to``; what is due on the way happens."""
+        """Schedule the characters' answers, then move the clock to ``payload.to``; what is due on the way happens."""
         plan = payload.plan
         scenario = await self._scenarios.load_scenario(plan.scenario)
-        found, checkpoint = await self._simulations.of(plan).step(
+        stepped, checkpoint = await self._simulations.of(plan).step(
             plan.simulation_id,
             payload.checkpoint,
             Step(events=tuple(_planned(reply, scenario, payload.turn) for reply in payload.replies), to=payload.to),
         )
         return Advanced(
             checkpoint=checkpoint,
-            current_time=max(payload.to, found.current_time),
-            events_processed=found.events_executed,
+            current_time=max(payload.to, stepped.current_time),
+            events_processed=stepped.events_executed,
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from activities.scenario_code.confinement import Limits
 from activities.scenario_code.evidence import JudgeRecord
-from activities.scenario_code.processes import Ask, Bench, ScenarioCode
+from activities.scenario_code.processes import Ask, JudgeJob, ScenarioCode
 from activities.scenario_code.tasks import JudgeTask
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
@@ -114,7 +114,7 @@ def criterion_by(function: str, params: dict[str, Any] | None = None) -> Evaluat
 
 def bench_of(
     directory: Path, evidence: str = "e", has_model: bool = False, simulation: str = "http://127.0.0.1:9"
-) -> Bench:
+) -> JudgeJob:
     async def fetch() -> bytes:
         return EVIDENCE.model_dump_json().encode()
 
@@ -127,7 +127,7 @@ def bench_of(
             "has_model": has_model,
         }
     )
-    return Bench(task, evidence, fetch)
+    return JudgeJob(task, evidence, fetch)
 
 
 async def nobody(_question: dict[str, Any]) -> bytes:

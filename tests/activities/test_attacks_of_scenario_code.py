@@ -1,4 +1,4 @@
-"""Whatever a scenario's code does is its own affair: attack after attack on one nursery, which stands them all.
+"""Whatever a scenario's code does is its own affair: attack after attack on one fork server, which stands them all.
 
 Each stands beside an undisturbed neighbour: a criterion of another scenario, judged at the same time.
 """

@@ -101,7 +101,7 @@ def test_the_more_attempts_there_are_and_the_longer_they_take_the_rarer_each_bea
     monkeypatch.setattr(heartbeats, "time", SimpleNamespace(monotonic=lambda: now[0]))
     core, beats = _Core(), Heartbeats()
     for number in range(attempts):
-        beats.add(heartbeats._Pulse(str(number).encode(), timeout))
+        beats.add(heartbeats._Heartbeat(str(number).encode(), timeout))
     for _ in range(500):  # 50 s
         now[0] += 0.1
         assert beats._send(SimpleNamespace(_bridge_worker=core))  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from activities.scenario_code.processes import (
     AT_ONCE,
     EvaluatorFailedError,
     EvaluatorRetryError,
-    Nursery,
+    ForkServer,
     ScenarioCode,
 )
 from tests import processes
@@ -51,19 +51,19 @@ async def hasty() -> AsyncIterator[ScenarioCode]:
     await code.aclose()
 
 
-def _nurseries() -> list[psutil.Process]:
+def _fork_servers() -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children():
         with suppress(psutil.NoSuchProcess):  # it has just ended
-            if "activities.scenario_code.nursery" in " ".join(child.cmdline()):
+            if "activities.scenario_code.fork_server" in " ".join(child.cmdline()):
                 found.append(child)
     return found
 
 
 def _processes() -> set[int]:
     """The processes with scenarios' code, and those that they are forked from."""
-    found = _nurseries()
-    return {p.pid for nursery in found for p in [nursery, *nursery.children(recursive=True)]}
+    found = _fork_servers()
+    return {p.pid for fork_server in found for p in [fork_server, *fork_server.children(recursive=True)]}
 
 
 # --- what it may do ---------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ async def test_a_thread_that_is_left_running_ends_with_its_process(write_scenari
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
     assert (await judged_by(code, scenarios / "bad", "leaves_a_thread")).score == 1
     async with asyncio.timeout(PATIENCE):
-        while len(_processes()) > len(_nurseries()):  # which others in this process may have, too
+        while len(_processes()) > len(_fork_servers()):  # which others in this process may have, too
             await asyncio.sleep(0.05)
 
 
@@ -164,11 +164,11 @@ async def test_code_that_never_ends_when_it_is_imported_is_refused(write_scenari
 # --- processes --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_lost_nursery_is_made_again(write_scenario: Write, code: ScenarioCode) -> None:
+async def test_a_lost_fork_server_is_made_again(write_scenario: Write, code: ScenarioCode) -> None:
     directory = write_scenario(files={"evaluators.py": GOOD}) / "small"
     assert (await judged_by(code, directory, "check")).score == 3
-    for nursery in _nurseries():
-        nursery.kill()
+    for fork_server in _fork_servers():
+        fork_server.kill()
     await asyncio.sleep(0)
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -177,7 +177,7 @@ async def test_a_lost_nursery_is_made_again(write_scenario: Write, code: Scenari
                 return
 
 
-async def test_a_judgement_that_was_lost_with_the_nursery_is_not_the_scenarios_fault(
+async def test_a_judgement_that_was_lost_with_the_fork_server_is_not_the_scenarios_fault(
     write_scenario: Write, code: ScenarioCode
 ) -> None:
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
@@ -191,8 +191,8 @@ async def test_a_judgement_that_was_lost_with_the_nursery_is_not_the_scenarios_f
         while len(_processes()) < 2:
             await asyncio.sleep(0.02)
     before = _processes()
-    for nursery in _nurseries():
-        nursery.kill()
+    for fork_server in _fork_servers():
+        fork_server.kill()
     with pytest.raises(EvaluatorRetryError, match="was killed"):
         await judging
     async with asyncio.timeout(PATIENCE):
@@ -200,22 +200,22 @@ async def test_a_judgement_that_was_lost_with_the_nursery_is_not_the_scenarios_f
             await asyncio.sleep(0.02)
 
 
-async def test_a_process_is_known_to_be_lost_with_a_nursery_that_only_just_told_of_it(
+async def test_a_process_is_known_to_be_lost_with_a_fork_server_that_only_just_told_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    hear = Nursery._hear
+    hear = ForkServer._hear
 
-    def hear_last_words(nursery: Nursery, said: dict[str, int]) -> None:
-        hear(nursery, said)
-        nursery._abandon()  # its end was read together with what it said
+    def hear_last_words(fork_server: ForkServer, said: dict[str, int]) -> None:
+        hear(fork_server, said)
+        fork_server._abandon()  # its end was read together with what it said
 
-    monkeypatch.setattr(Nursery, "_hear", hear_last_words)
-    nursery = Nursery(LIMITS)
-    process = await nursery.fork(0)
+    monkeypatch.setattr(ForkServer, "_hear", hear_last_words)
+    fork_server = ForkServer(LIMITS)
+    process = await fork_server.fork(0)
     with pytest.raises(EvaluatorRetryError, match="was killed"):
         await process.what_ended_it()
     process.end()
-    await nursery.aclose()
+    await fork_server.aclose()
 
 
 async def test_nothing_is_left_when_it_is_closed(write_scenario: Write) -> None:
@@ -239,14 +239,14 @@ import asyncio, sys
 from contextlib import suppress
 from pathlib import Path
 import psutil
-from tests.activities.test_scenario_code import Limits, ScenarioCode, judged_by, _nurseries, _processes
+from tests.activities.test_scenario_code import Limits, ScenarioCode, judged_by, _fork_servers, _processes
 
 async def main():
     code = ScenarioCode(Limits(seconds=600))
     judging = asyncio.create_task(judged_by(code, Path(sys.argv[1]), "spins"))
     while True:
         await asyncio.sleep(0.02)
-        children = [child for nursery in _nurseries() for child in nursery.children()]
+        children = [child for fork_server in _fork_servers() for child in fork_server.children()]
         with suppress(psutil.NoSuchProcess):
             if any(child.cpu_times().user > 0.3 for child in children):  # one spins, and doesn't listen to anyone
                 break

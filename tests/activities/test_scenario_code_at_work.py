@@ -1,4 +1,4 @@
-"""Scenarios' code that judges as it should, in the processes of one nursery."""
+"""Scenarios' code that judges as it should, in the processes of one fork server."""
 
 import asyncio
 import json
@@ -12,9 +12,9 @@ import pytest_asyncio
 from activities.scenario_code.manager import ScenarioValidationError
 from activities.scenario_code.processes import (
     AT_ONCE,
-    Bench,
     EvaluatorFailedError,
     EvaluatorRetryError,
+    JudgeJob,
     ScenarioCode,
 )
 from tests.activities.scenario_code import GOOD, LIMITS, Write, bench_of, criterion_by, judged_by, nobody
@@ -53,7 +53,7 @@ async def test_the_criteria_of_an_assessment_share_processes_and_the_evidence_is
         fetched += 1
         return await given.fetch()
 
-    bench = Bench(given.task, "e", fetch)
+    bench = JudgeJob(given.task, "e", fetch)
     verdicts = await asyncio.gather(*(code.judge(bench, criterion_by("pid"), nobody) for _ in range(19)))
     assert len({verdict.explanation for verdict in verdicts}) <= AT_ONCE
     assert fetched <= AT_ONCE

@@ -79,7 +79,7 @@ async def prepared(servers: OwnServers, simulation_id: str = "a") -> OwnSimulati
     await simulation.make_reader_key()
     await simulation.own.issue_participant_key(ISSUE)
     await simulation.admin.simulation.start()
-    simulation.participant_was_told()
+    simulation.note_access_sent()
     return simulation.own
 
 
@@ -185,7 +185,7 @@ async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker
     assert (await other.admin.simulation.status()).is_running
     # Address or key are new, so the participant has to be told, and the next checkpoint says that it was.
     assert not other.is_known_to_participant
-    other.participant_was_told()
+    other.note_access_sent()
     assert not (await other.look()).is_untouched
     told = await other.checkpoint()
     assert not (await claimed(first, told, issue=ISSUE)).is_known_to_participant

@@ -55,7 +55,7 @@ def test_patterns_are_held_to_every_line(tmp_path: Path) -> None:
     marked = "+? stable\n-! not closed\n"
     held = hold(_read(tmp_path, f"[closed]\n{right}{wrong}{marked}"), {"closed": _closed})
     assert (held.facts, held.lines, held.doubtful, held.misread, held.faults) == (1, 27, 1, 1, [])
-    assert held.untold == pytest.approx(2 / 27)
+    assert held.uncertain_share == pytest.approx(2 / 27)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""The process that the processes with scenarios' code are forked from: everything they need is imported once, here.
+"""The fork server of the processes with scenarios' code: everything that they need is imported once, here.
 
-No scenario's code runs in it. The worker starts it (``processes.Nursery``) and talks to it over a socket, a JSON object
-a line: ``{"fork": LIMITS, "has_model": BOOL}``, with a socket to talk by and one for output beside it, is answered with
-``{"pid": PID}``; ``{"kill": PID}`` kills one. Of itself it says ``{"ended": PID, "status": N}``. When the worker is
-gone it ends, and all that it has forked with it.
+No scenario's code runs in it. The worker starts it (``processes.ForkServer``) and talks to it over a socket, one JSON
+object a line. ``{"fork": LIMITS, "has_model": BOOL}``, with a socket for messages and one for output beside it, is
+answered with ``{"pid": PID}``; ``{"kill": PID}`` kills one. It reports ``{"ended": PID, "status": N}``. When the worker
+is gone it ends, and all processes that it has forked end with it.
 """
 
 import gc
@@ -105,7 +105,7 @@ def _obey(control: socket.socket, children: set[int]) -> bool:
         line, descriptors, _, _ = socket.recv_fds(control, _LONGEST_LINE, 2)
     except ConnectionError:
         return False
-    for command in map(json.loads, line.splitlines()):  # a kill may have been said just before a fork
+    for command in map(json.loads, line.splitlines()):  # a kill may have been sent just before a fork
         if "fork" in command:
             job, output = descriptors
             if command["has_model"]:  # a second of imports, here once and not in each of them
@@ -144,6 +144,6 @@ def _fork(control: socket.socket, job: socket.socket, output: int, limits: Limit
         os._exit(70)
 
 
-def _say(control: socket.socket, told: dict[str, Any]) -> None:
+def _say(control: socket.socket, report: dict[str, Any]) -> None:
     with suppress(ConnectionError):
-        control.sendall(json.dumps(told).encode() + b"\n")
+        control.sendall(json.dumps(report).encode() + b"\n")

@@ -12,16 +12,16 @@ import pytest
 
 from activities.scenario_code.confinement import Limits
 from activities.scenario_code.frames import HungUpError
-from activities.scenario_code.processes import Nursery, ScenarioCode
+from activities.scenario_code.processes import ForkServer, ScenarioCode
 from tests.processes import ROOT
 from tests.stack import SCENARIOS
 from tests.waiting import PATIENCE
 
 _PROGRAM = """
 import asyncio, importlib, sys
-from activities.scenario_code import nursery, tasks
+from activities.scenario_code import fork_server, tasks
 
-nursery.import_late_ones()
+fork_server.import_late_ones()
 before = set(sys.modules)
 
 async def ask():
@@ -45,29 +45,29 @@ def test_a_question_to_the_simulator_imports_nothing_more() -> None:
 
 
 @pytest.fixture
-async def nursery() -> AsyncIterator[Nursery]:
-    made = Nursery(Limits())
+async def fork_server() -> AsyncIterator[ForkServer]:
+    made = ForkServer(Limits())
     yield made
     await made.aclose()
 
 
-async def test_a_process_that_nobody_waits_for_any_more_is_not_taken_for_the_next_one(nursery: Nursery) -> None:
+async def test_a_process_that_nobody_waits_for_any_more_is_not_taken_for_the_next_one(fork_server: ForkServer) -> None:
     """Else whoever ends one would end another's from then on."""
-    (await nursery.fork(0)).end()
-    given_up = asyncio.create_task(nursery.fork(0))
-    while not nursery._asked_for:
+    (await fork_server.fork(0)).end()
+    given_up = asyncio.create_task(fork_server.fork(0))
+    while not fork_server._asked_for:
         await asyncio.sleep(0)
     given_up.cancel()
-    process = await nursery.fork(0)
+    process = await fork_server.fork(0)
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(HungUpError):
         await asyncio.wait_for(process.hear(), PATIENCE)
     process.end()
 
 
-async def test_what_a_process_prints_comes_by_a_socket(nursery: Nursery) -> None:
+async def test_what_a_process_prints_comes_by_a_socket(fork_server: ForkServer) -> None:
     """uvloop closes a pipe twice, and between the two a thread of the worker may open a file by that number."""
-    process = await nursery.fork(0)
+    process = await fork_server.fork(0)
     assert process._output.get_extra_info("socket") is not None
     process.end()
 
