@@ -212,8 +212,8 @@ class Arrival(WireModel):
     what: str = ""
 
 
-class AnswerRecord(WireModel):
-    """A character's answer to what the participant wrote, which arrives at ``at``."""
+class ReplyRecord(WireModel):
+    """A character's reply, which arrives at ``at``; ``to`` names the participant's message that it answers."""
 
     character_id: str
     modality: str
@@ -250,7 +250,7 @@ class TurnRecord(WireModel):
     )
     reported: list[ReportedAction] = Field(default_factory=list)
     notes: str | None = None
-    answers: list[AnswerRecord] = Field(default_factory=list)
+    answers: list[ReplyRecord] = Field(default_factory=list)
     troubles: list[str] = Field(default_factory=list)
     events_processed: int = 0
     inherited_from: str | None = None

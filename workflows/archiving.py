@@ -7,11 +7,12 @@ from temporalio import workflow
 from temporalio.exceptions import FailureError, is_cancelled_exception
 
 from activities.archive.assessments import ArchiveActivities
-from activities.archive.payloads import ArchiveInput, NotedReply
+from activities.archive.payloads import ArchiveInput
 from activities.campaign.archiving import CampaignArchiving
 from activities.campaign.plan import CampaignArchiveInput
 from activities.plan import Plan
 from activities.simulation.payloads import PlannedReply
+from proctor_protocol.archive import ReplyRecord
 from proctor_protocol.results import AssessmentResults
 from proctor_terminal.archiving import TrialArchiving
 from proctor_terminal.plan import TrialArchiveInput
@@ -80,10 +81,10 @@ def _updates(publisher: UpdatePublisher) -> list[str]:
     return [item.data for item in publisher.stream.get_state().log]
 
 
-def noted(replies: Iterable[PlannedReply]) -> list[NotedReply]:
-    """Characters' replies, as the archive tells them."""
+def reply_records(replies: Iterable[PlannedReply]) -> list[ReplyRecord]:
+    """Characters' replies, as the archive keeps them."""
     return [
-        NotedReply(
+        ReplyRecord(
             character_id=planned.reply.character_id,
             modality=planned.reply.modality,
             at=planned.message.sent_at + timedelta(seconds=planned.reply.delay_seconds),

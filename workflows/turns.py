@@ -8,17 +8,17 @@ from pydantic import JsonValue
 from activities.archive.payloads import TurnNote
 from activities.attempts import failures
 from activities.characters.activities import CharacterActivities
-from activities.characters.payloads import Responded, RespondInput
+from activities.characters.payloads import RespondInput
 from activities.participant.payloads import TurnAnswer
 from activities.plan import Plan
-from activities.simulation.payloads import TURN_SETTLES, Addressed, AdvanceInput, ApplyInput, PlannedReply, TurnApplied
+from activities.simulation.payloads import TURN_SETTLES, Addressee, AdvanceInput, ApplyInput, PlannedReply, TurnApplied
 from activities.simulation.turns import TurnActivities
 from proctor_protocol import updates
 from proctor_protocol.durations import format_iso8601_duration
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import ReportedAction, TurnModelUsage
 from workflows import limits
-from workflows.archiving import noted
+from workflows.archiving import reply_records
 from workflows.participant import let_play
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
@@ -111,7 +111,7 @@ class Turns:
                 began_at=began_at,
                 reached=advanced.current_time,
                 checkpoint=advanced.checkpoint,
-                replies=noted(replies),
+                replies=reply_records(replies),
                 events_processed=advanced.events_processed,
             )
         )
@@ -129,23 +129,20 @@ class Turns:
         """Every character whom a message reached decides for itself, all at the same time."""
         plan, progress = self._plan, self._progress
 
-        async def reply(addressed: Addressed) -> PlannedReply | None:
-            message = applied.messages[addressed.message]
-            # Until 0.1 silence was no answer at all.
-            responded: Responded | None = await self._steps.do(
+        async def reply(addressee: Addressee) -> PlannedReply | None:
+            message = applied.messages[addressee.message]
+            responded = await self._steps.do(
                 CharacterActivities.respond,
                 RespondInput(
                     scenario=plan.scenario,
                     seed=plan.seed,
                     turn=turn,
                     offline=plan.offline,
-                    character_id=addressed.character_id,
+                    character_id=addressee.character_id,
                     message=message,
                 ),
-                **limits.thinking(plan, f"turn {turn} · {addressed.character_id}"),
+                **limits.thinking(plan, f"turn {turn} · {addressee.character_id}"),
             )
-            if responded is None:
-                return None
             usage.extend(responded.usage)
             return None if responded.reply is None else PlannedReply(reply=responded.reply, message=message)
 

@@ -7,7 +7,7 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_to_fork
-from activities.archive.payloads import NotedReply, TurnNote
+from activities.archive.payloads import TurnNote
 from activities.plan import TRIAL_WORKFLOW, Model, Plan
 from activities.scenario_code.manager import ScenarioError, ScenarioPackage
 from activities.scenario_code.scenarios import Scenarios
@@ -273,7 +273,7 @@ def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]
                 began_at=played.began_at if played and played.began_at else state.time,
                 reached=state.time,
                 checkpoint=BlobRef(sha256=state.checkpoint.sha256, size=state.checkpoint.size),
-                replies=[NotedReply(**answer.model_dump()) for answer in played.answers] if played else [],
+                replies=played.answers if played else [],
                 events_processed=played.events_processed if played else 0,
             )
         )

@@ -6,21 +6,10 @@ from typing import Any
 from pydantic import Field
 
 from activities.plan import Model, OfAssessment
+from proctor_protocol.archive import ReplyRecord
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.blobs import BlobRef
-
-
-class NotedReply(Model):
-    """A character's answer, as the transcript has it: when it arrives, and to what it is one."""
-
-    character_id: str
-    modality: str
-    at: datetime
-    text: str
-    subject: str | None = None
-    response: str | None = None
-    to: str = ""
 
 
 class TurnNote(Model):
@@ -34,7 +23,7 @@ class TurnNote(Model):
     began_at: datetime
     reached: datetime
     checkpoint: BlobRef
-    replies: list[NotedReply] = Field(default_factory=list)
+    replies: list[ReplyRecord] = Field(default_factory=list)
     events_processed: int = 0
 
 

@@ -1,11 +1,11 @@
-"""The turns of an assessment as a person would tell them: what came in, what was done and written, who answers."""
+"""The turns of an assessment as a person would tell them: what came in, what was done and written, who replies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from activities.archive.payloads import TurnNote
-from proctor_protocol.archive import AnswerRecord, ArchivedUpdate, Arrival, Items, TurnRecord
+from proctor_protocol.archive import ArchivedUpdate, Arrival, Items, TurnRecord
 from proctor_protocol.readings import chat_text, instant
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import TaskUpdateType
@@ -62,7 +62,7 @@ def _record(
         actions=[entry for entry in results.action_log if entry.turn == turn],
         reported=[entry for entry in results.action_report.reported if entry.turn == turn],
         notes=turn_notes.get(turn),
-        answers=[AnswerRecord(**reply.model_dump()) for reply in note.replies] if note else [],
+        answers=note.replies if note else [],
         troubles=[
             str(update.data.get("error_message", ""))
             for update in updates

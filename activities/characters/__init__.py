@@ -1,7 +1,7 @@
-"""Simulated people who answer the participant.
+"""Simulated people who reply to the participant.
 
-* ``generator``: who answers, and what
-* ``messages``: what reaches them, and what they answer
+* ``generator``: who replies, and with what
+* ``messages``: the messages that reach them, and their replies
 * ``prompts``: their model's prompts
 * ``outgoing``: the participant's messages, read off the simulation
 """

@@ -1,4 +1,4 @@
-"""Characters answer the participant's messages."""
+"""Characters reply to the participant's messages."""
 
 from temporalio import activity
 
@@ -21,7 +21,7 @@ class CharacterActivities:
 
     @activity.defn
     async def respond(self, payload: RespondInput) -> Responded:
-        """Let one character decide whether, what and when it answers one message."""
+        """Let one character decide whether, with what and when it replies to one message."""
         scenario = await self._scenarios.load_scenario(payload.scenario)
         if not payload.offline:
             await prepare()

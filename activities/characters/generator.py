@@ -1,4 +1,4 @@
-"""Simulated people: who a message reached, whether they answer, with what and when (seed 000, section 3.5)."""
+"""Simulated people: who a message reached, whether they reply, with what and when (seed 000, section 3.5)."""
 
 import hashlib
 import json
@@ -30,11 +30,11 @@ ANSWERED_IN_A_TURN = 20
 that somebody reads is a step of its own, and a call of a model where there is one; a participant that writes by the
 thousand must not make the assessment too large for its history, nor the operator pay for it."""
 
-_LONGEST_ANSWER = 8000
+_LONGEST_REPLY = 8000
 
 
 def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> list[str]:
-    """The ids of the characters whom a message reached and who might answer it.
+    """The ids of the characters whom a message reached and who might reply to it.
 
     To, CC and BCC alike, each once, in the order of the addresses. Never the user, whom the participant works for,
     nor the message's own sender. Addresses without an owner are passed over, and so are people whose ``config``
@@ -102,13 +102,13 @@ async def respond(
     seed: int | None,
     turn: int,
 ) -> CharacterReply | None:
-    """Decide whether a character answers a message, and with what.
+    """Decide whether a character replies to a message, and with what.
 
     With a model, it decides first and writes then; without one, the first of the character's ``scripted_replies``
-    that matches is the answer, and silence if none does. The delay is drawn by (seed, turn, character, message).
+    that matches is the reply, and silence if none does. The delay is drawn by (seed, turn, character, message).
 
     Returns:
-        The answer, or None for silence (also for someone whom the message didn't reach).
+        The reply, or None for silence (also for someone whom the message didn't reach).
 
     Raises:
         activities.models.factory.ModelError: the model failed; see ``structured.ask``.
@@ -169,13 +169,13 @@ def _says_something(answer: TextAnswer) -> str | None:
 
 
 def _too_long(text: str) -> str | None:
-    if len(text) <= _LONGEST_ANSWER:
+    if len(text) <= _LONGEST_REPLY:
         return None
-    return f"the text has {len(text)} characters: write at most {_LONGEST_ANSWER}"
+    return f"the text has {len(text)} characters: write at most {_LONGEST_REPLY}"
 
 
 def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: str, message: OutgoingMessage) -> int:
-    """Whole seconds until the answer. Drawn from the texts, not from ids, which another run may choose differently."""
+    """Whole seconds until the reply. Drawn from the texts, not from ids, which another run may choose differently."""
     content = [message.modality, message.to, message.cc, message.attendees, searched_text(message)]
     source = json.dumps([seed, turn, character_id, content], ensure_ascii=True)
     draw = Random(hashlib.sha256(source.encode()).digest()).uniform(-1, 1)
@@ -193,7 +193,7 @@ def reply_subject(subject: str | None) -> str:
 def reply_event(
     reply: CharacterReply, message: OutgoingMessage, scenario: ScenarioConfig
 ) -> tuple[str, dict[str, Any]]:
-    """The simulator's event for an answer: its modality and the ``data`` to schedule (UES contract, "input").
+    """The simulator's event for a reply: its modality and the ``data`` to schedule (UES contract, "input").
 
     An email goes to the user, with the message's other readers in CC (none for a reader in BCC); an SMS goes to the
     user, and to the others of a group. An RSVP that says neither yes nor no, only something, is tentative.

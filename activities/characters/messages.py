@@ -1,4 +1,4 @@
-"""What reaches a character, and what it answers."""
+"""The messages that reach a character, and its replies."""
 
 from datetime import datetime
 from typing import Literal
@@ -23,12 +23,12 @@ class ThreadEntry(_Model):
 
 
 class OutgoingMessage(_Model):
-    """Something that the participant sent and that may call for an answer.
+    """Something that the participant sent and that may call for a reply.
 
     For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``.
-    For the calendar: ``operation`` (create or update reach the attendees; delete and respond call for no answer) and
+    For the calendar: ``operation`` (create or update reach the attendees; delete and respond call for no reply) and
     the event's state afterwards. ``sender`` is the address that it was sent from (of an event: its organizer).
-    ``thread`` is what was said before, oldest first.
+    ``thread`` has the earlier messages, oldest first.
     """
 
     modality: Correspondence
@@ -54,7 +54,7 @@ class OutgoingMessage(_Model):
 
 
 class CharacterReply(_Model):
-    """A character's answer: ``delay_seconds`` after the message; ``text`` is an RSVP's comment."""
+    """A character's reply, which arrives ``delay_seconds`` after the message; ``text`` is an RSVP's comment."""
 
     character_id: str
     modality: Correspondence

@@ -72,7 +72,7 @@ class _Sent:
         return None
 
     def find_thread(self, message: Json) -> list[ThreadEntry]:
-        """What was said in a message's thread before it, oldest first."""
+        """The earlier messages of a message's thread, oldest first."""
         earlier = [
             other
             for other in self.all

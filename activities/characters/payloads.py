@@ -9,7 +9,7 @@ from proctor_storage.blobs import BlobRef
 
 
 class RespondInput(OfTurn, OfSeveral):
-    """Let a character decide on an answer to a message."""
+    """Let a character decide on a reply to a message."""
 
     scenario: BlobRef
     seed: int
@@ -24,7 +24,7 @@ class RespondInput(OfTurn, OfSeveral):
 
 
 class Responded(Model):
-    """What a character made of a message: its reply, None for silence, and what was asked of models for that."""
+    """A character's reply to a message, None for silence, and the model use that it cost."""
 
     reply: CharacterReply | None = None
     usage: list[ModelUse] = Field(default_factory=list)

@@ -24,8 +24,8 @@ class Prepared(Model):
     simulator: str | None = None
 
 
-class Addressed(Model):
-    """A message (its place in the turn's list) and a character whom it reached."""
+class Addressee(Model):
+    """A character whom a message reached; ``message`` is its place in the turn's list."""
 
     message: int
     character_id: str
@@ -45,7 +45,7 @@ class TurnApplied(Model):
     checkpoint: BlobRef
     actions: list[ActionLogEntryWithTurn]
     messages: list[OutgoingMessage]
-    addressed: list[Addressed]
+    addressed: list[Addressee]
 
 
 class ApplyInput(OfAssessment, OfTurn):

@@ -11,7 +11,7 @@ from activities.characters.outgoing import outgoing_messages
 from activities.simulation.action_log import entries_from_events
 from activities.simulation.hosts import Step, Stepped
 from activities.simulation.keys import PARTICIPANT
-from activities.simulation.payloads import TURN_SETTLES, Addressed, TurnApplied
+from activities.simulation.payloads import TURN_SETTLES, Addressee, TurnApplied
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef
 
@@ -43,7 +43,7 @@ class Settling:
             actions=entries_from_events(actions, PARTICIPANT, self.turn),
             messages=[message for message, _ in answered],
             addressed=[
-                Addressed(message=place, character_id=character_id)
+                Addressee(message=place, character_id=character_id)
                 for place, (_, characters) in enumerate(answered)
                 for character_id in characters
             ],

@@ -36,13 +36,13 @@ class TurnActivities:
 
     @activity.defn
     async def advance(self, payload: AdvanceInput) -> Advanced:
-        """Schedule the characters' answers, then move the clock to ``payload.to``; what is due on the way happens."""
+        """Schedule the characters' replies, then move the clock to ``payload.to``; what is due on the way happens."""
         plan = payload.plan
         scenario = await self._scenarios.load_scenario(plan.scenario)
         stepped, checkpoint = await self._simulations.of(plan).step(
             plan.simulation_id,
             payload.checkpoint,
-            Step(events=tuple(_planned(reply, scenario, payload.turn) for reply in payload.replies), to=payload.to),
+            Step(events=tuple(_event_of(reply, scenario, payload.turn) for reply in payload.replies), to=payload.to),
         )
         return Advanced(
             checkpoint=checkpoint,
@@ -51,7 +51,7 @@ class TurnActivities:
         )
 
 
-def _planned(planned: PlannedReply, scenario: ScenarioConfig, turn: int) -> PlannedEvent:
+def _event_of(planned: PlannedReply, scenario: ScenarioConfig, turn: int) -> PlannedEvent:
     modality, data = generator.reply_event(planned.reply, planned.message, scenario)
     return PlannedEvent(
         scheduled_time=planned.message.sent_at + timedelta(seconds=planned.reply.delay_seconds),

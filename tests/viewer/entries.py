@@ -6,11 +6,11 @@ from typing import Any
 from pydantic_core import to_json
 
 from proctor_protocol.archive import (
-    AnswerRecord,
     ArchivedUpdate,
     ArchiveEntry,
     Arrival,
     Items,
+    ReplyRecord,
     StateRecord,
     TurnRecord,
     merge_patch,
@@ -110,9 +110,7 @@ def write_day(
                 arrived=[Arrival(path=last, at=now, who=text or ANNA, what=text or "Lunch?")],
                 actions=[action],
                 notes=text,
-                answers=[
-                    AnswerRecord(character_id="anna", modality="email", at=now, text=written, to=text or "Lunch?")
-                ],
+                answers=[ReplyRecord(character_id="anna", modality="email", at=now, text=written, to=text or "Lunch?")],
                 troubles=[text] if text else [],
             )
         )

@@ -16,7 +16,7 @@ from activities.attempts import failures
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.characters.payloads import Responded, RespondInput
 from activities.participant.payloads import TurnAnswer
-from activities.simulation.payloads import Addressed, Advanced, AdvanceInput, PlannedReply, TurnApplied
+from activities.simulation.payloads import Addressee, Advanced, AdvanceInput, PlannedReply, TurnApplied
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
@@ -113,7 +113,7 @@ async def test_characters_answer_between_the_turn_and_its_time(caller: Caller, a
     people = ("ana", "ben", "cleo")
 
     async def apply(given: Any) -> TurnApplied:
-        reached = [Addressed(message=0, character_id=who) for who in people] if given.turn == 1 else []
+        reached = [Addressee(message=0, character_id=who) for who in people] if given.turn == 1 else []
         return TurnApplied(checkpoint=NOWHERE, actions=[], messages=[message], addressed=reached)
 
     def reply(who: str) -> CharacterReply:
