@@ -28,8 +28,6 @@ _STATES: dict[ResultStatus, TaskState] = {
 
 
 class ArchivedTasks:
-    """The archive's entries as tasks."""
-
     def __init__(self, config: GreenAgentConfig) -> None:
         self._config = config
         self._archive = open_archive(config)

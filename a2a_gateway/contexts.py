@@ -15,7 +15,6 @@ _LONGEST = 255
 
 
 def context_keyword(context_id: str) -> str:
-    """The keyword that stands for a context id."""
     return quote(context_id, safe=_PLAIN)
 
 

@@ -144,7 +144,6 @@ class AssessmentHandler(RequestHandler):
         return task
 
     async def _all_updates(self, execution: WorkflowExecution) -> list[Update]:
-        """Every update of a task that has ended."""
         if entry := await self._archive.entry(execution.id, execution.run_id):
             return await self._archive.updates(entry)
         return await self._task_events.subscriptions.read_all(execution.id)

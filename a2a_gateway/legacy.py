@@ -45,14 +45,12 @@ class ContextBuilder(DefaultServerCallContextBuilder):
     """Notes in a call's context its caller, its endpoint (which shows its protocol), and its wish for no history."""
 
     def build(self, request: Request) -> ServerCallContext:
-        """The default context and the path."""
         context = super().build(request)
         context.state["path"] = request.url.path
         context.state[WITHOUT_HISTORY] = request.scope.get(WITHOUT_HISTORY, False)
         return context
 
     def build_user(self, request: Request) -> User:
-        """The caller that the middleware identified."""
         return user_of(request.scope)
 
 

@@ -135,5 +135,4 @@ def _read_token(text: str, query: str, key: bytes) -> bytes | None:
 
 
 def _mark(query: str, token: bytes, key: bytes) -> bytes:
-    """The signature in front of a page token."""
     return hmac.digest(key, b"page " + query.encode() + b"\0" + token, "sha256")[:_MARK]

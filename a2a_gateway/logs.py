@@ -37,8 +37,6 @@ class RefusalLog:
         self._second = self._refused = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything on as it is."""
-
         async def watch(message: Message) -> None:
             if message["type"] == "http.response.body" and (error := _error_in(message.get("body", b""))):
                 self._log(f"{scope['method']} {_one_line(scope['path'])}: {error}")

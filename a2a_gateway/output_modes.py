@@ -42,7 +42,6 @@ class OutputModes:
         return event
 
     def tailor_task(self, task: Task) -> Task:
-        """``tailor_event`` for a task."""
         self.tailor_event(task)
         return task
 

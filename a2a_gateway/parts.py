@@ -22,7 +22,6 @@ event around the data part."""
 
 
 def text_part(text: str) -> Part:
-    """A part with text for people."""
     return Part(text=text)
 
 
@@ -44,7 +43,6 @@ def json_file_part(content: str, filename: str) -> Part:
 
 
 def agent_message(message_id: str, task_id: str, context_id: str, parts: list[Part]) -> Message:
-    """A message of the evaluator's about a task."""
     return Message(message_id=message_id, task_id=task_id, context_id=context_id, role=Role.ROLE_AGENT, parts=parts)
 
 

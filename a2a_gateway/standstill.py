@@ -101,7 +101,6 @@ def _why_workflow(pending: PendingWorkflowTaskInfo, now: datetime) -> str | None
 
 
 def _is_not_taken(activity: PendingActivityInfo, now: datetime) -> bool:
-    """Whether it is due, and no worker takes it."""
     if activity.paused or activity.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED:
         return False
     due = activity.next_attempt_schedule_time if activity.HasField("next_attempt_schedule_time") else None

@@ -29,8 +29,6 @@ _END = 2**40
 
 
 class TaskEvents:
-    """The events of tasks, from Temporal."""
-
     def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
         self._config = config
         self._connection = connection

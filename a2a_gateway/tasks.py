@@ -193,7 +193,6 @@ def standing_message(task: Task, why: str) -> Message:
 
 
 def closing_message(task: Task, outcome: Outcome) -> Message:
-    """The message of a terminal status."""
     return agent_message(f"{task.id}-end", task.id, task.context_id, [text_part(outcome.sentence)])
 
 
@@ -224,7 +223,6 @@ def results_artifact(results: AssessmentResults | CampaignResults) -> Artifact:
 
 
 def results_sentence(results: AssessmentResults) -> str:
-    """A result in one sentence."""
     overall = results.scores.overall
     is_whole = results.total_points in (0, overall.max_score)
     judged = "points" if is_whole else f"judged points ({results.total_points} in all)"

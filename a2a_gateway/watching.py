@@ -29,8 +29,6 @@ _PLAYED_WITH = ("temporal", "worker")
 
 
 class Watching:
-    """How one gateway is."""
-
     def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
         self._config = config
         self._connection = connection

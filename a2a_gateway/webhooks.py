@@ -70,8 +70,6 @@ async def checked(wanted: TaskPushNotificationConfig, protocol: Literal["1.0", "
 
 
 class Webhooks:
-    """The webhooks of all tasks."""
-
     def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
         self._config = config
         self._connection = connection

@@ -82,7 +82,6 @@ def _updates(publisher: UpdatePublisher) -> list[str]:
 
 
 def reply_records(replies: Iterable[PlannedReply]) -> list[ReplyRecord]:
-    """Characters' replies, as the archive keeps them."""
     return [
         ReplyRecord(
             character_id=planned.reply.character_id,

@@ -115,7 +115,6 @@ class Campaign:
 
     @workflow.signal(name=names.CELL_TROUBLE_SIGNAL)
     async def hear_of_cell(self, trouble: Trouble) -> None:
-        """The same of a cell's step."""
         self._publisher.publish_failure(trouble.kind, trouble.sentence())
 
     @workflow.signal(name=names.GROW_SIGNAL)
@@ -167,7 +166,6 @@ class Campaign:
         return progress
 
     async def _play_all(self, plan: CampaignPlan, progress: CampaignProgress) -> None:
-        """Until nothing is at play, and nothing waits."""
         for due in progress.at_play:  # of the run before
             self._start(plan, due)
         most_events = limits.campaign_events(plan.at_once)
@@ -187,7 +185,6 @@ class Campaign:
                 await self._carry_on(plan, progress)
 
     async def _fill(self, plan: CampaignPlan, progress: CampaignProgress) -> None:
-        """Start what waits, as long as there is room."""
         progress.lists += self._grown
         self._grown = []
         while len(self._at_play) < plan.at_once:

@@ -70,7 +70,6 @@ class CampaignProgress(BaseModel):
 
     @property
     def total(self) -> int:
-        """How many cells there are."""
         return self.taken_over + self.to_play
 
     @property
@@ -95,7 +94,6 @@ class CampaignProgress(BaseModel):
         )
 
     def note(self, due: Due, ended: EndedCell) -> None:
-        """A cell has ended for good."""
         outcome = ended.outcome
         self.done += 1
         self.succeeded += outcome.succeeded

@@ -83,7 +83,6 @@ def notify_participant(plan: Plan, reason: CompletionReason, unfinished: Sequenc
 
 
 def take_down(simulation_id: str) -> Awaitable[None]:
-    """The simulation and its keys are gone."""
     return workflow.execute_activity_method(
         LifecycleActivities.take_down, simulation_id, **limits.parting("end the simulation")
     )

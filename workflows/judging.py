@@ -105,7 +105,6 @@ class Judging:
         return added_up([*(use for verdict in reached for use in verdict.usage), *failed])
 
     def _note(self, plan: Plan, verdict: CriterionResult) -> None:
-        """Store a verdict and publish it."""
         self.verdicts[verdict.criterion_id] = verdict
         judged = sum(criterion.items for criterion in plan.criteria if criterion.criterion_id in self.verdicts)
         count = sum(criterion.items for criterion in plan.criteria)

@@ -15,7 +15,6 @@ class Notifications:
 
     @workflow.run
     async def run(self, payload: Delivery) -> None:
-        """Deliver until all is delivered."""
         queue = workflow.info().task_queue + names.NOTIFICATIONS_QUEUE
         while True:
             delivered = await workflow.execute_activity_method(

@@ -39,7 +39,6 @@ class UpdatePublisher:
         workflow.set_current_details(state + table)
 
     def publish(self, update: updates.TaskUpdate | CampaignUpdate) -> None:
-        """Publish an update that happens now."""
         if not self.only_milestones or update.message_type in updates.MILESTONES | CAMPAIGN_MILESTONES:
             self._updates.publish(record(update))
 

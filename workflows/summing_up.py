@@ -21,7 +21,6 @@ from workflows.time_played import seconds_played
 
 
 def note_score(results: AssessmentResults) -> None:
-    """The score where workflows are listed."""
     overall = results.scores.overall
     workflow.upsert_memo({"score": f"{overall.told}/{overall.max_score}", "coverage": results.coverage})
     if overall.max_score:

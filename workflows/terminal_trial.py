@@ -259,7 +259,6 @@ class TerminalTrial:
         )
 
     def _failed(self, began_at: datetime, problem: BaseException) -> TrialResult:
-        """The result of a trial that could not continue."""
         details = _details_of(problem) or {}
         _, sentence = _kind_of(problem)
         return TrialResult(
@@ -288,7 +287,6 @@ class TerminalTrial:
 
 
 def _untested(worked: Worked) -> Tested:
-    """What is known without tests: nothing."""
     return Tested(failure_mode=FailureMode.NONE, started_at=worked.ended_at, ended_at=worked.ended_at)
 
 

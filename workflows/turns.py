@@ -31,7 +31,6 @@ _LONGEST_NOTES = 200
 
 
 def publish_inherited(publisher: UpdatePublisher, plan: Plan, progress: Progress) -> None:
-    """Tell of the turns that a fork begins with."""
     for note in progress.turns:
         publisher.publish(
             updates.TurnCompletedUpdate(
@@ -60,7 +59,6 @@ class Turns:
         )
 
     async def play_next(self) -> None:
-        """Play the next turn to its end."""
         self._publisher.turn = self._progress.turn + 1
         await self._play(self._publisher.turn)
         self._publisher.turn = None

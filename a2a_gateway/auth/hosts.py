@@ -65,7 +65,6 @@ class Hosts:
 
 
 def _is_of(origin: str, host: str) -> bool:
-    """Whether a page is of the server that it asks."""
     try:
         netloc = urlsplit(origin).netloc
     except ValueError:

@@ -49,7 +49,6 @@ class Sessions:
         self._is_https = config.effective_card_url.startswith("https://")
 
     def open(self, answer: Response, token: str) -> None:
-        """Have an answer set the cookie."""
         content = json.dumps({"token": token, "until": time.time() + SESSION_SECONDS})
         answer.set_cookie(
             COOKIE,

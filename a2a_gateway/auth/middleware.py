@@ -62,7 +62,6 @@ class AuthMiddleware:
         self._admins_only = admins_only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -170,7 +169,6 @@ class CallerUser(User):
 
     @property
     def user_name(self) -> str:
-        """The caller's name."""
         return self.caller.name
 
 

@@ -159,7 +159,6 @@ class _Keys(jwt.PyJWKClient):
         self._provider = provider
 
     def fetch_data(self) -> Any:
-        """See ``jwt.PyJWKClient``."""
         with self._provider.asked():
             return super().fetch_data()
 

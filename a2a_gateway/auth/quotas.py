@@ -198,7 +198,6 @@ class _Ledger:
         self._id = f"quota.{owner}"
 
     async def enter(self, ticket: Ticket) -> None:
-        """Add a ticket."""
         self._run = await self._add(_ASK, ticket)
 
     async def withdraw(self, ticket: Ticket) -> None:

@@ -60,19 +60,15 @@ class Token(WireModel):
     quotas: Quotas = Quotas()
 
     def is_expired(self, now: datetime) -> bool:
-        """Whether it has expired."""
         return self.expires_at is not None and now >= self.expires_at
 
 
 class TokenFile(WireModel):
-    """All tokens of a deployment."""
-
     format: int = 1
     tokens: list[Token] = Field(default_factory=list)
 
 
 def tokens_path(config: GreenAgentConfig) -> Path:
-    """Where the tokens of a deployment are kept."""
     return Path(config.tokens_file) if config.tokens_file else Path(config.state) / "tokens.json"
 
 
@@ -100,8 +96,6 @@ def make_token(
 
 
 class Tokens:
-    """The tokens in a file."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self._version: tuple[int, int, int] | None = None

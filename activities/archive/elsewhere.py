@@ -31,7 +31,6 @@ def do(work: Callable[..., None], *arguments: Any) -> None:
 
 
 def main() -> None:
-    """Do what the parent asks for."""
     work, arguments = pickle.load(sys.stdin.buffer)
     problem = None
     try:

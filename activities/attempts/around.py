@@ -19,7 +19,6 @@ class Around(Interceptor):
         self._guard = guard
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        """Wrap an activity's execution."""
         return _Guarded(next, self._guard)
 
 

@@ -88,7 +88,6 @@ class Heartbeats(Interceptor):
         self._lock = threading.Lock()
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        """Wrap an activity's execution."""
         return _Beating(next, self)
 
     def beat_through(self, worker: Worker) -> None:
@@ -106,7 +105,6 @@ class Heartbeats(Interceptor):
         threading.Thread(target=self._beat, args=[weakref.ref(worker)], name="proctor-heartbeats", daemon=True).start()
 
     def add(self, heartbeat: _Heartbeat) -> None:
-        """Beat for an attempt."""
         with self._lock:
             self._attempts[heartbeat.token] = heartbeat
 

@@ -74,7 +74,6 @@ T = TypeVar("T", bound=Note)
 
 
 def note(made: Note) -> None:
-    """Leave a note for the next attempt."""
     heartbeats.note(made.model_dump(mode="json"))
 
 

@@ -52,7 +52,6 @@ class Scrubber:
         self._as_json = [to_json(secret)[1:-1] for secret in ordered]
 
     def text(self, text: str) -> str:
-        """A text without secrets."""
         return self._pattern.sub(REMOVED, text)
 
     def data(self, value: Any) -> Any:
@@ -66,7 +65,6 @@ class Scrubber:
         return value
 
     def result(self, result: Any) -> Any:
-        """What an activity returns, without secrets."""
         written = to_json(result)
         if self._is_clean(written):
             return result
@@ -125,7 +123,6 @@ class Scrubbing(Interceptor):
         self._shared = secrets_in(os.environ) | {secret}
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        """Wrap an activity's execution."""
         return _Scrubbed(next, self)
 
     def make_scrubber(self, simulation_id: str) -> Scrubber:

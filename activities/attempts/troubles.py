@@ -74,7 +74,6 @@ class Trouble(BaseModel):
     is_waiting: bool = False
 
     def sentence(self) -> str:
-        """The step, its state, and the answer."""
         step = _STEPS.get(self.step, self.step) + (f" ({self.about})" if self.about else "")
         if self.is_waiting:
             return f"{step} has to wait: {self.answer}"
@@ -150,7 +149,6 @@ async def _tell(problem: BaseException, *, about: str | None = None, is_waiting:
 
 
 def _kind_and_message(problem: BaseException) -> tuple[str, str]:
-    """A failure's type and its words."""
     if isinstance(problem, ApplicationError):
         return problem.type or failures.UNKNOWN, failures.in_words(problem.type, problem.message)
     kind = type(problem).__name__

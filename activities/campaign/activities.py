@@ -47,8 +47,6 @@ class Kind(Protocol):
 
 
 class CampaignActivities:
-    """What every campaign needs."""
-
     def __init__(self, store: BlobStore, kinds: Iterable[Kind]) -> None:
         self._store = store
         self._kinds = list(kinds)
@@ -66,7 +64,6 @@ class CampaignActivities:
 
     @activity.defn
     async def read_cells(self, payload: CellsInput) -> list[Cell]:
-        """Some cells of a list."""
         cells = _CELLS.validate_json(await self._store.get(payload.cells.cells))
         return cells[payload.start : payload.start + payload.count]
 
@@ -92,12 +89,10 @@ class CampaignActivities:
 
     @activity.defn
     async def keep_outcomes(self, payload: LedgerInput) -> BlobRef:
-        """Put a page of the ledger away."""
         return await self._store.put(ENDED_CELLS.dump_json(payload.ended))
 
     @activity.defn
     async def sum_up_campaign(self, payload: SumUpInput) -> Summed:
-        """The result of a campaign."""
         pages = await asyncio.gather(*(self._store.get(page) for page in payload.ledger))
         ended = [*(each for page in pages for each in ENDED_CELLS.validate_json(page)), *payload.ended]
         summed = await self._kind(payload.plan).sum_up(payload, ended)
@@ -111,5 +106,4 @@ class CampaignActivities:
 
 
 async def keep_cells(store: BlobStore, cells: Sequence[Cell]) -> CellList:
-    """A list of cells in the store."""
     return CellList(cells=await store.put(_CELLS.dump_json(list(cells))), count=len(cells))

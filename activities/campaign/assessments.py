@@ -69,12 +69,10 @@ class PlayedAssessment(Model):
 
     @property
     def failed_by_participant(self) -> bool:
-        """Whether the participant is to blame."""
         return self.failure_kind in failures.BY_PARTICIPANT
 
     @property
     def uses(self) -> list[ModelUse]:
-        """The evaluator's questions to models."""
         provenance = self.results.provenance if self.results else None
         return [*provenance.judges, *provenance.characters] if provenance else []
 
@@ -91,7 +89,6 @@ class AssessmentRuns:
         self._origins = Origins(config, store, scenarios)
 
     def is_asked_for(self, request: Raw) -> bool:
-        """See ``activities.campaign.activities.Kind``."""
         return is_run_request(request)
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
@@ -142,7 +139,6 @@ class AssessmentRuns:
 
     @activity.defn
     async def keep_played(self, payload: PlayedAssessment) -> BlobRef:
-        """Put the result of one assessment away."""
         return await self._store.put(payload.model_dump_json().encode())
 
     @activity.defn
@@ -296,7 +292,6 @@ def _lane_limits(config: RunConfig) -> dict[LaneKind, int]:
 
 
 def _as_id(name: str) -> str:
-    """A name as part of a workflow's id."""
     return re.sub(r"[^A-Za-z0-9_-]", "-", name)[:60]
 
 

@@ -13,8 +13,6 @@ from activities.scenario_code.scenarios import Scenarios
 
 
 class CharacterActivities:
-    """Characters' replies."""
-
     def __init__(self, scenarios: Scenarios, models: ConfiguredModels) -> None:
         self._scenarios = scenarios
         self._models = models

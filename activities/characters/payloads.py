@@ -19,7 +19,6 @@ class RespondInput(OfTurn, OfSeveral):
 
     @property
     def about(self) -> str:
-        """The character."""
         return self.character_id
 
 

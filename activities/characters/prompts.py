@@ -56,7 +56,6 @@ def persona(character_id: str, scenario: ScenarioConfig) -> str:
 
 
 def decision_question(message: OutgoingMessage, scenario: ScenarioConfig) -> str:
-    """Ask whether the character answers at all."""
     return (
         f"{_situation(message, scenario)}\n\n"
         "Would you answer this? People answer questions, requests, proposals and invitations that are meant for them. "
@@ -67,7 +66,6 @@ def decision_question(message: OutgoingMessage, scenario: ScenarioConfig) -> str
 
 
 def reply_question(message: OutgoingMessage, scenario: ScenarioConfig, reason: str) -> str:
-    """Ask for the answer itself."""
     wanted = {
         "email": "Write your reply's text: what you would really write, no longer than needed, without a subject line.",
         "sms": "Write your text message: short, as people text.",

@@ -67,7 +67,6 @@ class CaseOutcome(BaseModel):
 
     @property
     def pair(self) -> Pair:
-        """The two verdicts."""
         return Pair(self.author, self.judge, self.most)
 
 
@@ -115,7 +114,6 @@ class Calibration(BaseModel):
         )
 
     def sum_up(self) -> dict[str, Any]:
-        """What a result says of it."""
         return {
             "judge": self.model,
             "is_calibrated": True,

@@ -222,7 +222,6 @@ def item_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") ->
 
 
 def records_of_case(case: CalibrationCase, scenario: ScenarioConfig) -> list[Record]:
-    """A case's evidence as a judge gets it."""
     tables = {"email": "emails", "sms": "messages", "calendar": "events", "chat": "messages"}
     arrived = {
         modality: {

@@ -16,8 +16,6 @@ _Place = tuple[str, str | None, BlobRef]
 
 
 class SharedLooks:
-    """The simulations that judgements look at."""
-
     def __init__(self, simulations: Simulations) -> None:
         self._simulations = simulations
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

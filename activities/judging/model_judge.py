@@ -106,7 +106,6 @@ class Ballot:
 
 
 def items_of(criterion: EvaluationCriterion) -> list[Item]:
-    """The items of a criterion."""
     if criterion.rubric:
         return [Item(item.id, item.points, item.statement, item.scope) for item in criterion.rubric]
     return [Item(_WHOLE, criterion.max_score, criterion.name, "any")]

@@ -13,5 +13,4 @@ class JudgeInput(OfAssessment, OfSeveral):
 
     @property
     def about(self) -> str:
-        """The criterion."""
         return self.criterion_id

@@ -113,7 +113,6 @@ class Window:
     of: int
 
     def find(self, record_id: str) -> Record | None:
-        """The record of that id."""
         return next((record for record in self.records if record.id == record_id), None)
 
 

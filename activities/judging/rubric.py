@@ -42,7 +42,6 @@ class ItemScore:
 
     @property
     def points(self) -> int:
-        """The points earned."""
         return self.item.points if self.met else 0
 
 

@@ -23,8 +23,6 @@ from proctor_storage.blobs import BlobStore
 
 
 class VerdictActivities:
-    """The activity that judges."""
-
     def __init__(
         self,
         config: GreenAgentConfig,

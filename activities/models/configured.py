@@ -24,7 +24,6 @@ class ConfiguredModels:
         set_requests_at_once(config.model_requests_at_once)
 
     def for_characters(self, seed: int, meter: Meter, prompt_version: str) -> "BaseChatModel":
-        """The model that writes characters' replies."""
         config = self._config
         name, address = config.response_generator_model, config.response_generator_base_url
         return self._make(name, address, _CHARACTERS_TEMPERATURE, seed, meter, prompt_version)
@@ -32,7 +31,6 @@ class ConfiguredModels:
     def for_judging(
         self, name: str, temperature: float, seed: int, meter: Meter, prompt_version: str | None
     ) -> "BaseChatModel":
-        """One judge."""
         return self._make(name, self._config.evaluation_base_url, temperature, seed, meter, prompt_version)
 
     def _make(

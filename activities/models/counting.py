@@ -29,8 +29,6 @@ _PROVIDERS = {LLMProvider.GOOGLE: "gcp.gemini", LLMProvider.AZURE: "azure.ai.ope
 
 @dataclass(frozen=True)
 class _Call:
-    """A call that is under way."""
-
     began: float
     span: "Span | None"
 
@@ -50,7 +48,6 @@ class Counter(BaseCallbackHandler):
     def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
-        """Note when a call begins."""
         span = tracing.begin_span(f"chat {self.use.model}", self._asked()) if tracing.is_on() else None
         self._under_way[run_id] = _Call(time.perf_counter(), span)
 
@@ -82,7 +79,6 @@ class Counter(BaseCallbackHandler):
         return attributes
 
     def _end(self, run_id: UUID | None, usage: UsageMetadata | None, came: LLMResult | BaseException) -> None:
-        """Count a call that has ended, and end its span."""
         model, has_failed = self.use.model, isinstance(came, BaseException)
         MODEL_CALLS.labels(model, "failed" if has_failed else "answered").inc()
         if usage is not None:

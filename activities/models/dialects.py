@@ -95,7 +95,6 @@ async def invoke(
 
 
 def forget_dialects() -> None:
-    """Forget what servers refused."""
     _refused.clear()
 
 

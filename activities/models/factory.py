@@ -67,8 +67,6 @@ class ModelAnswerError(ModelError):
 
 
 class LLMProvider(Enum):
-    """Who serves a model."""
-
     OPENAI = "openai"
     AZURE = "azure"
     ANTHROPIC = "anthropic"
@@ -117,8 +115,6 @@ class LLMConfig:
 
 
 class LLMFactory:
-    """Makes LangChain chat models from their names."""
-
     @classmethod
     def detect_provider(cls, model: str) -> LLMProvider:
         """Say who serves a model.

@@ -37,7 +37,6 @@ class Price(BaseModel):
     cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
     def of(self, usage: "UsageMetadata") -> float:
-        """What an answer cost."""
         cached = min(cached_tokens(usage) or 0, usage["input_tokens"])
         cached_price = self.input if self.cached_input is None else self.cached_input
         fresh = usage["input_tokens"] - cached
@@ -111,7 +110,6 @@ class Meter:
         return llm
 
     def read(self) -> list[ModelUse]:
-        """What was asked, by model."""
         return added_up([*self.earlier, *(counter.use for counter in self._counters if counter.use.calls)])
 
 

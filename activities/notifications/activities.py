@@ -34,8 +34,6 @@ NotificationSource = Callable[[str, Literal["1.0", "0.3"]], AsyncGenerator[Notif
 
 
 class NotificationActivities:
-    """Sends notifications to webhooks."""
-
     def __init__(self, config: GreenAgentConfig, source: NotificationSource) -> None:
         self._config = config
         self._source = source

@@ -213,7 +213,6 @@ class _Matching:
         self._hopeless: set[Kind] = set()
 
     def pair(self, claim: int, action: int) -> None:
-        """Take a claim and an action as one."""
         self.action_of[claim], self._claim_of[action] = action, claim
 
     def place(self, claim: int) -> None:

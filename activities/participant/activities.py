@@ -92,15 +92,12 @@ _ASKED_AGAIN = (
 
 
 class ParticipantActivities:
-    """Everything that is sent to a participant."""
-
     def __init__(self, config: GreenAgentConfig, scenarios: Scenarios, simulations: Simulations) -> None:
         self._scenarios = scenarios
         self._simulations = simulations
         self._clients = ParticipantClients(config)
 
     async def aclose(self) -> None:
-        """Close all connections."""
         await self._clients.aclose()
 
     @activity.defn
@@ -181,7 +178,6 @@ class ParticipantActivities:
         )
 
     async def _settled(self, payload: TurnInput, simulation: Simulation) -> TurnApplied:
-        """Read what was done in the turn."""
         plan = payload.plan
         scenario = await patiently(lambda: self._scenarios.load_scenario(plan.scenario))
         settling = Settling(scenario, payload.turn, payload.current_time)

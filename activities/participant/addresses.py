@@ -128,7 +128,6 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         raise AssertionError("there is an address, or the host was refused")
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
         await self._inner.sleep(seconds)
 
     async def _allowed_addresses(self, host: str, port: int) -> list[Address]:
@@ -213,7 +212,6 @@ def _are_same(one: Address, other: Address) -> bool:
 
 
 def _is_here(address: Address) -> bool:
-    """Whether an address is this machine's own."""
     if address.is_loopback or address.is_unspecified:
         return True
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6

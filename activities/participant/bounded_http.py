@@ -93,7 +93,6 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         return httpx.Response(response.status_code, headers=headers, stream=stream, extensions=response.extensions)
 
     async def aclose(self) -> None:
-        """Close all connections."""
         await self._inner.aclose()
 
 

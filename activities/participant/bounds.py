@@ -30,8 +30,6 @@ class ParticipantBounds:
 
     @classmethod
     def of(cls, config: GreenAgentConfig) -> Self:
-        """The limits that the settings name."""
-
         def limit(name: str) -> Limit:
             most: int = getattr(config, name)
             return Limit(most, f"AGENTBEATS_GREEN_{name.upper()}")

@@ -267,7 +267,6 @@ class ParticipantClients:
         self._lines: dict[str, _Line] = {}
 
     async def aclose(self) -> None:
-        """Close all connections."""
         for line in self._lines.values():
             await line.http.aclose()
         self._lines.clear()

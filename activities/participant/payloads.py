@@ -31,7 +31,6 @@ class Greeted(BlobRef):
 
     @property
     def checkpoint(self) -> BlobRef:
-        """The checkpoint alone."""
         return BlobRef(sha256=self.sha256, size=self.size)
 
 

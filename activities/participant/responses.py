@@ -36,7 +36,6 @@ class ReadableResponses(httpx.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """Close all connections."""
         await self._inner.aclose()
 
 

@@ -22,7 +22,6 @@ class HungUpError(Exception):
 
 
 def send(connection: socket.socket, piece: bytes) -> None:
-    """Send a piece over a blocking socket."""
     connection.sendall(_LENGTH.pack(len(piece)))
     connection.sendall(piece)
 

@@ -81,8 +81,6 @@ Fingerprint = tuple[tuple[str, int, int], ...]
 
 
 class ScenarioManager:
-    """The scenarios of a folder."""
-
     def __init__(self, directory: str | Path = DEFAULT_DIRECTORY) -> None:
         """Look for scenarios in ``directory``, then among those that come with proctor."""
         self.directory = _resolve(directory)

@@ -73,7 +73,6 @@ class Audited(BaseModel):
 
     @property
     def lines(self) -> int:
-        """All of its lines."""
         return self.right + self.wrong
 
     @property

@@ -141,7 +141,6 @@ class CodeProcess:
         return f"ended its process (exit code {status}) instead of returning a result"
 
     def end(self) -> None:
-        """Kill it at once, and let go of it."""
         self._kill()
         self._writer.close()
         self._listening.cancel()
@@ -247,7 +246,6 @@ class ForkServer:
             control.send(json.dumps({"kill": pid}).encode() + b"\n")
 
     async def _read(self, control: socket.socket) -> None:
-        """Hear what it says, until it is gone."""
         loop, rest = asyncio.get_running_loop(), b""
         with suppress(OSError):
             while chunk := await loop.sock_recv(control, 64 * 1024):
@@ -304,7 +302,6 @@ class ScenarioCode:
         self._compiled: dict[Path, asyncio.Task[bytes]] = {}
 
     async def aclose(self) -> None:
-        """End every process."""
         await self._fork_server.aclose()
 
     async def load(self, directory: Path) -> ScenarioPackage:

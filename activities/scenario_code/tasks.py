@@ -156,8 +156,6 @@ def serve(job: socket.socket) -> None:
 
 
 class _Received:
-    """The parts that came with the evidence."""
-
     def __init__(self, contents: Iterable[bytes]) -> None:
         self._contents = {blob_ref(content): content for content in contents}
 

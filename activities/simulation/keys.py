@@ -52,7 +52,6 @@ def host_key(secret: str) -> str:
 
 
 def admin_key(secret: str, simulation_id: str) -> str:
-    """A simulation's admin key."""
     return _derive(secret, f"admin:{simulation_id}")
 
 

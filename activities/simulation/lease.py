@@ -54,7 +54,6 @@ class LeasedClient(httpx.AsyncClient):
         self._lease, self._fence, self._http = lease, fence, http
 
     async def send(self, request: httpx.Request, **options: object) -> httpx.Response:
-        """See ``httpx``."""
         async with self._lease.hold(self._fence):
             return await self._http.send(request, **options)  # type: ignore[arg-type]
 

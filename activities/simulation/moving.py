@@ -36,7 +36,6 @@ class Moving:
         self._simulations = simulations
 
     async def __call__(self, input: ExecuteActivityInput, proceed: Proceed) -> Any:  # noqa: A002
-        """Run an attempt."""
         plan = _plan_of(input)
         if plan is None or not self._simulations.are_on_several_servers:
             return await proceed()

@@ -96,20 +96,18 @@ class OwnServers(SimulationHost):
             return own.leased(None if claim.looks else claim.fence)
 
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """See ``SimulationHost``; by as many requests as it takes."""
+        """By as many requests as it takes."""
         simulation = await self.claim(claim, content)
         stepped = await simulation.carry_out(step)
         return stepped, await simulation.checkpoint()
 
     async def end(self, simulation_id: str, fence: int) -> None:
-        """See ``SimulationHost``."""
         async with self._lock(simulation_id):
             refuse_lower(fence, self._fence_of(simulation_id))
             self._note_fence(simulation_id, fence)
             await self._end(simulation_id)
 
     async def find_holder(self, simulation_id: str) -> int:
-        """See ``SimulationHost``."""
         return self._fence_of(simulation_id) if simulation_id in self._served else 0
 
     def held(self) -> list[str]:
@@ -117,16 +115,14 @@ class OwnServers(SimulationHost):
         return list(self._served)
 
     async def list_standing(self) -> dict[str, int]:
-        """See ``SimulationHost``."""
         return {simulation_id: self._fence_of(simulation_id) for simulation_id in self._served}
 
     def list_secrets(self, simulation_id: str) -> set[str]:
-        """See ``SimulationHost``; some servers choose keys."""
+        """Some servers choose keys."""
         served = self._served.get(simulation_id)
         return {served.simulation.participant_secret} if served else set()
 
     async def aclose(self) -> None:
-        """End every server."""
         await asyncio.gather(*(self._end(simulation_id) for simulation_id in self.held()))
         if self._guard:
             await asyncio.to_thread(self._guard.dismiss)
@@ -169,7 +165,6 @@ class OwnServers(SimulationHost):
         return self._locks.setdefault(simulation_id, asyncio.Lock())
 
     def _candidates(self, first: int | None = None) -> Iterator[int]:
-        """Ports without a listener at the moment."""
         base = self._config.ues_base_port
         for port in [*([first] if first else []), *range(base, min(base + _PORTS_TRIED, 65536))]:
             if port not in self._ports and is_free(self._host, port):

@@ -82,7 +82,6 @@ class Label(BaseModel):
     told: str | None
 
     def on(self, content: bytes) -> bytes:
-        """A checkpoint with this label."""
         return self.model_dump_json().encode() + b"\n" + content
 
 
@@ -148,16 +147,14 @@ class OwnSimulation:
 
     @property
     def make_access(self) -> Access:
-        """What the participant has to know."""
         return Access(self.address, self.participant_secret)
 
     @property
     def is_known_to_participant(self) -> bool:
-        """See ``Simulation``."""
         return self._sent_access == self.make_access.fingerprint
 
     def note_access_sent(self) -> None:
-        """See ``Simulation``; the next checkpoint says so."""
+        """The next checkpoint says so."""
         if not self.is_known_to_participant:
             self._sent_access = self.make_access.fingerprint
             self._base = self._claimed_at = None
@@ -282,7 +279,6 @@ class OwnSimulation:
         self._participant_key, self._base = None, None
 
     async def make_reader_key(self) -> None:
-        """Make the evaluators' key."""
         made = await self._make_key("evaluators", READER_PERMISSIONS, self.reader_secret, READER_KEY_ID)
         self.reader_secret = made.secret
         self.reader = self._client(made.secret)
@@ -374,36 +370,30 @@ class LeasedSimulation(Simulation):
         self.mark, self.life = own.mark, own.life
 
     def make_access(self, issue: int) -> Access:
-        """See ``Simulation``."""
         return self.own.make_access
 
     @property
     def is_known_to_participant(self) -> bool:
-        """See ``Simulation``."""
         return self.own.is_known_to_participant
 
     def note_access_sent(self) -> None:
-        """See ``Simulation``."""
         self.own.note_access_sent()
 
     async def look(self) -> CurrentCheckpoint:
-        """See ``Simulation``."""
         async with self.own.lease.hold(self._fence):
             return await self.own.look()
 
     async def checkpoint(self, *, everything: bool = False) -> bytes:
-        """See ``Simulation``; it is whole."""
+        """It is whole."""
         async with self.own.lease.hold(self._fence):
             return await self.own.checkpoint()
 
     async def make_reader_key(self) -> None:
-        """See ``Simulation``."""
         async with self.own.lease.hold(self._fence):
             await self.own.make_reader_key()
         self.reader, self.reader_secret = self.own.reader, self.own.reader_secret
 
     async def carry_out(self, step: Step) -> Stepped:
-        """Carry out a step by the contract's own requests."""
         if step.closes:
             async with self.own.lease.hold(self._fence):
                 await self.own.revoke_participant_key()

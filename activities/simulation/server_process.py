@@ -59,7 +59,6 @@ class ServerProcess:
         return await self._child.until(is_ready, seconds)
 
     def keep_out_of_the_log(self, secret: str) -> None:
-        """Have one more secret taken out of what it says."""
         self._secrets.append(secret)
 
     async def hear_last_words(self) -> str:

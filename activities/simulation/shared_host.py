@@ -85,19 +85,17 @@ class HostedSimulation(Simulation):
         self._store, self._http, self._fence = store, http, fence
 
     def make_access(self, issue: int) -> Access:
-        """See ``Simulation``."""
         secret = participant_key(self._secret, self._simulation_id, issue)
         return Access(self._address, secret, mcp=f"{self._address.rstrip('/')}/mcp")
 
     async def look(self) -> CurrentCheckpoint:
-        """See ``Simulation``."""
         try:
             return await self.admin.simulation.current()
         except (AuthenticationError, NotFoundError, ConflictError) as problem:
             raise SimulationGoneError(str(problem)) from None
 
     async def checkpoint(self, *, everything: bool = False) -> bytes:
-        """See ``Simulation``; the manifest, where there is a store."""
+        """The manifest, where there is a store."""
         if self._store is None:
             return await self.admin.simulation.checkpoint()
         answer = await self.admin.simulation.checkpoint_in_parts(everything=everything or None)
@@ -119,7 +117,7 @@ class HostedSimulation(Simulation):
         return manifest
 
     async def load(self, scenario: AsyncIterator[bytes]) -> None:
-        """See ``Simulation``; it is passed on as it arrives, so that it is never held whole."""
+        """It is passed on as it arrives, so that it is never held whole."""
 
         async def body() -> AsyncIterator[bytes]:
             yield b'{"scenario":'
@@ -139,13 +137,13 @@ class HostedSimulation(Simulation):
             raise refusal(f"POST {_IMPORT}", answer.status_code, answer.content)
 
     async def make_reader_key(self) -> None:
-        """See ``Simulation``; checkpoints carry the key, so it is made once."""
+        """Checkpoints carry the key, so it is made once."""
         await self.admin.keys.create(
             name="evaluators", permissions=READER_PERMISSIONS, secret=self.reader_secret, key_id=READER_KEY_ID
         )
 
     async def check_public_address(self) -> None:
-        """See ``Simulation``. An address that doesn't answer here may answer participants."""
+        """An address that doesn't answer here may answer participants."""
         if self._address == self.reader.base_url:
             return
         try:
@@ -160,7 +158,6 @@ class HostedSimulation(Simulation):
             ) from None
 
     async def change_keys(self) -> None:
-        """See ``Simulation``."""
         for key in (await self.admin.keys.list()).keys:
             if key.is_active and key.key_id != ADMIN_KEY_ID:
                 await self.admin.keys.revoke(key.key_id)
@@ -194,18 +191,16 @@ class SharedHost(SimulationHost):
         self._store = store
 
     async def create(self, simulation_id: str, seed: int, fence: int) -> HostedSimulation:
-        """See ``SimulationHost``."""
         asked = {"fence": fence, "admin_key": admin_key(self._secret, simulation_id), "seed": seed, "anew": True}
         head, _ = await self._ask(simulation_id, asked, b"")
         return self._claimed(simulation_id, fence, head)
 
     async def claim(self, claim: Claim, content: Content) -> HostedSimulation:
-        """See ``SimulationHost``."""
         head, _ = await self._claim(claim, {}, content)
         return self._claimed(claim.simulation_id, None if claim.looks else claim.fence, head)
 
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """See ``SimulationHost``; all of it is one request, unless there are more new parts than come along with it."""
+        """All of it is one request, unless there are more new parts than come along with it."""
         how = "takes_checkpoint" if self._store is None else "takes_parts"
         head, checkpoint = await self._claim(claim, {**_asked_of(step), how: True}, content)
         if self._store is not None:
@@ -214,24 +209,22 @@ class SharedHost(SimulationHost):
         return Stepped.model_validate_json(head), checkpoint
 
     async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
-        """See ``SimulationHost``; data in the checkpoint's parts stays there."""
+        """Data in the checkpoint's parts stays there."""
         stepped, _ = await self.step(replace(claim, looks=True), Step(shows_all=True), content)
         return stepped
 
     async def end(self, simulation_id: str, fence: int) -> None:
-        """See ``SimulationHost``."""
         try:
             await self._host(fence).delete(simulation_id)
         except NotFoundError:
             return
 
     async def find_holder(self, simulation_id: str) -> int:
-        """See ``SimulationHost``."""
         holder = await self._host().fence(simulation_id)
         return holder.fence if holder.is_there else 0
 
     async def list_standing(self) -> dict[str, int]:
-        """See ``SimulationHost``; the server knows."""
+        """The server knows."""
         return {str(each["simulation_id"]): int(each["fence"]) for each in (await self._host().list())["simulations"]}
 
     async def _claim(self, claim: Claim, step: Mapping[str, Any], content: Content) -> tuple[bytes, bytes]:
@@ -305,8 +298,6 @@ class SharedHost(SimulationHost):
 
 
 class _Pieces(BaseModel):
-    """What an answer says of a checkpoint in parts."""
-
     new: list[tuple[str, int]]
     lengths: list[int]
 

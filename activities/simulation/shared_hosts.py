@@ -41,11 +41,10 @@ class SharedHosts(SimulationHost):
         self._chosen: list[tuple[float, str]] = []
 
     def at(self, address: str | None) -> SharedHost:
-        """See ``SimulationHost``; without an address, as in assessments of one server, the first one."""
+        """Without an address, as in assessments of one server, the first one."""
         return SharedHost(self._config, self._http, self._store, address or named_addresses(self._config)[0])
 
     async def choose(self, but: str | None = None) -> str | None:
-        """See ``SimulationHost``."""
         addresses = [address for address in await known_addresses(self._config) if address != but]
         loads = await asyncio.gather(*map(self._load_of, addresses))
         answering = [(load, random.random(), at) for load, at in zip(loads, addresses, strict=True) if load is not None]
@@ -56,23 +55,21 @@ class SharedHosts(SimulationHost):
         return chosen
 
     async def answers(self, address: str | None) -> bool:
-        """See ``SimulationHost``."""
         return await self._load_of(address) is not None
 
     async def parts(self) -> dict[str, SimulationHost]:
-        """See ``SimulationHost``."""
         return {address: self.at(address) for address in await known_addresses(self._config)}
 
     async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
-        """See ``SimulationHost``; on the first server."""
+        """On the first server."""
         return await self.at(None).create(simulation_id, seed, fence)
 
     async def claim(self, claim: Claim, content: Content) -> Simulation:
-        """See ``SimulationHost``; on the first server."""
+        """On the first server."""
         return await self.at(None).claim(claim, content)
 
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """See ``SimulationHost``; on the first server."""
+        """On the first server."""
         return await self.at(None).step(claim, step, content)
 
     async def end(self, simulation_id: str, fence: int) -> None:
@@ -84,14 +81,14 @@ class SharedHosts(SimulationHost):
         _raise_first(ends)
 
     async def find_holder(self, simulation_id: str) -> int:
-        """See ``SimulationHost``; the highest fence on any server."""
+        """The highest fence on any server."""
         hosts = [self.at(address) for address in await known_addresses(self._config)]
         fences = await asyncio.gather(*(host.find_holder(simulation_id) for host in hosts), return_exceptions=True)
         _raise_first(fences)
         return max((fence for fence in fences if isinstance(fence, int)), default=0)
 
     async def list_standing(self) -> dict[str, int]:
-        """See ``SimulationHost``; of one that is on two servers, the lower fence is from the past: it is ended."""
+        """Of one that is on two servers, the lower fence is from the past: it is ended."""
         hosts = [self.at(address) for address in await known_addresses(self._config)]
         lists = await asyncio.gather(*(host.list_standing() for host in hosts), return_exceptions=True)
         _raise_first(lists)

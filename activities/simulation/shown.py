@@ -31,18 +31,15 @@ class Shown:
 
     @classmethod
     def of(cls, store: Contents, stepped: Stepped) -> "Shown":
-        """The states that a step has shown."""
         return cls(stepped.states, stepped.states_parts, store)
 
     @classmethod
     def read(cls, store: Contents, content: bytes) -> "Shown":
-        """From the content of a blob."""
         states = from_json(content)
         listed = states.pop(_PARTS, [])
         return cls(states, listed, store)
 
     def written(self) -> bytes:
-        """The content of a blob."""
         return to_json({**({_PARTS: self.listed} if self.listed else {}), **self.states})
 
     def entries(self, modality: str, collection: str) -> Iterator[Any]:
