@@ -23,8 +23,8 @@ from activities.attempts.around import Around, Guard
 from activities.attempts.elapsed import timing
 from activities.attempts.fencing import fencing
 from activities.attempts.heartbeats import Heartbeats
-from activities.attempts.keeping import keeping
 from activities.attempts.metrics import observing
+from activities.attempts.patience import keeping
 from activities.attempts.scrubbing import Scrubbing
 from activities.attempts.troubles import troubles
 

@@ -1,10 +1,19 @@
-"""Waiting, inside an attempt, for what is not the participant's fault."""
+"""Waiting, inside an attempt, for the simulator and the store, whose absence is not the participant's fault.
+
+Large results travel through the blob store (``proctor_storage.temporal``). Temporal's worker stores them once an
+activity has ended: by then it sends no heartbeats, and a failure would be one of the activity's few attempts. So
+``keeping`` stores them before, while heartbeats are sent, as patiently as anything else here.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from temporalio import activity
+from temporalio.worker import ExecuteActivityInput
+
+from activities.attempts.around import Proceed
 from activities.attempts.troubles import Wait
 from proctor_storage.blobs import StoreUnavailableError
 from purple_sdk.ues import UESConnectionError
@@ -39,3 +48,12 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
                 raise
             await wait.goes_on(problem)
             await asyncio.sleep(_PAUSE)
+
+
+async def keeping(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
+    """Guard: store the result before the attempt ends."""
+    result = await proceed()
+    if activity.info().heartbeat_timeout:
+        converter = activity.client().data_converter
+        await patiently(lambda: converter.encode([result]))
+    return result

@@ -1,11 +1,9 @@
 """Criteria are judged.
 
-* ``judge``: one criterion that has no evaluator function
-* ``evaluators``: a criterion by its evaluator function, in a process of its own
-* ``rubric``: items with mechanical checks
-* ``evidence``: what is judged, as it is kept
-* ``model_judge``, ``records``: items that a model judges, and what it is shown
-* ``facts_asked``, ``facts_by_model``: what evaluators look for in texts, read by a model
+* ``verdicts``: the activity; ``judge``: which way a criterion is judged; ``work``: its share for the work that was done
+* ``by_evaluator``: by an evaluator function, in a process of its own; ``asked_models``: the models that it may ask
+* ``by_rubric``, ``rubric``: by items with mechanical checks
+* ``panel``, ``model_judge``, ``records``: by models, and what they are shown
+* ``facts_by_model``: what evaluators look for in texts, read by a model
 * ``cases``, ``agreement``, ``calibration``: how well a model judges, by cases whose verdict is known
-* ``json_safe``: what evaluators return, made fit for a result
 """

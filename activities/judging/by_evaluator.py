@@ -10,10 +10,10 @@ from weakref import WeakValueDictionary
 from temporalio import activity
 
 from activities.attempts import failures
+from activities.attempts.fencing import own_fence
 from activities.attempts.resets import asks_for_current_evaluators
 from activities.judging.asked_models import AskedModels
 from activities.judging.facts_by_model import read_facts
-from activities.judging.looks import SharedLooks
 from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.judging.payloads import JudgeInput
@@ -25,15 +25,18 @@ from activities.scenario_code.processes import EvaluatorFailedError, EvaluatorRe
 from activities.scenario_code.scenarios import Scenarios
 from activities.scenario_code.tasks import JudgeTask
 from activities.simulation.hosts import Simulation
-from activities.simulation.simulations import Simulations
+from activities.simulation.simulations import Simulations, require_still
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
-from proctor_storage.blobs import BlobStore
+from proctor_storage.blobs import BlobRef, BlobStore
 
 _LOCAL_SECONDS = 3.0
 """How long an evaluator may take in a local activity, behind which there is an ordinary one."""
 
 _WISHES_KEPT = 1_000
+
+_Place = tuple[str, str | None, BlobRef]
+"""Which simulation, on which of the simulator's servers, and at which checkpoint."""
 
 
 class EvaluatorJudge:
@@ -143,3 +146,47 @@ def _answering(user_prompt: str, models: AskedModels) -> Callable[[dict[str, Any
 
 def _blame(criterion: EvaluationCriterion, sentence: str) -> str:
     return f"Criterion {criterion.criterion_id}: {sentence}."
+
+
+class SharedLooks:
+    """Simulations as they were when the turns were over, shared by judgements that look at one at the same time."""
+
+    def __init__(self, simulations: Simulations) -> None:
+        self._simulations = simulations
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._shared: WeakValueDictionary[_Place, Simulation] = WeakValueDictionary()
+
+    async def look_at(self, payload: JudgeInput) -> Simulation:
+        """The simulation. The first judgement restores it for all that run at the same time; each makes sure, when it
+        has judged, that it is still the same one.
+
+        A local activity looks with the fence of ``conclude``: its own time is the worker's, which must not be a fence.
+        """
+        place = _place_of(payload)
+        async with self._locks.setdefault(payload.plan.simulation_id, asyncio.Lock()):
+            simulation = self._shared.get(place)
+            if simulation is None:
+                simulation = self._shared[place] = await self._simulations.of(payload.plan).look_at(
+                    payload.plan.simulation_id,
+                    payload.evidence.checkpoint,
+                    payload.evidence.fence if activity.info().is_local else own_fence(),
+                )
+        return simulation
+
+    async def require_still(self, payload: JudgeInput, simulation: Simulation) -> None:
+        """As ``activities.simulation.simulations.require_still``; if it isn't, the next judgement looks again."""
+        try:
+            await require_still(simulation)
+        except BaseException:
+            self.forget(payload, simulation)
+            raise
+
+    def forget(self, payload: JudgeInput, simulation: Simulation) -> None:
+        """Let the next judgement look again: this simulation can't be reached, or is another one now."""
+        place = _place_of(payload)
+        if self._shared.get(place) is simulation:
+            del self._shared[place]
+
+
+def _place_of(payload: JudgeInput) -> _Place:
+    return payload.plan.simulation_id, payload.plan.simulator, payload.evidence.checkpoint

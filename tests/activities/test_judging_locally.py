@@ -9,7 +9,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.judging import by_evaluator, looks
+from activities.judging import by_evaluator
 from activities.judging.payloads import JudgeInput
 from activities.plan import Plan
 from activities.scenario_code.processes import EvaluatorRetryError
@@ -156,7 +156,7 @@ def test_no_verdict_counts_where_the_simulation_was_lost_meanwhile(
         async def look(self, plan: Plan, evidence: Evidence) -> None:
             await self.judge_locally(plan, evidence, "asked")
 
-    monkeypatch.setattr(looks, "require_still", is_another)
+    monkeypatch.setattr(by_evaluator, "require_still", is_another)
     with pytest.raises(ApplicationError, match="lost meanwhile"):
         found(rehearsal, "good", Lost(rehearsal))
 
