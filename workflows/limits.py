@@ -126,17 +126,12 @@ def quick(summary: str) -> dict[str, Any]:
     """Options of a *local* activity: some milliseconds' work on simulation or files, where a trip over a task queue
     (some 30 ms) would be most of the time. It has no heartbeat; the workflow task that it runs in has.
     """
-    return {"start_to_close_timeout": timedelta(minutes=1), "retry_policy": _PATIENT, "summary": summary}
+    return _options(summary, _PATIENT, timedelta(minutes=1), None)
 
 
 def prepared(summary: str) -> dict[str, Any]:
     """Options of an activity that may move a whole mailbox."""
-    return {
-        "start_to_close_timeout": timedelta(minutes=5),
-        "heartbeat_timeout": HEARTBEAT,
-        "retry_policy": _PATIENT,
-        "summary": summary,
-    }
+    return _options(summary, _PATIENT, timedelta(minutes=5))
 
 
 def campaign_events(at_once: int) -> int:
@@ -146,30 +141,24 @@ def campaign_events(at_once: int) -> int:
 
 def summed_up(summary: str, cells: int) -> dict[str, Any]:
     """Options of the activity that reads the results of ``cells`` cells, and sums them up."""
-    seconds = {"start_to_close_timeout": timedelta(minutes=5) + cells * timedelta(seconds=0.1)}
-    return prepared(summary) | seconds | {"heartbeat_timeout": _SUMMING_UP}
+    return _options(summary, _PATIENT, timedelta(minutes=5) + cells * timedelta(seconds=0.1), _SUMMING_UP)
 
 
 def turn(summary: str, turn_timeout: float) -> dict[str, Any]:
     """Options of an activity that waits for the participant, who may take ``turn_timeout`` seconds."""
-    return {
-        "start_to_close_timeout": timedelta(seconds=turn_timeout + 90),
-        "schedule_to_close_timeout": timedelta(seconds=2 * turn_timeout + 240),
-        "heartbeat_timeout": _WAITING,
-        "retry_policy": _PARTICIPANT,
-        "summary": summary,
-        "task_queue": _beside(WAITING_QUEUE),
-    }
+    return _options(
+        summary,
+        _PARTICIPANT,
+        timedelta(seconds=turn_timeout + 90),
+        _WAITING,
+        schedule_to_close_timeout=timedelta(seconds=2 * turn_timeout + 240),
+        task_queue=_beside(WAITING_QUEUE),
+    )
 
 
 def model(summary: str, seconds: float) -> dict[str, Any]:
     """Options of an activity that may take ``seconds``, and is tried again as long as a model may be away."""
-    return {
-        "start_to_close_timeout": timedelta(seconds=seconds),
-        "heartbeat_timeout": HEARTBEAT,
-        "retry_policy": _MODELS,
-        "summary": summary,
-    }
+    return _options(summary, _MODELS, timedelta(seconds=seconds))
 
 
 def asking(plan: Plan) -> dict[str, Any]:
@@ -197,11 +186,7 @@ def judged(plan: Plan, summary: str) -> dict[str, Any]:
 
 def judged_here(summary: str) -> dict[str, Any]:
     """Options of a judgement by a *local* activity, at one attempt: an ordinary activity is behind it."""
-    return {
-        "start_to_close_timeout": LOCAL_JUDGEMENT,
-        "retry_policy": RetryPolicy(maximum_attempts=1),
-        "summary": summary,
-    }
+    return _options(summary, RetryPolicy(maximum_attempts=1), LOCAL_JUDGEMENT, None)
 
 
 def summary(*words: str) -> str:
@@ -211,12 +196,7 @@ def summary(*words: str) -> str:
 
 def parting(summary: str) -> dict[str, Any]:
     """Options of an activity that must not keep an assessment from ending; it ends after two seconds in any case."""
-    return {
-        "start_to_close_timeout": timedelta(seconds=10),
-        "heartbeat_timeout": HEARTBEAT,
-        "retry_policy": _AGAIN,
-        "summary": summary,
-    }
+    return _options(summary, _AGAIN, timedelta(seconds=10))
 
 
 def for_participant(summary: str) -> dict[str, Any]:
@@ -226,72 +206,59 @@ def for_participant(summary: str) -> dict[str, Any]:
 
 def kept(summary: str) -> dict[str, Any]:
     """Options of a *local* activity that puts something away on the way out."""
-    return {"start_to_close_timeout": timedelta(seconds=10), "retry_policy": _AGAIN, "summary": summary}
+    return _options(summary, _AGAIN, timedelta(seconds=10), None)
 
 
 def notified(summary: str) -> dict[str, Any]:
     """Options of an activity that follows a whole assessment for a webhook; after a day it is started again."""
-    return {
-        "start_to_close_timeout": timedelta(days=1),
-        "heartbeat_timeout": timedelta(seconds=10),
-        "retry_policy": _WEBHOOK,
-        "summary": summary,
-    }
+    return _options(summary, _WEBHOOK, timedelta(days=1), _WAITING)
 
 
 def joined(summary: str) -> dict[str, Any]:
     """Options of an activity that waits for a workflow, for as long as that takes; workers come and go meanwhile."""
-    return {
-        "start_to_close_timeout": timedelta(days=30),
-        "heartbeat_timeout": timedelta(seconds=10),
-        "retry_policy": _FOREVER,
-        "summary": summary,
-        "task_queue": _beside(WAITING_QUEUE),
-    }
+    return _options(summary, _FOREVER, timedelta(days=30), _WAITING, task_queue=_beside(WAITING_QUEUE))
 
 
 def on_engine(summary: str, seconds: float) -> dict[str, Any]:
     """Options of an activity on a host with a Docker engine, which may take ``seconds``; a host whose workers are all
     gone for ``HOST_GONE`` is given up.
     """
-    return {
-        "start_to_close_timeout": timedelta(seconds=seconds),
-        "schedule_to_start_timeout": HOST_GONE,
-        "heartbeat_timeout": HEARTBEAT,
-        "retry_policy": _ENGINE,
-        "summary": summary,
-    }
+    return on_any_engine(summary, seconds) | {"schedule_to_start_timeout": HOST_GONE}
 
 
 def on_any_engine(summary: str, seconds: float) -> dict[str, Any]:
-    """The same on whichever host there is first; it is waited for as long as that takes."""
-    options = on_engine(summary, seconds)
-    del options["schedule_to_start_timeout"]
-    return options
+    """The same on the first host that takes it; it is waited for as long as that takes."""
+    return _options(summary, _ENGINE, timedelta(seconds=seconds))
 
 
 def terminal_agent(summary: str, seconds: float) -> dict[str, Any]:
     """Options of an activity that waits for an agent in a terminal, which may work for ``seconds``."""
-    return {
-        "start_to_close_timeout": timedelta(seconds=seconds + 90),
-        "schedule_to_close_timeout": timedelta(seconds=2 * seconds + 600),
-        "schedule_to_start_timeout": HOST_GONE,
-        "heartbeat_timeout": HEARTBEAT,
-        "retry_policy": _PARTICIPANT,
-        "summary": summary,
-    }
+    return _options(
+        summary,
+        _PARTICIPANT,
+        timedelta(seconds=seconds + 90),
+        schedule_to_close_timeout=timedelta(seconds=2 * seconds + 600),
+        schedule_to_start_timeout=HOST_GONE,
+    )
 
 
 def swept(summary: str) -> dict[str, Any]:
     """Options of an activity that removes leftovers; if it fails, the next clean-up does it."""
-    return {
-        "start_to_close_timeout": timedelta(seconds=60),
-        "schedule_to_close_timeout": timedelta(minutes=3),
-        "schedule_to_start_timeout": timedelta(seconds=20),
-        "heartbeat_timeout": HEARTBEAT,
-        "retry_policy": _PATIENT,
-        "summary": summary,
-    }
+    return _options(
+        summary,
+        _PATIENT,
+        timedelta(seconds=60),
+        schedule_to_close_timeout=timedelta(minutes=3),
+        schedule_to_start_timeout=timedelta(seconds=20),
+    )
+
+
+def _options(
+    summary: str, retry: RetryPolicy, longest: timedelta, heartbeat: timedelta | None = HEARTBEAT, **more: Any
+) -> dict[str, Any]:
+    """Options of an activity whose attempts may take ``longest``; local ones have no heartbeat."""
+    beating = {} if heartbeat is None else {"heartbeat_timeout": heartbeat}
+    return {"start_to_close_timeout": longest, "retry_policy": retry, "summary": summary, **beating, **more}
 
 
 def _beside(queue: str) -> str:
