@@ -19,6 +19,6 @@
 * ``metrics``: what that is
 * ``limits``: how large a request may be
 * ``legacy``: what a2a-sdk's protocol 0.3 leaves out
-* ``auth``: who the callers are, and their quotas
+* ``auth``: callers, their tokens and their quotas
 * ``card``: the agent card
 """

@@ -47,7 +47,16 @@ def update_message(task: Task, update: Update) -> Message:
 
 
 def waiting_event(task: Task, state: TaskState, why: str) -> TaskStatusUpdateEvent:
-    """The task waits: this event is not an update of the assessment, so it has the old state and no sequence number."""
+    """The task waits. This event is not an update of the assessment.
+
+    Args:
+        task: as it was sent before.
+        state: its state, which stays.
+        why: a sentence for the caller.
+
+    Returns:
+        An event without a sequence number.
+    """
     status = TaskStatus(state=state, message=standing_message(task, why), timestamp=datetime.now(UTC))
     return TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=status)
 

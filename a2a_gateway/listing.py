@@ -42,10 +42,18 @@ _CONDITIONS: dict[TaskState, str] = {
 
 
 def list_query(params: ListTasksRequest, now: datetime, caller: Caller) -> str | None:
-    """The visibility query for a request; or None without possible matches.
+    """The visibility query for a request.
 
     A running task may change at any time, so ``status_timestamp_after`` keeps all of them, unless it is in the
     future, and those that ended at that time or later.
+
+    Args:
+        params: the request's filters.
+        now: the time to compare ``status_timestamp_after`` with.
+        caller: only their tasks match, unless they are an admin.
+
+    Returns:
+        Temporal's query, or None where no task can match.
     """
     conditions = [f"WorkflowType IN ({_TYPES})", "ExecutionStatus != 'ContinuedAsNew'"]
     if not caller.is_admin:

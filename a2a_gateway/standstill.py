@@ -34,7 +34,16 @@ _FAILING_FROM = 3
 
 
 async def explain_standstill(execution: WorkflowExecution, client: Client, config: GreenAgentConfig) -> str | None:
-    """``why_it_waits``, with a cause that the gateway can find: no worker, or one with other settings than its own."""
+    """``why_it_waits``, with a cause that the gateway can see: no worker, or one with other settings than its own.
+
+    Args:
+        execution: what ``describe`` says of the workflow.
+        client: asked for the workers of the task queue, for at most two seconds.
+        config: the gateway's settings, which the workers' are compared with.
+
+    Returns:
+        One or two sentences for the caller; None while the assessment is being worked at.
+    """
     why = why_it_waits(execution)
     if why is None:
         return None

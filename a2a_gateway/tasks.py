@@ -128,10 +128,19 @@ async def wait_until_closed(client: Client, task_id: str) -> None:
 async def read_task(
     client: Client, execution: WorkflowExecution, config: GreenAgentConfig, *, with_artifacts: bool = True
 ) -> Task:
-    """A workflow as the A2A task that it is.
+    """A workflow as an A2A task.
 
     The status of a running task carries the time of its start, and says why if it waits; that of a closed
     one carries the time of its end.
+
+    Args:
+        client: Temporal.
+        execution: the workflow, as ``describe`` or a list has it.
+        config: the gateway's settings.
+        with_artifacts: whether a task that has ended carries its results.
+
+    Raises:
+        RPCError: Temporal doesn't answer.
     """
     asked = await execution.memo_value(MEMO_MESSAGE, None)
     attributes = execution.typed_search_attributes

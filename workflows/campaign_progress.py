@@ -151,7 +151,12 @@ class CampaignProgress(BaseModel):
         """A sentence on the limit that a cell would probably pass, or None.
 
         The forecast for a cell, and for each that is under way, is the mean of its group's plays so far; the mean of
-        all plays for a group that has none yet, and for all where no cell is given.
+        all plays for a group that has none yet, and for all where there is no cell.
+
+        Args:
+            plan: has the limits.
+            elapsed: seconds since the campaign began.
+            due: the cell that would be next, if it is known.
         """
         for each in self._limits(plan, elapsed):
             one = each.forecast(due)

@@ -43,8 +43,12 @@ class ContextQueue:
     async def run(
         self, waiting: list[str] | None = None, at_work: str | None = None, founder: str | None = None
     ) -> None:
-        """Grant in the order of joining until the queue is empty and no holder is left. First wait for the end of the
-        ``founder``, for which the context was made, and which never joined.
+        """Grant in the order of joining until the queue is empty and no workflow holds the grant.
+
+        Args:
+            waiting: ids of tasks, the first to come first.
+            at_work: the task that holds the grant.
+            founder: the task that the context was made for, which never joins: its end is waited for first.
         """
         if founder is not None:
             await workflow.execute_activity_method(

@@ -74,7 +74,13 @@ async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
 
 
 def notify_participant(plan: Plan, reason: CompletionReason, unfinished: Sequence[str]) -> Awaitable[None]:
-    """Ask the participant to stop the tasks in ``unfinished``, and inform it of the end, if it can be reached."""
+    """Inform the participant of the end, if it can be reached.
+
+    Args:
+        plan: of the assessment.
+        reason: why it has ended.
+        unfinished: ids of the participant's tasks that it is asked to stop.
+    """
     return workflow.execute_activity_method(
         ParticipantActivities.farewell,
         FarewellInput(plan=plan, reason=reason, left=list(unfinished)),

@@ -22,7 +22,17 @@ _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 async def greet(
     steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: Prepared, resumes_turn: int | None = None
 ) -> Greeted:
-    """Greet the participant, in mid-day where ``resumes_turn`` says so; again where workers were lost at it."""
+    """Greet the participant; again where workers or the simulator's server were lost meanwhile.
+
+    Args:
+        steps, publisher: the workflow's.
+        plan: of the assessment.
+        prepared: the simulation at its beginning.
+        resumes_turn: for a fork, the turn that the participant begins with.
+
+    Raises:
+        ActivityError: the participant doesn't answer as it should, or losses repeat ``limits.TURN_LOSSES`` times.
+    """
     lost = 0
     while True:
         try:
@@ -41,7 +51,17 @@ async def greet(
 
 
 async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
-    """Let the participant play a turn, again where it truly failed and the request allows another try."""
+    """Let the participant play a turn, again where it truly failed and the request allows another try.
+
+    Args:
+        steps, publisher: the workflow's.
+        plan: of the assessment.
+        progress: where the turn begins; the key, the tries and unfinished tasks are noted in it.
+        turn: its number.
+
+    Raises:
+        ActivityError: no further try is allowed, or another one can't help.
+    """
     failed = lost = 0
     needs_new_key = _was_reset_since(progress.key)
     while True:

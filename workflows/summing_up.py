@@ -36,7 +36,17 @@ def sum_up(
     failure: str | None = None,
     failure_kind: str | None = None,
 ) -> AssessmentResults:
-    """The results of what was done until now; ``failure`` says why there are no verdicts that count."""
+    """The results of what was done until now.
+
+    Args:
+        plan: of the assessment.
+        progress: None before the first turn can begin.
+        judging: has the verdicts.
+        status: how it ends.
+        reason: what ended it, a word of the results' ``completion_reason``.
+        failure: why no verdict counts, as a sentence: every criterion is unscored then.
+        failure_kind: the failure's type (``activities.attempts.failures``).
+    """
     action_log = progress.action_log if progress else []
     return assessment_results(
         assessment_id=plan.assessment_id,

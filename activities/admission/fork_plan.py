@@ -50,6 +50,12 @@ class ForkSetUp(Model):
 
 
 def last_to_fork(turns: list[TurnNote], *, has_ended_early: bool, end_time: datetime) -> int:
-    """The last turn that a fork can begin with: the one after those that were finished, where there is time for one."""
+    """The last turn that a fork can begin with: the one after those that were finished, where there is time for one.
+
+    Args:
+        turns: those that were finished, and the beginning; never empty.
+        has_ended_early: the participant ended the assessment in the last of them.
+        end_time: the end of the scenario's day (simulated).
+    """
     last = turns[-1]
     return last.turn if has_ended_early or last.reached >= end_time else last.turn + 1

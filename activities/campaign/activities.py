@@ -40,7 +40,16 @@ class Kind(Protocol):
         """Whether a request is for a campaign of this kind."""
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
-        """Check the request of a caller and fix what it plays; ``BadRequestError`` says what is wrong with it."""
+        """Check the request of a caller and fix what it plays.
+
+        Args:
+            campaign_id: the A2A task's id.
+            request: JSON data or text, as the caller sent it.
+            owner: the caller; empty without authentication.
+
+        Raises:
+            BadRequestError: a sentence for the caller.
+        """
 
     async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
         """The result of everything that has ended, in the store."""

@@ -359,7 +359,13 @@ def _run_of(played: PlayedAssessment) -> Run:
 
 
 def summed_up(payload: SumUpInput, pairs: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str]) -> RunResults:
-    """The result of a campaign, whose sums follow from its assessments."""
+    """The result of a campaign, whose sums follow from its assessments.
+
+    Args:
+        payload: the campaign's plan, and how it ended.
+        pairs: each assessment that has a result: its row, and what the statistics read.
+        judge_warnings: sentences about judges that aren't calibrated.
+    """
     from proctor_statistics import compared, forks_compared, items, summaries
 
     plan = payload.plan

@@ -226,7 +226,7 @@ class CampaignResults(Model):
 
 
 def cell_workflow_id(campaign_id: str, cell_id: str, play: int) -> str:
-    """The id of the workflow that plays a cell for the n-th time."""
+    """The id of the workflow that plays a cell; ``play`` counts its plays from 1."""
     return f"{campaign_id}.{cell_id}" + (f".{play}" if play > 1 else "")
 
 

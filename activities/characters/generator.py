@@ -193,10 +193,18 @@ def reply_subject(subject: str | None) -> str:
 def reply_event(
     reply: CharacterReply, message: OutgoingMessage, scenario: ScenarioConfig
 ) -> tuple[str, dict[str, Any]]:
-    """The simulator's event for a reply: its modality and the ``data`` to schedule (UES contract, "input").
+    """The simulator's event for a reply.
 
     An email goes to the user, with the message's other readers in CC (none for a reader in BCC); an SMS goes to the
     user, and to the others of a group. An RSVP that says neither yes nor no, only something, is tentative.
+
+    Args:
+        reply: what the character answers.
+        message: what it answers.
+        scenario: with the addresses of both sides.
+
+    Returns:
+        The event's modality, and the ``data`` to schedule (UES contract, "input").
     """
     person = scenario.characters[reply.character_id]
     if reply.modality == "email":

@@ -66,6 +66,7 @@ def decision_question(message: OutgoingMessage, scenario: ScenarioConfig) -> str
 
 
 def reply_question(message: OutgoingMessage, scenario: ScenarioConfig, reason: str) -> str:
+    """The question for a reply's text; ``reason`` is why the character decided to answer."""
     wanted = {
         "email": "Write your reply's text: what you would really write, no longer than needed, without a subject line.",
         "sms": "Write your text message: short, as people text.",

@@ -259,8 +259,11 @@ def keep(calibration: Calibration, state: Path) -> Path:
 
 
 def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | None:
-    """The last calibration of a model on a scenario, with the prompt of today; None without one that can be
-    read.
+    """The last calibration of a model on a scenario, with today's prompt; None without one that can be read.
+
+    Args:
+        state: the state folder.
+        scenario_id, model: what was judged, and the judge's name.
     """
     try:
         return Calibration.model_validate_json(_file(state, scenario_id, model).read_text(encoding="utf-8"))

@@ -159,7 +159,13 @@ async def vote(
 
 
 def doubt(criterion: EvaluationCriterion, judge: str, reason: str) -> Ballot:
-    """The ballot of a judge that gave no verdict that can be believed: nothing is met, and the result says so."""
+    """The ballot of a judge whose answers can't be believed: no item is met, and the result says so.
+
+    Args:
+        criterion: whose items it has.
+        judge: the judge's name in results.
+        reason: a sentence; cut to 400 characters.
+    """
     reason = json_safe_text(reason)[:400]
     items = tuple(ItemVerdict(id=item.id, quotes=[], reason=reason, points=0) for item in items_of(criterion))
     return Ballot(judge, items, "The judge gave no verdict that can be believed; nothing is counted.", is_doubtful=True)
@@ -175,7 +181,13 @@ def evidence_text(user_prompt: str, window: Window) -> str:
 
 
 def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: Window) -> str:
-    """The part of the prompt that is this criterion's own."""
+    """The part of the prompt that is this criterion's own.
+
+    Args:
+        criterion: what is judged.
+        items: the items to ask for.
+        window: the records that the model reads before this question.
+    """
     task = [
         f"Now judge this criterion: {criterion.name}",
         criterion.description,
@@ -202,7 +214,16 @@ _SCOPES: dict[ItemScope, str] = {
 
 
 def wrong_in(verdict: Verdict, items: Sequence[Item], window: Window) -> str | None:
-    """What is wrong with a verdict on a window, in a sentence; None where it can be believed."""
+    """What is wrong with a verdict on a window.
+
+    Args:
+        verdict: the model's answer.
+        items: those that were asked for; each must be judged once, with points from 0 to its own.
+        window: the records that the model has read; quotes must be in them.
+
+    Returns:
+        A sentence that tells the model what to mend; None where the verdict can be believed.
+    """
     wanted = {item.id: item for item in items}
     ids = [item.id for item in verdict.items]
     if sorted(ids) != sorted(wanted):

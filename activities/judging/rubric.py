@@ -93,7 +93,13 @@ def _strings(parameters: dict[str, Any], name: str) -> list[str]:
 def score_rubric(
     rubric: Sequence[RubricItem], action_log: Sequence[ActionLogEntryWithTurn], read: Read
 ) -> list[ItemScore]:
-    """Score every item of a rubric; those without a check stay unjudged. ``read`` is how the scenario reads a text."""
+    """Score every item of a rubric; those without a check stay unjudged.
+
+    Args:
+        rubric: its items.
+        action_log: what the participant did.
+        read: how the scenario reads a text.
+    """
     texts = texts_written(action_log)
     scores = []
     for item in rubric:
@@ -106,7 +112,16 @@ def score_rubric(
 
 
 def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tuple[Told, str]:
-    """Whether a check passes on the visible part of what was written (None: its patterns can't tell), and why."""
+    """Whether a check passes on the visible part of what the participant wrote.
+
+    Args:
+        check: the rubric's check.
+        texts: all that was written; those that the check isn't about are ignored.
+        read: how the scenario reads a text.
+
+    Returns:
+        The answer, None where the check's patterns can't decide it, and the reason as a sentence.
+    """
     looked_at = [visible(text.text) for text in texts if _is_looked_at(check, text)]
     count = len(looked_at)
     answers = [check.told(read(text)) for text in looked_at]

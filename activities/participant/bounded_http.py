@@ -31,7 +31,13 @@ class Limit(NamedTuple):
     setting: str
 
     def describe_breach(self, whose: str, amount: int | None, unit: str) -> str:
-        """The message for a sender of more: of ``amount``, or of an unknown amount."""
+        """The message for a sender of too much.
+
+        Args:
+            whose: how the sentence begins, for example "The participant's answer".
+            amount: how much was sent; None where reading stopped before its end.
+            unit: in the plural.
+        """
         sent = f"{amount:,}" if amount is not None else f"more than {self.most:,}"
         return f"{whose} has {sent} {unit}: this evaluator takes at most {self.most:,} ({self.setting})."
 

@@ -87,7 +87,17 @@ def message_of_failure(problem: BaseException) -> str | None:
 
 
 def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """The failure of a conversation with the participant at ``url``, whose card names ``elsewhere`` too."""
+    """The failure of a conversation with the participant.
+
+    Args:
+        url: its address.
+        problem: what the SDK or the connection raised.
+        elsewhere: further addresses that its card names.
+
+    Returns:
+        An error of type ``ParticipantMisbehaved``, which is final; ``ParticipantFailed`` and ``ParticipantUnreachable``
+        may pass.
+    """
     if isinstance(problem, _REFUSED):
         return failures.final(failures.PARTICIPANT_MISBEHAVED, str(problem))
     if _has_broken_off(problem):
@@ -124,9 +134,15 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
 
 
 def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """The failure of a participant that can't be reached at its address, or where its card says that it is.
+    """The failure of a participant that can't be reached at its address, or at one that its card names.
 
-    It is an ``AnswerLostError`` where the message may have arrived.
+    Args:
+        url: its address.
+        problem: what the connection raised.
+        elsewhere: further addresses that its card names.
+
+    Returns:
+        An ``AnswerLostError`` where the message may have arrived.
     """
     others = " or ".join(map(shortened, elsewhere[:_MOST_NAMED]))
     named = f", or at {others}, as its agent card says" if others else ""

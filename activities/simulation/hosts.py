@@ -233,7 +233,16 @@ class SimulationHost(ABC):
 
     @abstractmethod
     async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
-        """Make an empty one, in the place of one that may stand there from an earlier attempt."""
+        """Make an empty one; it replaces one that an earlier attempt made.
+
+        Args:
+            simulation_id: its name.
+            seed: of its random numbers.
+            fence: the attempt's.
+
+        Raises:
+            purple_sdk.ues.OvertakenError: a newer attempt holds it.
+        """
 
     @abstractmethod
     async def claim(self, claim: Claim, content: Content) -> Simulation:
@@ -245,10 +254,23 @@ class SimulationHost(ABC):
 
     @abstractmethod
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """Take one over and carry out a step in it; its result, and the checkpoint that it reached."""
+        """Take one over and carry out a step in it.
+
+        Args:
+            claim: which, from where, and with what fence.
+            step: what to do.
+            content: fetches the claim's checkpoint; called only where it is needed.
+
+        Returns:
+            The step's result, and the content of the checkpoint that it reached.
+
+        Raises:
+            SimulationGoneError: the claim names no checkpoint, and no work in hand is there.
+            purple_sdk.ues.OvertakenError: a newer attempt holds it.
+        """
 
     async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
-        """Every modality's state of a simulation at the checkpoint of the claim."""
+        """Every modality's state at the claim's checkpoint, which ``content`` fetches where it is needed."""
         return Stepped(current_time=datetime.now(UTC), states=await snapshot(simulation.admin))
 
     @abstractmethod

@@ -27,7 +27,13 @@ from purple_sdk.ues import UESConnectionError
 
 
 def connect_simulations(config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore) -> "Simulations":
-    """The simulations on the servers that the settings name."""
+    """The simulations on the servers that the settings name.
+
+    Args:
+        config: says which kind of server, and where.
+        http: the client for requests to them.
+        store: has the checkpoints.
+    """
     if config.ues_command:
         return Simulations(OwnServers(config, config.ues_command, http), store)
     if are_several(config):
@@ -69,7 +75,17 @@ class Simulations:
         return await self.host.create(simulation_id, seed, own_fence())
 
     async def begin(self, simulation_id: str, checkpoint: BlobRef, *, mark: str, issue: int) -> Simulation:
-        """Have a simulation stand at a checkpoint, marked, and open to one key of the participant's."""
+        """Have a simulation at a checkpoint, marked, and open to one key of the participant's.
+
+        Args:
+            simulation_id: its name.
+            checkpoint: where it is to be.
+            mark: the step that is about to begin.
+            issue: which of the participant's keys (``keys.participant_key``).
+
+        Raises:
+            purple_sdk.ues.OvertakenError: a newer attempt holds it.
+        """
         claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue)
         sent_at = counting_stops()
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
@@ -92,7 +108,19 @@ class Simulations:
         return await self.host.claim(Claim(simulation_id, own_fence(), keep=mark), _no_content)
 
     async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
-        """Carry out a step from a checkpoint; its result, and the checkpoint that it reached."""
+        """Carry out a step from a checkpoint.
+
+        Args:
+            simulation_id: the simulation; it is made or restored where needed.
+            checkpoint: where the step begins.
+            step: what to do.
+
+        Returns:
+            The step's result, and the checkpoint that it reached, which is stored.
+
+        Raises:
+            purple_sdk.ues.OvertakenError: a newer attempt holds the simulation.
+        """
         claim = Claim(simulation_id, own_fence(), checkpoint)
         stepped, reached = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
         return stepped, await self._store.put(reached)
@@ -111,14 +139,24 @@ class Simulations:
         return stepped, await patiently(lambda: self._store.put(reached))
 
     async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> Simulation:
-        """Have a simulation stand at a checkpoint, for those who only look at it. A lower fence than the simulation's
-        is refused only where it has to be restored.
+        """Have a simulation at a checkpoint, for those who only look at it.
+
+        Args:
+            simulation_id: its name.
+            checkpoint: where it is to be.
+            fence: one below the simulation's is refused only where the simulation has to be restored.
         """
         claim = Claim(simulation_id, fence, checkpoint, looks=True)
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
 
     async def show(self, simulation: Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
-        """Every modality's state of a simulation at a checkpoint."""
+        """Every modality's state of a simulation at a checkpoint.
+
+        Args:
+            simulation: as this attempt has claimed it.
+            simulation_id: its name.
+            checkpoint: where it is.
+        """
         claim = Claim(simulation_id, own_fence(), checkpoint)
         stepped = await self.host.show(simulation, claim, lambda: self._store.get(checkpoint))
         return Shown.of(self._store, stepped)
