@@ -10,7 +10,7 @@ from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest, StreamResponse
 from temporalio.client import Client
 
-from a2a_gateway import standstill, stories
+from a2a_gateway import standstill, task_events
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.fleet import no_worker_at
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
@@ -24,7 +24,7 @@ from workflows.assessment import Assessment
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Told after half a second; with the real ten, tests would take a minute."""
     monkeypatch.setattr(standstill, "NOT_TAKEN", timedelta(seconds=0.5))
-    monkeypatch.setattr(stories, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(task_events, "LOOK_SECONDS", 0.2)
 
 
 @pytest_asyncio.fixture
