@@ -117,15 +117,15 @@ class AssessmentHandler(RequestHandler):
             try:
                 execution = await find_own(client, params.id, caller)
             except RPCError as problem:
-                return _with_history(await self._archived(params, caller, problem), params, context)
+                return _with_history(await self._read_archived(params, caller, problem), params, context)
             task = await read_task(client, execution, self._config)
             if is_closed(execution):
                 updates = await self._all_updates(execution) if params.history_length else []
             else:
-                stands = task.status.HasField("message")
-                wanted = params.history_length or (0 if stands else 1)
+                has_message = task.status.HasField("message")
+                wanted = params.history_length or (0 if has_message else 1)
                 updates = await self._task_events.subscriptions.read_latest(task.id, wanted) if wanted else []
-                if updates and not stands:
+                if updates and not has_message:
                     state = task.status.state
                     task.status.CopyFrom(update_status(task, updates[-1]))
                     task.status.state = state
@@ -133,7 +133,7 @@ class AssessmentHandler(RequestHandler):
                 task.history.extend(update_message(task, update) for update in updates)
         return _with_history(task, params, context)
 
-    async def _archived(self, params: GetTaskRequest, caller: Caller, problem: RPCError) -> Task:
+    async def _read_archived(self, params: GetTaskRequest, caller: Caller, problem: RPCError) -> Task:
         """A task that Temporal doesn't know; raises ``problem`` where the archive doesn't, either."""
         entry = await self._archive.entry(params.id) if problem.status == RPCStatusCode.NOT_FOUND else None
         if entry is None or not caller.may_see(entry.owner):

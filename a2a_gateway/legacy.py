@@ -164,13 +164,13 @@ def _looking_ahead(endpoint: Endpoint) -> Endpoint:
         except Exception as problem:  # whatever it is, the caller gets an answer
             payload = build_rest_error_payload(problem)
             return JSONResponse(payload, status_code=payload["error"]["code"])
-        response.body_iterator = _continued(first, stream)
+        response.body_iterator = _chain(first, stream)
         return response
 
     return answer
 
 
-async def _continued(first: Any, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+async def _chain(first: Any, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
     yield first
     try:
         async for item in stream:

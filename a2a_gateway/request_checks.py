@@ -119,7 +119,7 @@ def _check_call(scope: Scope, body: bytes) -> JSONResponse | None:
         params = call.get("params", {})
         if (model := JsonRpcDispatcher.METHOD_TO_MODEL.get(call["method"])) is not None:
             if not isinstance(params, dict):
-                raise InvalidParamsError(f"params is {_shown(params)}: send an object.")
+                raise InvalidParamsError(f"params is {_quote(params)}: send an object.")
             _check_fields(lambda message: ParseDict(params, message, ignore_unknown_fields=True), model, params)
             if model is ListTasksRequest:
                 _check_status(params.get("status"))
@@ -144,7 +144,7 @@ def _check_rest(scope: Scope, body: bytes, path: str, method: str) -> None:
         _require_json(scope)
         content = _read_json(body, InvalidRequestError, "one JSON object")
         if not isinstance(content, dict):
-            raise InvalidRequestError(f"The body is {_shown(content)}: send one JSON object.")
+            raise InvalidRequestError(f"The body is {_quote(content)}: send one JSON object.")
         fits = model
         _check_fields(lambda message: ParseDict(content, message, ignore_unknown_fields=True), fits, content)
         chosen = content.get("configuration")
@@ -154,7 +154,7 @@ def _check_rest(scope: Scope, body: bytes, path: str, method: str) -> None:
         length = query.get("historyLength")
         if path.startswith("/v1/"):
             if length and not re.fullmatch(r"\d{1,9}", length):
-                raise InvalidParamsError(f"historyLength is {_shown(length)}: it has to be a whole number.")
+                raise InvalidParamsError(f"historyLength is {_quote(length)}: it has to be a whole number.")
         else:
             listed = ListTasksRequest if _LISTED.match(path) else GetTaskRequest
             _check_fields(lambda message: proto_utils.parse_params(query, message), listed, dict(query))
@@ -169,7 +169,7 @@ def _require_json(scope: Scope) -> None:
     media_type = named.partition(";")[0].strip().lower()
     if media_type and media_type != "application/json" and not media_type.endswith("+json"):
         raise ContentTypeNotSupportedError(
-            f"The Content-Type is {_shown(named)}: send application/json, or application/a2a+json."
+            f"The Content-Type is {_quote(named)}: send application/json, or application/a2a+json."
         )
 
 
@@ -190,7 +190,7 @@ def _check_status(status: Any) -> None:
     """Raises ``InvalidParamsError`` where a filter names a status that the protocol doesn't have."""
     if status in (None, "", 0, "0", *TaskState.keys(), *TaskState.values(), *map(str, TaskState.values())):
         return
-    raise InvalidParamsError(f"status is {_shown(status)}: it has to be one of {', '.join(_STATES)}.")
+    raise InvalidParamsError(f"status is {_quote(status)}: it has to be one of {', '.join(_STATES)}.")
 
 
 def _check_fields(parse: Callable[[Message], object], model: type[Message], content: dict[str, Any]) -> None:
@@ -214,7 +214,7 @@ def _sentence(problem: str, descriptor: Any, content: Any) -> str:
         if field is None:
             break
         descriptor, is_list = field.message_type, field.is_repeated
-        expected = _expected(field)
+        expected = _expectation(field)
         value = value.get(name) if isinstance(value, dict) else None
     path = ".".join(names)
     if "too deep" in problem:
@@ -223,18 +223,18 @@ def _sentence(problem: str, descriptor: Any, content: Any) -> str:
         return f"An entry of {path} has several contents: give each part one of text, data, raw and url."
     if not expected:
         return "The parameters don't fit this method of A2A: compare them with its specification."
-    shown = ":" if value is None else f" is {_shown(value)}:"
+    shown = ":" if value is None else f" is {_quote(value)}:"
     subject = "an entry" if value is None else "it"
     return f"{path}{shown} {subject} has to be {f'a list of {expected}' if is_list else expected}."
 
 
-def _expected(field: FieldDescriptor) -> str:
+def _expectation(field: FieldDescriptor) -> str:
     if field.message_type is not None:
         return _OF_MESSAGES.get(field.message_type.full_name, "an object")
     return "Base64" if field.type == FieldDescriptor.TYPE_BYTES else _EXPECTED.get(field.cpp_type, "of another type")
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     """A value as errors quote it, without halves of surrogate pairs."""
     return show_value(value).encode(errors="replace").decode()
 

@@ -85,7 +85,7 @@ class Webhooks:
         webhook = wanted if wanted.id else wanted.model_copy(update={"id": task_id})
         client = await self._connection.connect()
         for _ in range(MOST + 1):  # each time somebody else may have been faster
-            kept = await self._kept(client, task_id)
+            kept = await self._slots(client, task_id)
             place = _place_for(webhook, kept)
             if place is None:
                 raise UnsupportedOperationError(
@@ -100,12 +100,12 @@ class Webhooks:
                 break
             except WorkflowAlreadyStartedError:
                 continue
-        return _shown(task_id, webhook, with_secrets=True)
+        return _public_config(task_id, webhook, with_secrets=True)
 
     async def list_all(self, task_id: str) -> list[TaskPushNotificationConfig]:
         """A task's webhooks, without their secrets."""
-        kept = await self._kept(await self._connection.connect(), task_id)
-        return [_shown(task_id, each.webhook) for each in kept.values() if each.webhook is not None]
+        kept = await self._slots(await self._connection.connect(), task_id)
+        return [_public_config(task_id, each.webhook) for each in kept.values() if each.webhook is not None]
 
     async def get(self, task_id: str, webhook_id: str) -> TaskPushNotificationConfig:
         """One of them, without its secrets; callers of 0.3 may leave out the id, and get the first.
@@ -122,11 +122,11 @@ class Webhooks:
     async def delete(self, task_id: str, webhook_id: str) -> None:
         """Let a webhook go, wherever its notifications are."""
         client = await self._connection.connect()
-        for each in (await self._kept(client, task_id)).values():
+        for each in (await self._slots(client, task_id)).values():
             if each.webhook is not None and each.webhook.id == webhook_id:
                 await self._remove(client, each.execution)
 
-    async def _kept(self, client: Client, task_id: str) -> dict[int, _Kept]:
+    async def _slots(self, client: Client, task_id: str) -> dict[int, _Kept]:
         async def look(place: int) -> _Kept | None:
             try:
                 execution = await client.get_workflow_handle(_id(task_id, place)).describe(rpc_timeout=RPC_TIMEOUT)
@@ -205,7 +205,7 @@ def _place_for(webhook: Webhook, kept: dict[int, _Kept]) -> int | None:
     return None
 
 
-def _shown(task_id: str, webhook: Webhook, *, with_secrets: bool = False) -> TaskPushNotificationConfig:
+def _public_config(task_id: str, webhook: Webhook, *, with_secrets: bool = False) -> TaskPushNotificationConfig:
     shown = TaskPushNotificationConfig(task_id=task_id, id=webhook.id, url=webhook.url)
     if webhook.scheme or (with_secrets and webhook.credentials):
         credentials = webhook.credentials if with_secrets else ""

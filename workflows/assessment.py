@@ -25,6 +25,7 @@ from workflows import limits, names
 from workflows.archiving import archive
 from workflows.context_queue import GRANT_SIGNAL
 from workflows.ending import end, notify_participant, run_undisturbed, take_down
+from workflows.failure import Failure, failure_of
 from workflows.inputs import AssessmentInput
 from workflows.judging import Judging
 from workflows.participant import greet
@@ -35,7 +36,6 @@ from workflows.steps import Steps
 from workflows.summing_up import last_update, note_score, sum_up
 from workflows.time_played import TimePlayed
 from workflows.turns import Turns, publish_inherited
-from workflows.what_failed import WhatFailed, what_failed
 
 _RESET_TOO_LATE = (
     "The reset was to a point after the failure, so no turn or judging was repeated. Run: proctor replay {}. Or reset "
@@ -228,7 +228,7 @@ class Assessment:
     async def _fail(self, problem: Exception) -> ApplicationError:
         """End an assessment that came to no good end; the error says why and carries what was done so far."""
         resets_before = self._time.resets
-        failure = what_failed(problem)
+        failure = failure_of(problem)
         if failure.is_defect:
             workflow.logger.error("%s", failure.sentence, exc_info=problem)
         if failure.kind == failures.REJECTED:
@@ -245,7 +245,7 @@ class Assessment:
             sentence = f"{_RESET_TOO_LATE.format(self._payload.task_id)} {sentence}"
         return ApplicationError(sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
-    def _tell_of(self, failure: WhatFailed, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
+    def _tell_of(self, failure: Failure, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
         """Publish a failure; returns the results so far, None where they can't be made."""
         self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
         self._publisher.show(f"**Failed**: {failure.sentence}")

@@ -77,13 +77,13 @@ class AssessmentCell:
             results = await self._steps.do(
                 AssessmentRuns.join_assessment, self._task_id, **limits.joined("the assessment was started before")
             )
-        return self._played(results=results)
+        return self._assessment_played(results=results)
 
     def _request(self) -> dict[str, Any]:
         payload = self._payload
         return {"participants": {str(payload["agent"]): payload["url"]}, "config": payload["assessment"]}
 
-    def _played(self, **more: Any) -> PlayedAssessment:
+    def _assessment_played(self, **more: Any) -> PlayedAssessment:
         about = {name: self._payload.get(name) for name in ("agent", "scenario_id", "from_turn", "seed", "repeat")}
         return PlayedAssessment.model_validate({**about, "task_id": self._task_id, **more})
 
@@ -99,7 +99,7 @@ class AssessmentCell:
         if kind is None and isinstance(cause, ApplicationError):
             kind = cause.type
         sentence = cause.message if isinstance(cause, ApplicationError) else str(cause)
-        return self._played(results=results, failure_kind=kind or failures.UNKNOWN, failure=sentence)
+        return self._assessment_played(results=results, failure_kind=kind or failures.UNKNOWN, failure=sentence)
 
     async def _outcome(self, played: PlayedAssessment, began_at: datetime) -> CellOutcome:
         kept = await self._steps.do_here(

@@ -47,11 +47,11 @@ from workflows.archiving import archive_campaign
 from workflows.campaign_progress import CampaignProgress, CarriedCampaign, Due
 from workflows.context_queue import GRANT_SIGNAL
 from workflows.ending import end, run_undisturbed
+from workflows.failure import Failure, failure_of
 from workflows.inputs import CampaignInput
 from workflows.place_in_context import PlaceInContext
 from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
-from workflows.what_failed import WhatFailed, what_failed
 
 _PAGE = 100
 """The number of cells read at a time, and of outcomes on a page of the ledger."""
@@ -261,7 +261,7 @@ class Campaign:
                 **limits.joined(f"{due.cell.label} was started before"),
             )
         except ChildWorkflowError as problem:
-            return _lost(problem)
+            return _lost_outcome(problem)
         return outcome
 
     async def _take(self, plan: CampaignPlan, progress: CampaignProgress, task: asyncio.Task[CellOutcome]) -> None:
@@ -272,7 +272,7 @@ class Campaign:
         except FailureError as problem:
             if is_cancelled_exception(problem):
                 raise
-            outcome = _lost(problem)
+            outcome = _lost_outcome(problem)
         progress.at_play.remove(due)
         progress.note_play(due, outcome)
         progress.places += [place for place in outcome.places if place not in progress.places]
@@ -386,7 +386,7 @@ class Campaign:
     # The ways out
 
     async def _fail(self, problem: Exception) -> ApplicationError:
-        failure = what_failed(problem)
+        failure = failure_of(problem)
         if failure.is_defect:
             workflow.logger.error("%s", failure.sentence, exc_info=problem)
         if failure.kind == failures.REJECTED:
@@ -401,10 +401,10 @@ class Campaign:
     async def _call_off(self) -> None:
         """End a cancelled campaign: its cells first. The memo names the results so far."""
         await run_undisturbed(self._stop_cells())
-        await self._sum_up_so_far("canceled", WhatFailed("Canceled", "the campaign was cancelled"))
+        await self._sum_up_so_far("canceled", Failure("Canceled", "the campaign was cancelled"))
         await self._end(names.Status.CANCELED)
 
-    async def _sum_up_so_far(self, status: CellStatus, failure: WhatFailed) -> None:
+    async def _sum_up_so_far(self, status: CellStatus, failure: Failure) -> None:
         """The results so far; None without any, or if they can't be made."""
 
         async def sum_up() -> None:
@@ -461,7 +461,7 @@ class Campaign:
         await end(self._place, self._publisher, status, part)
 
 
-def _lost(problem: BaseException) -> CellOutcome:
+def _lost_outcome(problem: BaseException) -> CellOutcome:
     """The outcome of a cell whose workflow came to no end of its own."""
     cause = problem.cause if isinstance(problem, ChildWorkflowError) and problem.cause else problem
     return CellOutcome(

@@ -15,10 +15,10 @@ from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import CriterionResult
 from workflows import limits
+from workflows.failure import failure_of
 from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
 from workflows.time_played import TimePlayed
-from workflows.what_failed import what_failed
 
 _SENTENCES_TOLD = 5
 """The number of failed judgements that get an update each."""
@@ -142,7 +142,7 @@ def _failed_in_judging(plan: Plan, problems: list[BaseException]) -> BaseExcepti
 
     A cancellation, and any other failure, goes before them as it is.
     """
-    failed = [what_failed(problem) for problem in problems]
+    failed = [failure_of(problem) for problem in problems]
     for problem, failure in zip(problems, failed, strict=True):
         if failure.kind != failures.EVALUATOR_FAILED:
             return problem

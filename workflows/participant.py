@@ -11,10 +11,10 @@ from activities.participant.payloads import Greeted, GreetInput, ParticipantKey,
 from activities.plan import Plan
 from activities.simulation.payloads import Prepared
 from workflows import limits
+from workflows.failure import failure_of
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
-from workflows.what_failed import what_failed
 
 _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 
@@ -47,7 +47,7 @@ async def greet(
             if lost > limits.TURN_LOSSES or not (has_moved or _was_lost_with_workers(problem)):
                 raise
             kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format("the start message")
-            publisher.publish_failure(*(what_failed(problem)[:2] if has_moved else (kind, sentence)))
+            publisher.publish_failure(*(failure_of(problem)[:2] if has_moved else (kind, sentence)))
 
 
 async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
@@ -88,7 +88,7 @@ async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progres
             progress.tasks_left = []
             return answer
         except ActivityError as problem:
-            kind, sentence, _ = what_failed(problem)
+            kind, sentence, _ = failure_of(problem)
             steps.has_moved(problem)
             if _was_lost_with_workers(problem):
                 kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format(f"turn {turn}")

@@ -16,8 +16,8 @@ from activities.plan import OfAssessment, Plan
 from activities.simulation.moving import lost_of, moved_to
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse
+from workflows.failure import failure_of
 from workflows.publishing import UpdatePublisher
-from workflows.what_failed import what_failed
 
 Payload = TypeVar("Payload")
 Done = TypeVar("Done")
@@ -44,7 +44,7 @@ class Steps:
             except ActivityError as problem:
                 if not self.has_moved(problem):
                     raise
-                kind, sentence, _ = what_failed(problem)
+                kind, sentence, _ = failure_of(problem)
                 self._publisher.publish_failure(kind, sentence)
 
     async def do_once(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:

@@ -36,9 +36,9 @@ from proctor_terminal.trials import INTERACTION_LOG, TrialActivities, TrialKeepi
 from workflows import limits, names
 from workflows.archiving import archive_trial
 from workflows.ending import run_undisturbed
+from workflows.failure import failure_of
 from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
-from workflows.what_failed import what_failed
 
 _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
 """Failures that neither side caused: the trial begins again."""
@@ -160,7 +160,7 @@ class TerminalTrial:
         step = StepInput(plan=plan, prepared=prepared, started=started, number=number)
         worked = await self._hand_over(step)
         self._phases["agent"] = (worked.ended_at - worked.started_at).total_seconds()
-        tested = _untested(worked) if worked.is_over else await self._test(step)
+        tested = _no_tests(worked) if worked.is_over else await self._test(step)
         self._phases["tests"] = (tested.ended_at - tested.started_at).total_seconds()
         logs = {INTERACTION_LOG: worked.interaction, "sessions/tests.log": tested.output}
         collected: Collected = await self._steps.do(
@@ -255,7 +255,7 @@ class TerminalTrial:
             test_ended_at=tested.ended_at,
             agent_message=worked.said,
             files=collected.files,
-            details=_noticed(tested),
+            details=_observations(tested),
         )
 
     def _failed(self, began_at: datetime, problem: BaseException) -> TrialResult:
@@ -286,11 +286,11 @@ class TerminalTrial:
         return {name: round(seconds, 3) for name, seconds in self._phases.items()}
 
 
-def _untested(worked: Worked) -> Tested:
+def _no_tests(worked: Worked) -> Tested:
     return Tested(failure_mode=FailureMode.NONE, started_at=worked.ended_at, ended_at=worked.ended_at)
 
 
-def _noticed(tested: Tested) -> dict[str, Any]:
+def _observations(tested: Tested) -> dict[str, Any]:
     """What a result says besides the verdict: rewards by name, the processes that the agent left, its limits."""
     noticed: dict[str, Any] = {}
     if len(tested.rewards) > 1:
@@ -309,7 +309,7 @@ def _kind_of(problem: BaseException) -> tuple[str, str]:
     if isinstance(problem, ActivityError) and isinstance(cause, ActivityTimeoutError) and cause.type in silence:
         step = problem.activity_type
         return failures.WORKERS_LOST, f"The evaluator's workers were lost at {step}: the trial begins again."
-    failure = what_failed(problem)
+    failure = failure_of(problem)
     return failure.kind, failure.sentence
 
 

@@ -83,7 +83,7 @@ class AuthMiddleware:
         try:
             while not (await asyncio.wait({serving}, timeout=_LOOKED_AGAIN_EVERY))[0]:
                 if problem := await self._why_no_longer(scope):
-                    await _stopped(serving)
+                    await _stop(serving)
                     if not serving.cancelled():  # it was over at that very moment
                         break
                     if has_begun:
@@ -93,7 +93,7 @@ class AuthMiddleware:
                     return
         finally:
             if not serving.done():
-                await _stopped(serving)
+                await _stop(serving)
         await serving
 
     async def _why_no_longer(self, scope: Scope) -> str | None:
@@ -177,7 +177,7 @@ def user_of(scope: Scope) -> CallerUser:
     return CallerUser(caller_of(scope))
 
 
-async def _stopped(serving: asyncio.Future[None]) -> None:
+async def _stop(serving: asyncio.Future[None]) -> None:
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
 

@@ -145,12 +145,12 @@ class Tokens:
 
     def add(self, token: Token) -> None:
         """Keep a token; raises as ``find``."""
-        with self._locked():
+        with self._lock():
             self._write([*self.list_all(), token])
 
     def remove(self, which: Callable[[Token], bool]) -> list[Token]:
         """Forget tokens; says which ones these were. Raises as ``find``."""
-        with self._locked():
+        with self._lock():
             gone = [token for token in self.list_all() if which(token)]
             if gone:
                 self._write([token for token in self.list_all() if token not in gone])
@@ -177,7 +177,7 @@ class Tokens:
         return self._known
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         """Two who change the file at the same moment do so one after another."""
         try:
             self.path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)

@@ -41,12 +41,12 @@ class AdmissionActivities:
     async def admit(self, payload: AdmitInput) -> Plan:
         """Check a request and fix its scenario; a bad one is ``Rejected`` with a sentence for its sender."""
         try:
-            return await self._admitted(payload)
+            return await self._admit(payload)
         except ApplicationError as problem:
             log.info("%s: %s: %s", payload.task_id, (problem.type or "failed").lower(), problem.message)
             raise
 
-    async def _admitted(self, payload: AdmitInput) -> Plan:
+    async def _admit(self, payload: AdmitInput) -> Plan:
         if self._config.card_subject == "terminal-bench":
             raise failures.final(
                 failures.REJECTED,

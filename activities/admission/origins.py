@@ -120,7 +120,7 @@ class Origins:
         except NoSuchEntryError:
             origin = await self._under_way(name)
         else:
-            origin = await asyncio.to_thread(self._archived, entry)
+            origin = await asyncio.to_thread(self._origin_of_entry, entry)
         if origin.forked_from and len(origin.forked_from.chain) >= _LONGEST_CHAIN:
             raise BadRequestError(
                 f"{origin.task_id} is a fork of a fork {_LONGEST_CHAIN} times over: fork an earlier one"
@@ -180,7 +180,7 @@ class Origins:
                 f"{origin.task_id} can't be forked: its scenario, as it was then, can't be played any more: {problem}"
             ) from None
 
-    def _archived(self, entry: ArchiveEntry) -> Origin:
+    def _origin_of_entry(self, entry: ArchiveEntry) -> Origin:
         if entry.kind != "assessment":
             raise _of_another_kind(entry.id, _KINDS.get(entry.kind, entry.kind))
         scenario = self._archive.scenario(entry)

@@ -34,10 +34,10 @@ async def fencing(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
     try:
         return await proceed()
     except OvertakenError as problem:
-        raise _overtaken(problem) from None
+        raise _overtaken_error(problem) from None
 
 
-def _overtaken(problem: OvertakenError) -> Exception:
+def _overtaken_error(problem: OvertakenError) -> Exception:
     """Tried again, where anybody still listens: Temporal takes nothing from an attempt that it has given up."""
     own = activity.info().current_attempt_scheduled_time
     holder = ""

@@ -49,7 +49,7 @@ async def taken_over(
         ) from None
     known = {cell.cell_id for cell in cells}
     played = [each for each in ledger if each.cell_id in known and _counts(each)]
-    mine = await _kept(store, played)
+    mine = await _with_results(store, played)
     if not mine:
         return None, list(cells), [f"nothing of {campaign_id} is among what is asked for: all is played"]
     taken = {each.cell_id for each in mine}
@@ -71,7 +71,7 @@ async def taken_over(
     )
 
 
-async def _kept(store: BlobStore, played: Sequence[EndedCell]) -> list[EndedCell]:
+async def _with_results(store: BlobStore, played: Sequence[EndedCell]) -> list[EndedCell]:
     """Those whose results are still there; they are as young as if they were new, so that no pruning takes them."""
     slots = asyncio.Semaphore(_READ_AT_ONCE)
 

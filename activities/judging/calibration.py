@@ -163,7 +163,7 @@ async def calibrate(
 
     async def one(case: CalibrationCase | FactCase) -> CaseOutcome:
         async with places:
-            outcome = await _judged(case, scenario, judge, item_ids, window)
+            outcome = await _judge_case(case, scenario, judge, item_ids, window)
         on_case(outcome)
         return outcome
 
@@ -198,7 +198,7 @@ async def calibrate(
     )
 
 
-async def _judged(
+async def _judge_case(
     case: CalibrationCase | FactCase, scenario: ScenarioConfig, judge: Judge, item_ids: tuple[str, ...], window: int
 ) -> CaseOutcome:
     """The judge's points, quotes and reason; no points where it gave no verdict that can be believed."""

@@ -235,7 +235,7 @@ def records_of_case(case: CalibrationCase, scenario: ScenarioConfig) -> list[Rec
         AgentBeatsEvalContext(
             client=None,
             scenario_config={},
-            action_log=[entry for piece in case.evidence if (entry := _logged(piece, scenario)) is not None],
+            action_log=[entry for piece in case.evidence if (entry := _log_entry(piece, scenario)) is not None],
             initial_state={},
             final_state={name: {tables[name]: entries} for name, entries in arrived.items() if entries},
             user_prompt=scenario.user_prompt,
@@ -245,7 +245,7 @@ def records_of_case(case: CalibrationCase, scenario: ScenarioConfig) -> list[Rec
     )
 
 
-def _logged(piece: Piece, scenario: ScenarioConfig) -> ActionLogEntryWithTurn | None:
+def _log_entry(piece: Piece, scenario: ScenarioConfig) -> ActionLogEntryWithTurn | None:
     parameters: dict[str, Any]
     match piece:
         case ChatPiece():

@@ -122,7 +122,7 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
         "met": points == item.points,
         "by": f"model:{ballot.judge}",
         "reason": json_safe_text(decisive.reason),
-        "quotes": [_quoted(quote, evidence) for quote in decisive.quotes],
+        "quotes": [_quote_row(quote, evidence) for quote in decisive.quotes],
     }
     # With every doubt settled for the participant.
     at_most = median_high(item.points if each.is_doubtful else vote for each, vote in zip(ballots, votes, strict=True))
@@ -135,7 +135,7 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
     return row
 
 
-def _quoted(quote: Any, evidence: Sequence[Window]) -> dict[str, Any]:
+def _quote_row(quote: Any, evidence: Sequence[Window]) -> dict[str, Any]:
     """A quote with what a reader needs to find it."""
     record = next(record for window in evidence if (record := window.find(quote.record)))
     shown: dict[str, Any] = {"record": record.id, "quote": json_safe_text(quote.quote), "kind": record.kind}

@@ -171,7 +171,9 @@ def _notes(turn_notes: Mapping[int, str]) -> Iterator[Record]:
 def _state(ctx: AgentBeatsEvalContext) -> Iterator[Record]:
     entries = []
     for modality in ctx.final_state:
-        before, after = (_keyed(modality, state.get(modality)) for state in (ctx.initial_state, ctx.final_state))
+        before, after = (
+            _entries_by_id(modality, state.get(modality)) for state in (ctx.initial_state, ctx.final_state)
+        )
         entries += [(modality, key, before.get(key), after.get(key)) for key in {**before, **after}]
     entries.sort(key=lambda entry: entry[2] == entry[3])
     for number, (modality, key, was, now) in enumerate(entries, 1):
@@ -204,7 +206,7 @@ def _change(was: Any, now: Any) -> str:
     return "none" if was == now else "changed"
 
 
-def _keyed(modality: str, state: Any) -> dict[str, Any]:
+def _entries_by_id(modality: str, state: Any) -> dict[str, Any]:
     """A modality's entries by id; the whole state as one entry where it isn't a collection."""
     if not isinstance(state, Mapping):
         return {}

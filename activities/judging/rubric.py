@@ -59,24 +59,24 @@ def text_written(entry: ActionLogEntryWithTurn) -> WrittenText | None:
             *_strings(parameters, "cc_addresses"),
             *_strings(parameters, "bcc_addresses"),
         ]
-        return _written(
+        return _written_text(
             "email", entry.turn, recipients, f"{_string(parameters, 'subject')}\n{_string(parameters, 'body_text')}"
         )
     if entry.action == "sms.send":
-        return _written("sms", entry.turn, _strings(parameters, "to_numbers"), _string(parameters, "body"))
+        return _written_text("sms", entry.turn, _strings(parameters, "to_numbers"), _string(parameters, "body"))
     if entry.action == "chat.send_message" and parameters.get("role") == "assistant":
-        return _written("chat", entry.turn, [], chat_text(parameters.get("content")))
+        return _written_text("chat", entry.turn, [], chat_text(parameters.get("content")))
     if entry.action in _CALENDAR_ACTIONS:
         attendees = parameters.get("attendees") or []
         emails = [
             a["email"] if isinstance(a, dict) else a for a in attendees if not isinstance(a, dict) or "email" in a
         ]
         text = f"{_string(parameters, 'title')}\n{_string(parameters, 'description')}"
-        return _written("calendar", entry.turn, [str(email) for email in emails], text)
+        return _written_text("calendar", entry.turn, [str(email) for email in emails], text)
     return None
 
 
-def _written(modality: str, turn: int, recipients: list[str], text: str) -> WrittenText:
+def _written_text(modality: str, turn: int, recipients: list[str], text: str) -> WrittenText:
     return WrittenText(modality, turn, tuple(recipients), text)
 
 

@@ -106,11 +106,11 @@ class ParticipantActivities:
         plan, prepared = payload.plan, payload.prepared
         work = _Work(plan, prepared.checkpoint, f"{_run()} start", None, may_start_over=True)
         simulation = await self._begin(work)
-        answer, simulation, card = await self._heard(
+        answer, simulation, card = await self._converse(
             plan, "the start message", lambda participant: self._start(participant, payload, work, simulation)
         )
-        stands = await patiently(simulation.look)
-        if stands.mark != simulation.mark:
+        current = await patiently(simulation.look)
+        if current.mark != simulation.mark:
             raise failures.passing(  # whatever the participant says: it was not its fault
                 failures.SIMULATION_LOST,
                 "The simulator lost what the participant did when it was greeted: it has to be greeted again.",
@@ -133,17 +133,17 @@ class ParticipantActivities:
         work = _Work(plan, payload.checkpoint, step, None if payload.needs_new_key else payload.key.issue)
         simulation = await self._begin(work)
         try:
-            answer = await self._heard(
+            answer = await self._converse(
                 plan, f"turn {payload.turn}", lambda participant: self._play_once(participant, payload, simulation)
             )
             try:
-                return await self._taken(payload, answer, simulation, step)
+                return await self._take_answer(payload, answer, simulation, step)
             except ApplicationError as problem:
                 raise failures.of_ended_task(problem) from None
         except SimulationGoneError:
-            raise _lost(step) from None
+            raise _lost_error(step) from None
 
-    async def _taken(self, payload: TurnInput, answer: Answer, simulation: Simulation, step: str) -> TurnAnswer:
+    async def _take_answer(self, payload: TurnInput, answer: Answer, simulation: Simulation, step: str) -> TurnAnswer:
         """Take the answer to a turn. Where it may settle with the simulation in hand, it does."""
         simulations = self._simulations.of(payload.plan)
         clarifications = [each.clarification for each in notes.noted(notes.ClarificationNote)]
@@ -154,13 +154,13 @@ class ParticipantActivities:
             raise _after(clarifications, problem) from None
         issue = _key_in(simulation)
         if simulations.host.outlive_workers:
-            applied = await self._settled(payload, simulation)
+            applied = await self._settle(payload, simulation)
             checkpoint = applied.checkpoint
         else:
             applied = None
-            stands = await _require_mark(simulation, step)
+            current = await _require_mark(simulation, step)
             checkpoint = payload.checkpoint
-            if issue != payload.key.issue or not stands.is_untouched:
+            if issue != payload.key.issue or not current.is_untouched:
                 checkpoint = await patiently(lambda: simulations.keep(simulation))
         return TurnAnswer(
             checkpoint=checkpoint,
@@ -177,7 +177,7 @@ class ParticipantActivities:
             applied=applied,
         )
 
-    async def _settled(self, payload: TurnInput, simulation: Simulation) -> TurnApplied:
+    async def _settle(self, payload: TurnInput, simulation: Simulation) -> TurnApplied:
         plan = payload.plan
         scenario = await patiently(lambda: self._scenarios.load_scenario(plan.scenario))
         settling = Settling(scenario, payload.turn, payload.current_time)
@@ -226,7 +226,7 @@ class ParticipantActivities:
                 ``may_start_over``; what earlier attempts noted is void then.
         """
         simulations, plan = self._simulations.of(work.plan), work.plan
-        if (waited := _waited()) > _WORTH_NOTING:
+        if (waited := _wait_seconds()) > _WORTH_NOTING:
             notes.note(notes.WaitNote(seconds=waited))
 
         async def begin() -> Simulation:
@@ -235,7 +235,7 @@ class ParticipantActivities:
                     return await simulations.take_over(plan.simulation_id, mark=noted)
                 except SimulationGoneError:
                     if not work.may_start_over:
-                        raise _lost(work.step) from None
+                        raise _lost_error(work.step) from None
                     heartbeats.forget()
                     notes.note(notes.WaitNote(seconds=waited))
             # Who isn't the first and finds no note can't know what those before it have asked the participant to do.
@@ -272,7 +272,7 @@ class ParticipantActivities:
             answer = await self._say_as_text(participant, simulation, message, start_id, answer, _note_task)
         except _CutOffError:
             heartbeats.forget()  # so the next attempt begins again, with a new key
-            notes.note(notes.WaitNote(seconds=_waited()))
+            notes.note(notes.WaitNote(seconds=_wait_seconds()))
             raise failures.passing(
                 failures.PARTICIPANT_UNREACHABLE,
                 "The connection to the participant was lost after it had begun to act: it has to be greeted again.",
@@ -445,7 +445,7 @@ class ParticipantActivities:
         participant.takes_data = again.has_failed
         return answer if again.has_failed else again
 
-    async def _heard(self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, T]]) -> T:
+    async def _converse(self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, T]]) -> T:
         """Talk to the participant and wait for an answer; one whose answer is no longer awaited is asked to stop.
 
         An attempt that ends because another one has taken its place, or with its worker, sends no cancellation:
@@ -622,13 +622,13 @@ async def _require_mark(simulation: Simulation, step: str) -> CurrentCheckpoint:
     Raises:
         ApplicationError, SimulationGoneError: it hasn't.
     """
-    stands = await patiently(simulation.look)
-    if stands.mark != simulation.mark:
-        raise _lost(step)
-    return stands
+    current = await patiently(simulation.look)
+    if current.mark != simulation.mark:
+        raise _lost_error(step)
+    return current
 
 
-def _lost(step: str) -> ApplicationError:
+def _lost_error(step: str) -> ApplicationError:
     what = step.partition(" ")[2]
     return failures.final(
         failures.SIMULATION_LOST,
@@ -650,9 +650,9 @@ async def _in_time(plan: Plan, what: str, work: Coroutine[Any, Any, T], at_least
 
 def _seconds_left(plan: Plan) -> float:
     """What is left of the participant's time: it begins when a worker first gets at the step."""
-    return plan.turn_timeout + _waited() - since_scheduled().total_seconds()
+    return plan.turn_timeout + _wait_seconds() - since_scheduled().total_seconds()
 
 
-def _waited() -> float:
+def _wait_seconds() -> float:
     """How many seconds the step had to wait for its first attempt: workers had others to serve, or there were none."""
     return waited_for_worker().total_seconds() if activity.info().attempt == 1 else notes.noted_wait()

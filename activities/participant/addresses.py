@@ -164,8 +164,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
     def _sentence(self, host: str, port: int, reason: str) -> str:
         if (host.lower(), port) == (self._home, self._home_port):
-            return f"The participant's address {self._url} leads to {_shown(host, port)}, {reason}."
-        return f"The participant's agent card at {self._url} points to {_shown(host, port)}, {reason}."
+            return f"The participant's address {self._url} leads to {_host_and_port(host, port)}, {reason}."
+        return f"The participant's agent card at {self._url} points to {_host_and_port(host, port)}, {reason}."
 
 
 async def _look_up(host: str) -> list[Address]:
@@ -223,5 +223,5 @@ def _is_here(address: Address) -> bool:
     return True
 
 
-def _shown(host: str, port: int) -> str:
+def _host_and_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -190,7 +190,7 @@ class Answer:
         self._require_measure(document)
         if (flaw := find_text_flaw(document)) is not None:
             path, problem = flaw
-            raise _misbehaved(
+            raise _misbehaviour(
                 f"The participant's answer to turn_start has {problem} in {path}: "
                 "text must be Unicode without NUL and without lone surrogates."
             )
@@ -204,7 +204,9 @@ class Answer:
             ) from None
         size, most = len(to_json(turn.actions or [])), self._bounds.report
         if size > most.most:
-            raise _misbehaved(most.describe_breach("The participant's report of its actions in a turn", size, "bytes"))
+            raise _misbehaviour(
+                most.describe_breach("The participant's report of its actions in a turn", size, "bytes")
+            )
         return turn
 
     def _find_turn(self) -> dict[str, Any] | None:
@@ -245,20 +247,20 @@ class Answer:
         try:
             return self.read_turn()
         except UnreadableTurnError as problem:
-            raise _misbehaved(str(problem)) from None
+            raise _misbehaviour(str(problem)) from None
 
     def _require_measure(self, document: dict[str, Any]) -> None:
         """Count before anything is made of it."""
         actions, bounds = document.get("actions"), self._bounds
         if isinstance(actions, list) and len(actions) > bounds.actions.most:
-            raise _misbehaved(
+            raise _misbehaviour(
                 bounds.actions.describe_breach("The participant's report of a turn", len(actions), "actions")
             )
         for name in ("notes", "reason"):
             text = document.get(name)
             size = len(text.encode(errors="replace")) if isinstance(text, str) else 0
             if size > bounds.notes.most:
-                raise _misbehaved(bounds.notes.describe_breach(f"The participant's {name} for a turn", size, "bytes"))
+                raise _misbehaviour(bounds.notes.describe_breach(f"The participant's {name} for a turn", size, "bytes"))
 
     def require_success(self) -> None:
         """Raise ``ParticipantFailed`` where the participant says that it failed."""
@@ -277,5 +279,5 @@ def _bytes_of(parts: Iterable[Part]) -> int:
     return sum(part.ByteSize() for part in parts)
 
 
-def _misbehaved(sentence: str) -> ApplicationError:
+def _misbehaviour(sentence: str) -> ApplicationError:
     return failures.final(failures.PARTICIPANT_MISBEHAVED, sentence[:_LONGEST_SENTENCE])

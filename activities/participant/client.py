@@ -118,7 +118,7 @@ class ParticipantClient:
         host = urlsplit(self._url).netloc.rpartition("@")[2]  # an address may have a password in it
         about = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": self.card.name, "server.address": host}
         with tracing.span(f"invoke_agent {message.message_type}", about, "client"):
-            return await self._heard(request, on_event)
+            return await self._receive(request, on_event)
 
     async def tell(
         self,
@@ -137,7 +137,7 @@ class ParticipantClient:
         Raises:
             ApplicationError: as ``send`` does.
         """
-        return await self._heard(self._request(message_id, [new_text_part(text)], fence, task_id), on_event)
+        return await self._receive(self._request(message_id, [new_text_part(text)], fence, task_id), on_event)
 
     @property
     def takes_data(self) -> bool:
@@ -164,7 +164,7 @@ class ParticipantClient:
             )
         )
 
-    async def _heard(self, request: SendMessageRequest, on_event: Callable[[Answer], None] | None) -> Answer:
+    async def _receive(self, request: SendMessageRequest, on_event: Callable[[Answer], None] | None) -> Answer:
         answer = Answer(self._bounds)
         try:
             async for event in self._client.send_message(request):
@@ -286,7 +286,7 @@ class ParticipantClients:
             ApplicationError: ``ParticipantUnreachable``, or ``ParticipantMisbehaved`` where the address has no agent
                 card, or one that is of no use.
         """
-        async with self._held(url) as line:
+        async with self._hold(url) as line:
             yield await self._speaker(url, line, context_id, protocol_version)
 
     @asynccontextmanager
@@ -295,7 +295,7 @@ class ParticipantClients:
 
         That is one whose card names that path as its address, or that has no card of any use.
         """
-        async with self._held(url) as line:
+        async with self._hold(url) as line:
             speaker: ParticipantClient | PlainParticipant
             try:
                 speaker = await self._speaker(url, line, context_id)
@@ -318,7 +318,7 @@ class ParticipantClients:
         return ParticipantClient(url, line, line.card, client, context_id, self._bounds)
 
     @asynccontextmanager
-    async def _held(self, url: str) -> AsyncIterator["_Line"]:
+    async def _hold(self, url: str) -> AsyncIterator["_Line"]:
         line = await self._line(url)
         line.users += 1
         try:

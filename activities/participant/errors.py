@@ -111,7 +111,7 @@ def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> 
     has_raised = isinstance(problem.__cause__, httpx.HTTPStatusError) and problem.__cause__.response.is_server_error
     return failures.final(
         failures.PARTICIPANT_FAILED if has_raised else failures.PARTICIPANT_MISBEHAVED,
-        f"The participant at {url} doesn't speak A2A as expected: {_described(problem)}",
+        f"The participant at {url} doesn't speak A2A as expected: {_description(problem)}",
     )
 
 
@@ -159,7 +159,7 @@ def shortened(text: str) -> str:
     return " ".join(text.split())[:_LONGEST_SAID]
 
 
-def _described(problem: BaseException) -> str:
+def _description(problem: BaseException) -> str:
     """What is wrong with an answer, in words that are A2A's, or ours."""
     cause = problem.__cause__
     if isinstance(problem, A2AError) and not isinstance(problem, A2AClientError):

@@ -119,8 +119,8 @@ def enclose(directory: Path, simulation: str | None) -> None:
         port = address.port or (443 if address.scheme == "https" else 80)
         _look_up_for_good(address.hostname or "", port)
     own = Path(__file__).parents[2]  # a checkout, or site-packages
-    modules = [own] if own in _installed() else [own / name for name in _OWN_PACKAGES]
-    readable = [str(directory), *map(str, _installed()), *map(str, modules), *_SYSTEM_FILES]
+    modules = [own] if own in _installed_paths() else [own / name for name in _OWN_PACKAGES]
+    readable = [str(directory), *map(str, _installed_paths()), *map(str, modules), *_SYSTEM_FILES]
     allow_only(readable, ["/dev/null"], port, [str(own / "scenarios")])
     if (program := filter_of_calls(connects=port is not None)) is not None:
         system_calls.apply(program)
@@ -142,7 +142,7 @@ def _look_up_for_good(host: str, port: int) -> None:
     socket.getaddrinfo = getaddrinfo  # type: ignore[assignment]
 
 
-def _installed() -> list[Path]:
+def _installed_paths() -> list[Path]:
     """Where Python and what is installed for it are."""
     folders = {Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *site.getsitepackages())}
     return sorted({*folders, *(folder.resolve() for folder in folders)})

@@ -123,7 +123,7 @@ async def _scored_once(
     except Exception as problem:
         raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {_message_of(problem)}") from problem
     try:
-        return _scaled(criterion, name, returned, 0 if ctx.llm is not None else criterion.needs_model_for)
+        return _scale(criterion, name, returned, 0 if ctx.llm is not None else criterion.needs_model_for)
     except ValueError as problem:
         raise EvaluatorError(f"evaluator {name} {problem}") from None
 
@@ -136,7 +136,7 @@ def _message_of(problem: BaseException) -> str:
     return text if len(text) <= _LONGEST_SAID else text[:_LONGEST_SAID] + "…"
 
 
-def _scaled(criterion: EvaluationCriterion, name: str, returned: Any, may_leave_out: int) -> CriterionResult:
+def _scale(criterion: EvaluationCriterion, name: str, returned: Any, may_leave_out: int) -> CriterionResult:
     """An evaluator's result in the criterion's points.
 
     Raises:

@@ -316,7 +316,7 @@ class ScenarioCode:
             try:
                 async with asyncio.timeout(self.limits.seconds):
                     await process.say(LoadTask(directory=directory).model_dump_json().encode())
-                    return await _loaded(process, directory)
+                    return await _read_package(process, directory)
             except TimeoutError:
                 raise EvaluatorLoadError(
                     f"{directory.name} was not loaded within {self.limits.seconds:g} s: what evaluators.py does when "
@@ -382,7 +382,7 @@ class ScenarioCode:
         self._at_work[key] += 1
         try:
             process = await self._free_process(key) or await self._new_process(job)
-            outcome = await _judged(process, criterion, ask, seconds)
+            outcome = await _judge_by_process(process, criterion, ask, seconds)
             is_good = not outcome.is_spoilt
         finally:
             self._at_work[key] -= 1
@@ -481,7 +481,7 @@ def _size_of(directory: Path) -> int:
     return min(sum(size for _, _, size in manager.fingerprint(directory)), 2 * manager.LARGEST_FILE)
 
 
-async def _loaded(process: CodeProcess, directory: Path) -> ScenarioPackage:
+async def _read_package(process: CodeProcess, directory: Path) -> ScenarioPackage:
     answer = await process.hear()
     if b'"refused"' in answer[:20]:
         refused = Refused.model_validate_json(answer)
@@ -491,7 +491,7 @@ async def _loaded(process: CodeProcess, directory: Path) -> ScenarioPackage:
     return ScenarioPackage(directory, loaded.scenario, await process.hear(_LONGEST_STATE), loaded.warnings)
 
 
-async def _judged(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask, seconds: float) -> Judged:
+async def _judge_by_process(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask, seconds: float) -> Judged:
     """Let a process judge one criterion, and ask the model for it where it wants to; only its own time counts."""
     name, remaining = criterion.evaluator_id, seconds
     try:

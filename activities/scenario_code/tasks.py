@@ -242,7 +242,7 @@ def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
             outcome = asyncio.run(_judge_criterion(criterion, evaluators.of(criterion), task, record, llm, read))
         except BaseException as problem:
             # Whatever it is (SystemExit, KeyboardInterrupt, CancelledError), it is no verdict.
-            outcome = Judged(fault=_what_was_raised(criterion, problem, task.directory), is_spoilt=True)
+            outcome = Judged(fault=_raised_sentence(criterion, problem, task.directory), is_spoilt=True)
         _flush()
         left_running = threading.active_count() > 1
         _say(job, outcome.model_copy(update={"is_spoilt": outcome.is_spoilt or left_running}))
@@ -276,7 +276,7 @@ async def _judge_criterion(
             return Judged(fault=f"{problem}{_place(problem.__cause__, task.directory)}", is_spoilt=True)
 
 
-def _what_was_raised(criterion: EvaluationCriterion, problem: BaseException, directory: Path) -> str:
+def _raised_sentence(criterion: EvaluationCriterion, problem: BaseException, directory: Path) -> str:
     if isinstance(problem, ScenarioError):
         return str(problem)
     message = f"{type(problem).__name__}: {problem}".removesuffix(": ")

@@ -45,12 +45,12 @@ class Moving:
         except Exception as problem:
             if not _is_for_want_of_a_simulator(problem) or since_scheduled().total_seconds() < MOVES_AFTER:
                 raise
-            moved = await self._moved(plan, problem)
+            moved = await self._moved_error(plan, problem)
             if moved is None:
                 raise
             raise moved from problem
 
-    async def _moved(self, plan: Plan, problem: Exception) -> ApplicationError | None:
+    async def _moved_error(self, plan: Plan, problem: Exception) -> ApplicationError | None:
         """The failure that names another server; None while the old one answers, or no other does."""
         host = self._simulations.host
         if await host.answers(plan.simulator) or (there := await host.choose(but=plan.simulator)) is None:

@@ -212,7 +212,7 @@ class OwnServers(SimulationHost):
             server = await ServerProcess.start(
                 words,
                 _environment(key),
-                self._guarded(),
+                self._get_guard(),
                 [key, reader_key(secret, simulation_id)],
             )
         except OSError as problem:
@@ -255,7 +255,7 @@ class OwnServers(SimulationHost):
     def _let_go(self, port: int) -> None:
         self._ports.pop(port).close()
 
-    def _guarded(self) -> Guard:
+    def _get_guard(self) -> Guard:
         if self._guard is None:
             self._guard = Guard()
         return self._guard

@@ -193,18 +193,18 @@ class SharedHost(SimulationHost):
     async def create(self, simulation_id: str, seed: int, fence: int) -> HostedSimulation:
         asked = {"fence": fence, "admin_key": admin_key(self._secret, simulation_id), "seed": seed, "anew": True}
         head, _ = await self._ask(simulation_id, asked, b"")
-        return self._claimed(simulation_id, fence, head)
+        return self._claimed_simulation(simulation_id, fence, head)
 
     async def claim(self, claim: Claim, content: Content) -> HostedSimulation:
         head, _ = await self._claim(claim, {}, content)
-        return self._claimed(claim.simulation_id, None if claim.looks else claim.fence, head)
+        return self._claimed_simulation(claim.simulation_id, None if claim.looks else claim.fence, head)
 
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
         """All of it is one request, unless there are more new parts than come along with it."""
         how = "takes_checkpoint" if self._store is None else "takes_parts"
         head, checkpoint = await self._claim(claim, {**_asked_of(step), how: True}, content)
         if self._store is not None:
-            simulation = self._claimed(claim.simulation_id, claim.fence, head)
+            simulation = self._claimed_simulation(claim.simulation_id, claim.fence, head)
             checkpoint = await simulation.keep_parts(_Pieces.model_validate_json(head).model_dump(), checkpoint)
         return Stepped.model_validate_json(head), checkpoint
 
@@ -286,7 +286,7 @@ class SharedHost(SimulationHost):
         head, _, checkpoint = answer.partition(b"\n")
         return head, checkpoint
 
-    def _claimed(self, simulation_id: str, fence: int | None, head: bytes) -> HostedSimulation:
+    def _claimed_simulation(self, simulation_id: str, fence: int | None, head: bytes) -> HostedSimulation:
         try:
             where = CurrentCheckpoint.read(head)
         except ValidationError:

@@ -125,5 +125,5 @@ async def test_an_answer_counts_only_where_the_simulation_still_has_what_was_don
     taker = participants.ParticipantActivities(GreenAgentConfig(), NOTHING[0], simulations)
     heartbeats._notes.set([])
     with pytest.raises(ApplicationError) as refused:
-        await ActivityEnvironment().run(taker._taken, given, answer, simulation, "run turn 1 try 1")
+        await ActivityEnvironment().run(taker._take_answer, given, answer, simulation, "run turn 1 try 1")
     assert refused.value.type == failures.SIMULATION_LOST

@@ -12,7 +12,7 @@ from temporalio import exceptions
 from activities.attempts import failures
 
 
-class WhatFailed(NamedTuple):
+class Failure(NamedTuple):
     """A failure's type (see ``activities.attempts.failures``), a sentence, and whether it is a defect of ours."""
 
     kind: str
@@ -20,10 +20,10 @@ class WhatFailed(NamedTuple):
     is_defect: bool = False
 
 
-def what_failed(problem: BaseException) -> WhatFailed:
+def failure_of(problem: BaseException) -> Failure:
     """The type and the sentence of anything that an assessment can fail of."""
     if isinstance(problem, TimeoutError):
-        return WhatFailed(failures.DEADLINE, "The assessment took longer than it may: its deadline has passed.")
+        return Failure(failures.DEADLINE, "The assessment took longer than it may: its deadline has passed.")
     step: str | None = None
     cause: BaseException | None = problem
     if isinstance(problem, exceptions.ActivityError):
@@ -31,10 +31,10 @@ def what_failed(problem: BaseException) -> WhatFailed:
     if isinstance(cause, exceptions.ApplicationError):
         words = failures.in_words(cause.type, cause.message)
         is_bare = words != cause.message
-        return WhatFailed(cause.type or failures.UNKNOWN, f"{step or 'A step'} failed: {words}" if is_bare else words)
+        return Failure(cause.type or failures.UNKNOWN, f"{step or 'A step'} failed: {words}" if is_bare else words)
     if isinstance(cause or problem, exceptions.FailureError):
-        return WhatFailed(failures.UNKNOWN, f"{step or 'A step'} did not finish: {cause or problem}")
-    return WhatFailed(
+        return Failure(failures.UNKNOWN, f"{step or 'A step'} did not finish: {cause or problem}")
+    return Failure(
         failures.UNKNOWN,
         f"The evaluator has a defect ({type(problem).__name__}: {problem}): its worker's log says where.",
         is_defect=True,
