@@ -96,7 +96,7 @@ async def test_an_attempt_after_another_one_that_left_no_note_opens_with_a_new_k
 
     simulations: Any = SimpleNamespace(of=lambda _plan: Simulations())
     opener = participants.ParticipantActivities(GreenAgentConfig(), NOTHING[0], simulations)
-    monkeypatch.setattr(participants, "_waited", lambda: 0.0)
+    monkeypatch.setattr(participants, "_wait_seconds", lambda: 0.0)
     surroundings = ActivityEnvironment()
     surroundings.info = replace(surroundings.info, attempt=tried, current_attempt_scheduled_time=NOON)
     heartbeats._notes.set([])
