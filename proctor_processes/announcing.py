@@ -8,14 +8,13 @@ from typing import Literal, TextIO
 _as_json = False
 
 
-def announce_as_json(wanted: bool) -> None:
+def announce_as_json(is_on: bool) -> None:
     """Whether this process's announcements are JSON, as its log lines are."""
     global _as_json
-    _as_json = wanted
+    _as_json = is_on
 
 
 def announces_json() -> bool:
-    """Whether this process's announcements are JSON."""
     return _as_json
 
 

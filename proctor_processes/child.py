@@ -31,7 +31,6 @@ class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
         self.has_ended = asyncio.Event()
 
     def process_exited(self) -> None:
-        """See ``asyncio.SubprocessProtocol``."""
         super().process_exited()
         self.has_ended.set()
 

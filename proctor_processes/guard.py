@@ -72,7 +72,6 @@ def read_children(pipe: TextIO) -> set[int]:
 
 
 def kill_groups(groups: set[int]) -> None:
-    """Kill every process of these groups."""
     for group in groups:
         try:
             os.killpg(group, signal.SIGKILL)

@@ -35,12 +35,12 @@ async def keep_parts(
     Raises:
         proctor_storage.blobs.StoreUnavailableError: the store can't be written just now.
     """
-    given = {blob_ref(content): content for content in along}
+    contents = {blob_ref(content): content for content in along}
     few = asyncio.Semaphore(AT_ONCE)
 
     async def keep(ref: BlobRef) -> None:
         async with few:
-            if (content := given.get(ref)) is not None:
+            if (content := contents.get(ref)) is not None:
                 await store.put(content)
             elif not await store.holds(ref):
                 await store.put(await fetch(ref.sha256))
@@ -166,7 +166,6 @@ class InParts:
 
 
 def parts_of_checkpoint(store: Contents, manifest: bytes, known: dict[str, Any] | None = None) -> InParts:
-    """A checkpoint's parts."""
     return InParts(store, from_json(manifest)["parts"], f"the checkpoint {blob_ref(manifest).sha256}", known)
 
 

@@ -53,5 +53,7 @@ async def count_workers(client: Client, queue: str, kind: TaskQueueType.ValueTyp
 async def _pollers(
     client: Client, queue: str, kind: TaskQueueType.ValueType, timeout: timedelta
 ) -> Sequence[PollerInfo]:
-    asked = DescribeTaskQueueRequest(namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind)
-    return (await client.workflow_service.describe_task_queue(asked, timeout=timeout)).pollers
+    request = DescribeTaskQueueRequest(
+        namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind
+    )
+    return (await client.workflow_service.describe_task_queue(request, timeout=timeout)).pollers
