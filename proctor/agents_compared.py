@@ -39,24 +39,24 @@ def compare_agents(
     scenarios = list(dict.fromkeys(run.scenario for run in runs))
     for scenario in scenarios:
         of_it = [run for run in runs if run.scenario == scenario]
-        found = compared(first, second, of_it)
-        if found.difference is not None:
+        comparison = compared(first, second, of_it)
+        if comparison.difference is not None:
             table.add_row(
                 Text(clean(scenario)),
                 *(_mean(of_it, name) for name in (first, second)),
-                f"{found.difference.mean:+.1f}",
-                str(found.pairs),
+                f"{comparison.difference.mean:+.1f}",
+                str(comparison.pairs),
             )
-    found = compared(first, second, runs)
-    if found.difference is not None:
+    comparison = compared(first, second, runs)
+    if comparison.difference is not None:
         show(console, table)
         console.print()
-    needed = units_needed(found, difference)
+    needed = units_needed(comparison, difference)
     if needed is not None:
-        between = units_needed_range(found, difference)
+        between = units_needed_range(comparison, difference)
         ranges = {difference: between} if between else {}
-        found = found.model_copy(update={"units_needed": {difference: needed}, "units_needed_range": ranges})
-    for line in comparison_in_words(found, difference):
+        comparison = comparison.model_copy(update={"units_needed": {difference: needed}, "units_needed_range": ranges})
+    for line in comparison_in_words(comparison, difference):
         console.print(Text(line), soft_wrap=True)
 
 

@@ -65,10 +65,10 @@ def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
     Raises:
         UsageError: there are several; names the command for that.
     """
-    for what, given in (("scenarios", scenarios), ("agents", agents)):
-        if len(given) > 1:
+    for what, names in (("scenarios", scenarios), ("agents", agents)):
+        if len(names) > 1:
             raise UsageError(
-                f"assess plays one scenario with one agent, and {len(given)} {what} are given: "
+                f"assess plays one scenario with one agent, and {len(names)} {what} are given: "
                 "`proctor run` plays several"
             )
 

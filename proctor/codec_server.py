@@ -88,11 +88,11 @@ def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
             body = await request.json()
             if not isinstance(body, dict):
                 raise ParseError
-            asked = ParseDict(body, Payloads())
+            payloads = ParseDict(body, Payloads())
         except (ParseError, ValueError, RecursionError):
             return _problem(400, 'The body is not a list of payloads: send {"payloads": […]}.')
         try:
-            return JSONResponse(MessageToDict(Payloads(payloads=await change(asked.payloads))))
+            return JSONResponse(MessageToDict(Payloads(payloads=await change(payloads.payloads))))
         except (PayloadKeyError, BlobNotFoundError, BlobDamagedError) as problem:
             return _problem(400, str(problem))
         except StoreUnavailableError as problem:
@@ -103,10 +103,10 @@ def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
 
 async def _in_clear(converter: DataConverter, payloads: Sequence[Payload]) -> list[Payload]:
     """Payloads as they were before they were put away and encrypted."""
-    found = Payloads(payloads=payloads)
+    message = Payloads(payloads=payloads)
     # What the SDK does to every payload that comes in; its public methods go on from there to Python's values.
-    await converter._transform_inbound_payloads(found)
-    return list(found.payloads)
+    await converter._transform_inbound_payloads(message)
+    return list(message.payloads)
 
 
 def _problem(code: int, sentence: str) -> JSONResponse:

@@ -41,15 +41,15 @@ def phrases(actions: Sequence[ActionObservedUpdate]) -> list[str]:
 
 
 def _phrase(name: str, success: bool, targets: Mapping[str, Sequence[ActionObservedUpdate]]) -> str:
-    told = []
+    parts = []
     for target, group in targets.items():
         count = sum(_things(action.parameters) for action in group)
         words = [str(count)] if count > 1 or len(targets) > 1 else []
         words += [f"→ {target}"] if target else []
         if count == 1 and len(targets) == 1 and (text := _text(group[0].parameters)):
             words.append(f"“{text}”")
-        told.append(" ".join(words))
-    phrase = f"{name} {', '.join(told)}".strip()
+        parts.append(" ".join(words))
+    phrase = f"{name} {', '.join(parts)}".strip()
     if not success:
         first = next(iter(targets.values()))[0]
         phrase += f" failed ({shorten(first.error_message or 'no reason given', 60)})"

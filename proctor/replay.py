@@ -209,7 +209,7 @@ async def _runs(client: Client, task_id: str) -> AsyncIterator[str]:
 
 
 async def _points_of_run(client: Client, task_id: str, run_id: str) -> list[ResetPoint]:
-    found: dict[int | None, ResetPoint] = {}
+    points: dict[int | None, ResetPoint] = {}
     scheduled: dict[int, int | None] = {}
     async for event in client.get_workflow_handle(task_id, run_id=run_id).fetch_history_events():
         if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
@@ -218,20 +218,20 @@ async def _points_of_run(client: Client, task_id: str, run_id: str) -> list[Rese
                 continue
             turn = await _turn_of(client, begun.input) if begun.activity_type.name == _TURN else None
             scheduled[event.event_id] = turn
-            found.setdefault(turn, ResetPoint(run_id, begun.workflow_task_completed_event_id, turn))
+            points.setdefault(turn, ResetPoint(run_id, begun.workflow_task_completed_event_id, turn))
         elif event.event_type in _ENDED_BADLY:
             failed = event.activity_task_failed_event_attributes.scheduled_event_id
             timed_out = event.activity_task_timed_out_event_attributes.scheduled_event_id
             if (failed or timed_out) in scheduled:
                 turn = scheduled[failed or timed_out]
-                found[turn] = ResetPoint(run_id, found[turn].event_id, turn, has_failed=True)
-    return list(found.values())
+                points[turn] = ResetPoint(run_id, points[turn].event_id, turn, has_failed=True)
+    return list(points.values())
 
 
-async def _turn_of(client: Client, given: Payloads) -> int:
+async def _turn_of(client: Client, payloads: Payloads) -> int:
     """The turn's number, from the activity's input."""
     try:
-        (played,) = await client.data_converter.decode(list(given.payloads), [_Turn])
+        (played,) = await client.data_converter.decode(list(payloads.payloads), [_Turn])
     except (BlobNotFoundError, OSError) as problem:
         raise CommandError(
             f"the input of a turn is in the evaluator's storage, which can't be read from here ({problem}): set "

@@ -189,21 +189,21 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: boo
     directory = folder.resolve() if folder.is_dir() else load_scenario(_manager(scenarios_dir), path_or_id).directory
     if not any((directory / FOLDER).rglob("*.txt")):
         raise UsageError(f"{path_or_id} ships no paraphrases: write them into its folder {FOLDER}/{AUTHORS}/, as *.txt")
-    held = asyncio.run(held_to_paraphrases(directory))
+    audit = asyncio.run(held_to_paraphrases(directory))
     console = make_console()
-    if held.faults:
-        faults = [clean(fault) for fault in held.faults[:_FAULTS_TOLD]]
-        more = len(held.faults) - len(faults)
+    if audit.faults:
+        faults = [clean(fault) for fault in audit.faults[:_FAULTS_TOLD]]
+        more = len(audit.faults) - len(faults)
         raise CommandError(
             "\n  ".join(["patterns and paraphrases differ:", *faults, *([f"and {more} more"] * bool(more))])
         )
     console.print(
         Text(
-            f"{directory.name}: {held.facts} facts, {held.lines:,} paraphrases; patterns can't tell {held.doubtful} of "
-            f"them and misread {held.misread}, {held.untold:.1%} in all"
+            f"{directory.name}: {audit.facts} facts, {audit.lines:,} paraphrases; patterns can't tell {audit.doubtful} "
+            f"of them and misread {audit.misread}, {audit.untold:.1%} in all"
         )
     )
-    for line in _audit_lines(held.audited, by_fact=by_fact):
+    for line in _audit_lines(audit.audited, by_fact=by_fact):
         console.print(Text(line))
 
 
@@ -212,17 +212,17 @@ def _audit_lines(audited: Sequence[Audited], *, by_fact: bool) -> list[str]:
     if not lines:
         return ["held-out lines of facts: none"]
     misread, doubtful = sum(fact.misread for fact in audited), sum(fact.doubtful for fact in audited)
-    told = [
+    report = [
         f"held-out lines: {lines:,} of {counted(len(audited), 'fact')}; patterns misread {misread} "
         f"({misread / lines:.1%}) and can't tell {doubtful}"
     ]
     if by_fact:
-        told += [
+        report += [
             f"  {fact.fact}: {fact.missed} of {fact.right} missed, {fact.invented} of {fact.wrong} invented, "
             f"{fact.doubtful} in doubt"
             for fact in audited
         ]
-    return told
+    return report
 
 
 async def held_to_paraphrases(directory: Path) -> Held:
@@ -333,16 +333,16 @@ def load_packages(directories: Sequence[Path]) -> list[ScenarioPackage | Scenari
     async def load() -> list[ScenarioPackage | ScenarioError]:
         config = read_settings(GreenAgentConfig)
         code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
-        found: list[ScenarioPackage | ScenarioError] = []
+        packages: list[ScenarioPackage | ScenarioError] = []
         try:
             for directory in directories:
                 try:
-                    found.append(await code.load(directory))
+                    packages.append(await code.load(directory))
                 except ScenarioError as problem:
-                    found.append(problem)
+                    packages.append(problem)
         finally:
             await code.aclose()
-        return found
+        return packages
 
     return asyncio.run(load())
 

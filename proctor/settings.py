@@ -39,21 +39,21 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
     Raises:
         UsageError: a value doesn't fit; names the environment variable or the flag.
     """
-    given = {name: value for name, value in flags.items() if value is not None}
+    chosen = {name: value for name, value in flags.items() if value is not None}
     try:
-        config = kind(**given)
+        config = kind(**chosen)
     except ValidationError as problem:
         sentences = []
         for error in problem.errors(include_url=False):
             if error["type"] == _FOLLOWS_FROM_ANOTHER:
                 continue
             name = str(error["loc"][0]) if error["loc"] else "the settings"
-            where = f"--{name.replace('_', '-')}" if name in given else kind.variable_of(name)
+            where = f"--{name.replace('_', '-')}" if name in chosen else kind.variable_of(name)
             sentences.append(f"{where} is {show_value(error['input'])}: {error['msg'].removeprefix('Value error, ')}")
         raise UsageError("; ".join(sentences)) from None
     for name in ("storage_url", "archive_url"):
         if "://" in (url := getattr(config, name, "")):
-            _require_openable(url, f"--{name.replace('_', '-')}" if name in given else kind.variable_of(name))
+            _require_openable(url, f"--{name.replace('_', '-')}" if name in chosen else kind.variable_of(name))
     return config if "host" in config.model_fields_set else config.model_copy(update={"host": LOOPBACK})
 
 
@@ -122,8 +122,8 @@ def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenA
         profile = read_profile()
     except ConnectionSettingsError as problem:
         raise UsageError(str(problem)) from None
-    said = {"temporal_address": None if flag else profile.address, "temporal_namespace": profile.namespace}
-    known: dict[str, str | None] = {name: value for name, value in said.items() if value}
+    connection = {"temporal_address": None if flag else profile.address, "temporal_namespace": profile.namespace}
+    known: dict[str, str | None] = {name: value for name, value in connection.items() if value}
     if "temporal_ui_url" not in config.model_fields_set:
         known["temporal_ui_url"] = temporal_ui_of(known.get("temporal_address") or config.temporal_address)
     return config.model_copy(update=known)

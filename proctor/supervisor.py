@@ -222,5 +222,5 @@ def _open_log(path: Path) -> BinaryIO:
 
 def _added(changes: Mapping[str, str | None]) -> dict[str, str]:
     """The supervisor's own environment with a service's changes."""
-    wanted: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **changes}
-    return {name: value for name, value in wanted.items() if value is not None}
+    environment: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **changes}
+    return {name: value for name, value in environment.items() if value is not None}

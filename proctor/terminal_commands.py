@@ -43,8 +43,8 @@ def validate_dataset(dataset: str, task_ids: list[str] | None, state: str | None
         warned += bool(problems) and not is_broken
         mark, style = ("broken", "red") if is_broken else ("ok", "green")
         console.print(Text(f"{mark:<8}", style=style).append(clean(folder.name), style="bold"), soft_wrap=True)
-        for found in problems:
-            _say(console, clean(found.sentence), is_fatal=found.is_fatal)
+        for each_problem in problems:
+            _say(console, clean(each_problem.sentence), is_fatal=each_problem.is_fatal)
     console.print()
     console.print(f"{len(folders)} tasks: {len(folders) - broken} can be played, {broken} can't; {warned} with remarks")
     return ExitCode.FAILED if broken else ExitCode.DONE
@@ -120,5 +120,5 @@ def _defaults(settings: TerminalSettings, folder: str | None) -> dict[str, Any]:
     agents = settings.agents or {
         "white_agent": settings.white_agent.url or f"http://{LOOPBACK}:{settings.white_agent.port}"
     }
-    told = {**dataset, "agents": agents, **run_config(settings)}
-    return {name: value for name, value in told.items() if value is not None}
+    defaults = {**dataset, "agents": agents, **run_config(settings)}
+    return {name: value for name, value in defaults.items() if value is not None}

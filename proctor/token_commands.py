@@ -45,20 +45,20 @@ def list_tokens(as_json: bool, state: str | None, file: str | None) -> None:
         CommandError: the file can't be read.
     """
     try:
-        found = _tokens(state, file).list_all()
+        tokens = _tokens(state, file).list_all()
     except TokensError as problem:
         raise CommandError(str(problem)) from None
     if as_json:
-        shown = [token.model_dump(mode="json", exclude={"sha256"}) for token in found]
+        shown = [token.model_dump(mode="json", exclude={"sha256"}) for token in tokens]
         sys.stdout.buffer.write(to_json(shown, indent=1) + b"\n")
         return
-    if not found:
+    if not tokens:
         print("there are no tokens: `proctor token create NAME` makes one")
         return
     table = Table(box=None, padding=(0, 2), pad_edge=False)
     for heading in ("id", "name", "may", "made", "expires", "at once", "per day", "cost per day"):
         table.add_column(heading)
-    for token in found:
+    for token in tokens:
         table.add_row(*_cells(token))
     show(make_console(), table)
 

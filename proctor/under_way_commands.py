@@ -34,13 +34,13 @@ def run_follow(gateway_url: str, name: str, output: str | None = None) -> ExitCo
 
 
 async def _follow(gateway_url: str, name: str, output: str | None) -> ExitCode:
-    left = asyncio.Event()
+    interrupted = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, left.set)
+        asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
     task_id = await _find(gateway_url, name)
     console = make_console(sys.stdout)
     following = asyncio.create_task(_show(gateway_url, task_id, console, output))
-    leaving = asyncio.create_task(left.wait())
+    leaving = asyncio.create_task(interrupted.wait())
     await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
     leaving.cancel()
     if following.done():

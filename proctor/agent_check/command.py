@@ -41,8 +41,8 @@ def check_agent(url: str, *, timeout: float, host: str | None, as_json: bool) ->
     findings = look_at(url, read_settings(GreenAgentConfig), timeout, host or LOOPBACK)
     wrong = [finding for finding in findings if finding.judgement == "wrong"]
     if as_json:
-        told = {"agent": url, "passed": not wrong, "findings": [finding.model_dump() for finding in findings]}
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        outcome = {"agent": url, "passed": not wrong, "findings": [finding.model_dump() for finding in findings]}
+        print(json.dumps(outcome, indent=2, ensure_ascii=False))
     else:
         _print(make_console(), findings)
     return ExitCode.FAILED if wrong else ExitCode.DONE
@@ -70,14 +70,14 @@ def _print(console: Console, findings: list[Finding]) -> None:
     table.add_column("", no_wrap=True)
     table.add_column("looked for, and seen", overflow="fold")
     for finding in findings:
-        told = Text(finding.looked_for)
-        told.append(f"\n{clean(finding.seen)}", style="" if finding.judgement == "wrong" else "dim")
+        cell = Text(finding.looked_for)
+        cell.append(f"\n{clean(finding.seen)}", style="" if finding.judgement == "wrong" else "dim")
         if finding.fix is not None:
-            told.append(f"\nFix: {finding.fix}", style="yellow")
-        table.add_row(finding.check, Text(finding.judgement, style=_MARKS[finding.judgement]), told)
+            cell.append(f"\nFix: {finding.fix}", style="yellow")
+        table.add_row(finding.check, Text(finding.judgement, style=_MARKS[finding.judgement]), cell)
     show(console, table)
     wrong = sum(finding.judgement == "wrong" for finding in findings)
     unseen = sum(finding.judgement == "not seen" for finding in findings)
-    left = f", {unseen} not seen" if unseen else ""
+    unseen_note = f", {unseen} not seen" if unseen else ""
     verdict = f"{counted(wrong, 'thing')} to mend" if wrong else "nothing to mend"
-    console.print(Text(f"\n{verdict} ({counted(len(findings), 'check')}{left})", style="bold"))
+    console.print(Text(f"\n{verdict} ({counted(len(findings), 'check')}{unseen_note})", style="bold"))

@@ -141,7 +141,7 @@ class Evidence:
     cancelled: Exchange | None = None
     is_task_known: bool = False
     after_cancel: list[ActionLogEntryWithTurn] = field(default_factory=list)
-    farewell: Exchange | None = None
+    conclusion: Exchange | None = None
     after_end: list[SeenRequest] | None = None
 
 
@@ -313,7 +313,7 @@ class Play:
             if await self._read_card(evidence):
                 await self._play(evidence)
         finally:
-            self.watch.held = None
+            self.watch.held_simulation = None
             await self.clients.aclose()
             await self._http.aclose()
         return evidence
@@ -351,9 +351,9 @@ class Play:
             await self._cancel(evidence, other)
         for table, greeting in zip(tables, greetings, strict=True):
             if greeting.problem is None:
-                farewell = await table.end()
-                evidence.farewell = evidence.farewell or farewell
-        if evidence.farewell is not None:
+                conclusion = await table.end()
+                evidence.conclusion = evidence.conclusion or conclusion
+        if evidence.conclusion is not None:
             seen = len(self.watch.seen)
             await self._until(lambda: len(self.watch.seen) > seen, self._settle)
             evidence.after_end = self.watch.seen[seen:]
@@ -384,7 +384,7 @@ class Play:
         """Cancel a turn while the agent waits for the simulator."""
         table.task_id = None
         waiting = self.watch.waiting
-        self.watch.held = table.simulation_id
+        self.watch.held_simulation = table.simulation_id
         turn = asyncio.create_task(table.turn(1))
         try:
             await self._until(lambda: turn.done() or self.watch.waiting > waiting, self.timeout)
@@ -395,13 +395,13 @@ class Play:
             evidence.is_task_known = True
             await self._in_time(table.cancel())
             await asyncio.wait({turn}, timeout=min(_CANCELLED_WITHIN, self.timeout))
-            self.watch.held = None
+            self.watch.held_simulation = None
             end = time.monotonic() + self._settle
             while not evidence.after_cancel and time.monotonic() < end:
                 await asyncio.sleep(_LOOK_AGAIN)
                 evidence.after_cancel = await table.find_actions(1)
         finally:
-            self.watch.held = None
+            self.watch.held_simulation = None
             evidence.cancelled = await turn
             evidence.after_cancel = [*evidence.after_cancel, *evidence.cancelled.actions]
 
