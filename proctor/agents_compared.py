@@ -8,9 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proctor.comparison_words import comparison_in_words
 from proctor.console import show
-from proctor.phrases import clean
+from proctor.phrases import clean, comparison_in_words
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.statistics import Points, Run
 

@@ -92,7 +92,7 @@ class GatewayMessage:
 class ConnectionLost:
     """The stream broke; the caller tries again after ``retry_in`` seconds.
 
-    ``is_said``: the problem is the gateway's own sentence, so it is up, and can't continue for the time being.
+    ``is_from_gateway``: the problem is the gateway's own sentence, so it is up, and can't continue for the time being.
     """
 
     problem: str

@@ -14,9 +14,8 @@ from rich.text import Text
 
 from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, GatewayMessage
 from proctor.caller import Progress as ProgressEvent
-from proctor.comparison_words import comparison_in_words
 from proctor.console import show
-from proctor.phrases import clean, shorten
+from proctor.phrases import clean, comparison_in_words, shorten
 from proctor_protocol.campaigns import (
     CampaignProgressUpdate,
     CampaignStartedUpdate,

@@ -14,13 +14,12 @@ from rich.text import Text
 
 from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor.campaign_display import CampaignDisplay
-from proctor.comparison_words import comparison_in_words, interval_in_words
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode
 from proctor.following import followed, require_completed
 from proctor.fork_report import print_forks
 from proctor.interrupts import on_signals
-from proctor.phrases import clean
+from proctor.phrases import clean, comparison_in_words, interval_in_words
 from proctor.run_folders import new_folder
 from proctor.run_settings import as_toml
 from proctor_protocol.problems import describe

@@ -357,7 +357,7 @@ def require_free(addresses: dict[str, tuple[str, int]]) -> None:
     """Make sure that services can listen where they are to.
 
     Args:
-        wanted: the flag that sets a port to (host, port).
+        addresses: (host, port) by the flag that sets the port.
 
     Raises:
         UsageError: two services share a port.

@@ -4,6 +4,7 @@ import ipaddress
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -13,7 +14,6 @@ from pydantic_settings import EnvSettingsSource
 
 from proctor.errors import UsageError, fit
 from proctor_processes.announcing import announce, announce_as_json
-from proctor_processes.cores import usable_cores
 from proctor_protocol.problems import show_value
 from proctor_settings.config import (
     GATEWAY_VARIABLE,
@@ -28,6 +28,9 @@ ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
 
 LOOPBACK = "127.0.0.1"
 """Where services listen by default: only this machine reaches it."""
+
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""The file with a container's share of the processors (cgroup v2): microseconds in a period, or ``max``."""
 
 _FOLLOWS_FROM_ANOTHER = "default_factory_not_called"
 
@@ -159,6 +162,15 @@ def count_worker_processes(config: GreenAgentConfig) -> int:
     assessment may continue in another process after each step; else as many as it may use cores.
     """
     return config.worker_processes or (1 if config.ues_command else usable_cores())
+
+
+def usable_cores(quota: Path = _QUOTA) -> int:
+    """The cores that it may run on, or less where its container may use less of them; at least 1."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        share, period = quota.read_text().split()
+        cores = min(cores, round(int(share) / int(period)))
+    return max(cores, 1)
 
 
 def warn_of_settings(config: AgentBeatsConfig) -> None:

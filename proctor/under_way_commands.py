@@ -5,18 +5,22 @@ import json
 import signal
 import sys
 from datetime import datetime
+from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 
 from proctor.assessing import AssessOptions, conclude_results
-from proctor.caller import AssessmentCall, Ended
-from proctor.campaign_display import print_table
+from proctor.caller import Accepted, AssessmentCall, CallEvent, Ended, Progress
+from proctor.campaign_display import CampaignDisplay, print_table
 from proctor.campaign_runs import conclude_run
 from proctor.console import make_console
+from proctor.display import AssessmentDisplay
 from proctor.errors import ExitCode
 from proctor.following import followed, require_completed
 from proctor.terminal_run import read_terminal_results
-from proctor.under_way_display import UnderWayDisplay
+from proctor_protocol.campaigns import CampaignUpdateType
+from proctor_protocol.updates import ErrorOccurredUpdate
 
 
 def run_follow(gateway_url: str, name: str, output: str | None = None) -> ExitCode:
@@ -105,3 +109,46 @@ async def _cancel(gateway_url: str, name: str) -> str:
 async def _find(gateway_url: str, name: str) -> str:
     async with AssessmentCall.of_task(gateway_url, name) as call:
         return await call.find(name)
+
+
+class UnderWayDisplay:
+    """Shows the events of one call, an assessment's or a campaign's; a context manager as the displays of both are.
+
+    It begins as a campaign's, which says what holds up either kind, and continues as an assessment's at the first
+    update of one.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._accepted: Accepted | None = None
+        self._is_known = False
+        self._display: AssessmentDisplay | CampaignDisplay = CampaignDisplay(console)
+
+    def __enter__(self) -> Self:
+        self._display.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._display.__exit__(kind, problem, trace)
+
+    def show(self, event: CallEvent) -> None:
+        if isinstance(event, Accepted) and not self._is_known:
+            self._accepted = event
+            return
+        if isinstance(event, Progress) and not isinstance(event.update, ErrorOccurredUpdate) and not self._is_known:
+            self._become(is_campaign=event.update.message_type in set(CampaignUpdateType))
+        self._display.show(event)
+
+    def say(self, sentence: str) -> None:
+        self._display.say(sentence)
+
+    def _become(self, *, is_campaign: bool) -> None:
+        self._is_known = True
+        if not is_campaign:
+            self._display.__exit__(None, None, None)
+            self._display = AssessmentDisplay(self._console)
+            self._display.__enter__()
+        if self._accepted:
+            self._display.show(self._accepted)

@@ -127,7 +127,7 @@ class Pages:
 
         Args:
             running: what is under way.
-            asked: filters and order. With a search or filter, runs of campaigns are found, too.
+            filters: filters and order. With a search or filter, runs of campaigns are found, too.
         """
         under_way = {each.id for each in running}
         everything = replace(filters.query(), without=sorted(under_way))

@@ -29,7 +29,7 @@ _SHOWN_TURNS = 200
 
 @dataclass
 class TurnProgress:
-    """One turn; ``told`` are sentences on what else happened."""
+    """One turn; ``notes`` are sentences on what else happened."""
 
     number: int
     began_at: datetime | None = None
@@ -78,7 +78,7 @@ def _take(progress: Progress, turns: dict[int, TurnProgress], update: TaskUpdate
         case ScenarioLoadedUpdate():
             progress.scenario_name, progress.expected_turns = update.scenario_name, update.expected_turns
             progress.before.append(update.sentence())
-        case TurnStartedUpdate():  # once more where the turn is played again: what was told of it before is void
+        case TurnStartedUpdate():  # once more where the turn is played again: what came of it before is void
             turns[update.turn_number] = TurnProgress(update.turn_number, update.current_time)
             for later in [number for number in turns if number > update.turn_number]:
                 del turns[later]

@@ -124,7 +124,7 @@ class Evidence:
         cancelled: the turn of the other assessment, cancelled under way.
         is_task_known: whether there was a task to cancel, and the turn still ran.
         after_cancel: what the agent did after it.
-        farewell: the end of the first assessment.
+        conclusion: the end of the first assessment.
         after_end: what the agent asked of the simulations after their end.
     """
 

@@ -38,7 +38,7 @@ class Watch:
     Attributes:
         own_keys: requests with one of these are the evaluator's.
         seen: the agent's requests, in order.
-        held: the id of the simulation in which requests wait, if any.
+        held_simulation: the id of the simulation in which requests wait, if any.
         waiting: how many requests have been held up so far.
     """
 

@@ -55,15 +55,15 @@ async def _look_at_simulator(url: str, config: GreenAgentConfig) -> list[Finding
         try:
             answer = await http.get(f"{url}/health")
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            said = str(problem) or type(problem).__name__
+            reason = str(problem) or type(problem).__name__
             here = config.model_copy(update={"ues_url": url})
-            return [of_problem("simulator", trouble_with(here, UESConnectionError(said)))]
+            return [of_problem("simulator", trouble_with(here, UESConnectionError(reason)))]
         clock = _clock("the simulator", answer.headers, asked_at)
     if trouble := await find_problem_of_simulator(url, config):
         return [of_problem("simulator", trouble), *clock]
     if (theirs := _json(answer).get("version")) != VERSION:
-        said = f"The one at {url} has version {theirs}, and this proctor comes with {VERSION}."
-        return [Finding("simulator", "warning", said, "Run simulator and workers from the same release."), *clock]
+        sentence = f"The one at {url} has version {theirs}, and this proctor comes with {VERSION}."
+        return [Finding("simulator", "warning", sentence, "Run simulator and workers from the same release."), *clock]
     return [Finding("simulator", "ok", f"It answers at {url} and takes the key."), *clock]
 
 

@@ -17,7 +17,7 @@ from proctor.errors import CommandError
 from proctor.phrases import clean, phrases, shorten
 from proctor.report import print_report
 from proctor.terminal_run import require_built
-from proctor.under_way_display import UnderWayDisplay
+from proctor.under_way_commands import UnderWayDisplay
 from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate, Tally
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import (
