@@ -53,7 +53,6 @@ class AssessOptions:
     has_warned: bool = False
 
     def write_request(self) -> str:
-        """The request as JSON."""
         return assessment_request(
             self.agent_url, self.scenario_id, self.seed, self.offline, self.max_turns, self.turn_timeout
         )

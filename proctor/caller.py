@@ -217,7 +217,6 @@ class AssessmentCall:
 
     @property
     def gateway_url(self) -> str:
-        """Where the gateway is."""
         return self._gateway_url
 
     async def cancel(self) -> bool:

@@ -87,7 +87,6 @@ class CampaignDisplay:
             self._live.stop()
 
     def show(self, event: CallEvent) -> None:
-        """Show one event."""
         match event:
             case Accepted(task_id=task_id, workflow_url=url):
                 self._line("campaign", task_id)

@@ -155,7 +155,6 @@ def _write(archive: Path, file: IO[bytes], place: Path, budget: _Budget, *, is_p
 
 
 def _tasks_below(source: DatasetSource, where: Path, unzipped: Path) -> list[Path]:
-    """The folders of tasks at a place."""
     root = where.resolve()
     folder = (root / source.path).resolve()
     if not folder.is_relative_to(root):
@@ -208,7 +207,6 @@ def _some_tasks(root: Path) -> Iterator[Path]:
 
 
 def _unzipped(folder: Path, target: Path) -> list[Path]:
-    """Tasks that are archives in a folder of tasks."""
     for archive in sorted(folder.glob("*.zip")):
         if zipfile.is_zipfile(archive) and not archive.is_symlink():
             unpack(archive, target / archive.stem, _TASK_ZIP_PASSWORD)

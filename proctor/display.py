@@ -86,7 +86,6 @@ class AssessmentDisplay:
         self._moving.stop()
 
     def show(self, event: CallEvent) -> None:
-        """Show one event."""
         match event:
             case Accepted(workflow_url=url):
                 if url and not self._quiet:

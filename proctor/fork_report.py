@@ -47,7 +47,6 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
 
 
 def print_forks(console: Console, forks: Sequence[ForkSpread]) -> None:
-    """What forks say of each turn, agent by agent."""
     for spread in forks:
         table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
         table.add_column(Text(clean(spread.agent)), no_wrap=True)

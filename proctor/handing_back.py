@@ -41,7 +41,6 @@ class WritingDown:
         os.set_blocking(pipe, False)
 
     async def __call__(self, _input: ExecuteActivityInput, proceed: Proceed) -> Any:
-        """Run an attempt."""
         info = activity.info()
         if info.is_local or not info.workflow_id:
             return await proceed()

@@ -67,8 +67,6 @@ EXAMPLES = {
 
 
 class GroupedCommands(TyperGroup):
-    """Lists its commands in groups."""
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each group; commands of no group come last."""
         grouped = {name for names in GROUPS.values() for name in names}
@@ -85,7 +83,6 @@ class GroupedCommands(TyperGroup):
                     formatter.write_dl(rows)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write examples, then the epilog."""
         write_examples(ctx.command_path, formatter)
         super().format_epilog(ctx, formatter)
 
@@ -103,10 +100,7 @@ class OnceCommand(TyperCommand):
 
 
 class CommandWithExamples(OnceCommand):
-    """A command whose help ends with examples."""
-
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write examples, then the epilog."""
         write_examples(ctx.command_path, formatter)
         super().format_epilog(ctx, formatter)
 

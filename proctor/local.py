@@ -96,7 +96,6 @@ class LocalStack:
 
     @property
     def logs(self) -> Path:
-        """The folder of the services' logs."""
         return self.state / "logs"
 
     @property
@@ -106,7 +105,6 @@ class LocalStack:
 
     @property
     def ui_url(self) -> str:
-        """Temporal's user interface."""
         return f"http://{LOOPBACK}:{self.ports.temporal_ui}"
 
     @property
@@ -116,7 +114,6 @@ class LocalStack:
 
     @property
     def ues_host(self) -> str:
-        """Where the simulator listens."""
         return self.config.ues_host or self.config.host
 
     @property

@@ -73,7 +73,6 @@ def print_report(
 
 
 def _dimensions(results: AssessmentResults) -> Table:
-    """The points of each dimension and of all."""
     table = Table(pad_edge=False, box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)

@@ -64,7 +64,6 @@ class UnderWay:
         self._updates_by_id: OrderedDict[str, tuple[str, list[Update]]] = OrderedDict()
 
     async def connected(self) -> Client:
-        """The connection."""
         return await self._connection.connect()
 
     async def running(self, caller: Caller = ANYBODY) -> list[Running]:

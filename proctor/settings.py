@@ -174,7 +174,6 @@ def usable_cores(quota: Path = _QUOTA) -> int:
 
 
 def warn_of_settings(config: AgentBeatsConfig) -> None:
-    """Say what is allowed and probably not meant."""
     warn(validate_config(config))
 
 

@@ -61,7 +61,6 @@ class TerminalRunOptions:
     grow: str | None = None
 
     def request(self) -> str:
-        """The request as JSON."""
         config = {
             "benchmark": BENCHMARK,
             "dataset": Path(self.dataset).absolute().name if Path(self.dataset).is_dir() else self.dataset,

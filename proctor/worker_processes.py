@@ -94,7 +94,6 @@ class _Process:
 
     @property
     def exit_code(self) -> int | None:
-        """How it has ended."""
         return self._child.exit_code if self._child else None
 
     async def start(self) -> bool:
@@ -158,7 +157,6 @@ class _Process:
             await hand_back(self._config, pending)
 
     async def _read(self, output: asyncio.StreamReader) -> None:
-        """Pass on what it writes."""
         async for line in output:
             print(line.decode(errors="replace").rstrip("\n"), flush=True)
 

@@ -331,7 +331,6 @@ def _after_end(evidence: Evidence) -> tuple[Judgement, str]:
 
 
 def _leads_astray(exchange: Exchange) -> bool:
-    """Whether no server was reached at the card's address."""
     problem = exchange.problem or ""
     return exchange.kind == failures.PARTICIPANT_UNREACHABLE or "agent card" in problem
 

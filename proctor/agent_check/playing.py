@@ -202,7 +202,6 @@ class Table:
         await self.stand_at(await self.simulation.checkpoint())
 
     async def greet(self, resumes_turn: int | None = None) -> Exchange:
-        """Send ``assessment_start``."""
         access = self.simulation.make_access(self.issue)
         start = AssessmentStartMessage(
             ues_url=access.address,
@@ -221,7 +220,6 @@ class Table:
         return await self._say(turn, f"turn {number} try {attempt}", number)
 
     async def end(self) -> Exchange:
-        """Send ``assessment_complete``."""
         return await self._say(AssessmentCompleteMessage(reason="scenario_complete"), "complete")
 
     @property
@@ -230,7 +228,6 @@ class Table:
         return self.task_id is not None
 
     async def cancel(self) -> None:
-        """Have the running turn's task cancelled."""
         async with self._play.clients.talk(self._play.url, self.context_id, self._version) as participant:
             await participant.cancel(self.task_id or "")
 

@@ -34,7 +34,6 @@ class Finding:
 
 
 def of_problem(part: str, problem: Problem) -> Finding:
-    """A problem as a finding."""
     return Finding(part, "problem", sentence(problem.what), sentence(problem.remedy))
 
 

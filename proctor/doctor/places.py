@@ -57,7 +57,6 @@ def _clock_of(url: str, name: str) -> list[Finding]:
 
 
 async def look_at_scenarios(config: GreenAgentConfig) -> Finding:
-    """Whether the scenarios' folder can be read."""
     try:
         ids = await asyncio.to_thread(ScenarioManager(config.scenarios_dir).list_ids)
     except ScenarioError as problem:

@@ -114,7 +114,6 @@ async def _look_at_card_url(url: str, card: Mapping[str, object]) -> Finding | N
 
 
 async def look_at_tokens(config: GreenAgentConfig) -> Finding:
-    """Whether the file of tokens can be used."""
     tokens = Tokens(tokens_path(config))
     if not tokens.is_there() and not config.tokens_file:
         return Finding("tokens", "skipped", "This machine doesn't ask for tokens (`proctor token create`).")

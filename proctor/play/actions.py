@@ -44,7 +44,6 @@ class Action:
 
     @property
     def name(self) -> str:
-        """Its name, as in logs and reports."""
         return action_name(f"{self.modality}.{self.path}")
 
     @cached_property

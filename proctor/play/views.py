@@ -47,7 +47,6 @@ def plain(text: str) -> str:
 
 
 def turn_begins(console: Console, number: int, of: int | None, attempt: int, now: datetime) -> None:
-    """The head of a turn."""
     again = f", again (try {attempt})" if attempt > 1 else ""
     title = f"turn {number}{f' of {of}' if of else ''}{again} · {now:%A %d %B %Y, %H:%M}"
     console.print()
@@ -75,7 +74,6 @@ def came_in(console: Console, news: EnvironmentView, *, is_first: bool) -> None:
 
 
 def mails(console: Console, view: EnvironmentView, which: Sequence[Email]) -> None:
-    """Mails, a line each."""
     table = _table(5)
     for mail in which:
         marks = "".join(("" if mail.is_read else "●", "★" if mail.is_starred else ""))
@@ -95,7 +93,6 @@ def _who(mail: Email, view: EnvironmentView) -> str:
 
 
 def mail(console: Console, view: EnvironmentView, one: Email) -> None:
-    """One mail, whole."""
     head = _grid()
     for name, value in (
         ("from", one.from_address),
@@ -113,7 +110,6 @@ def mail(console: Console, view: EnvironmentView, one: Email) -> None:
 
 
 def texts(console: Console, view: EnvironmentView, which: Sequence[SMS]) -> None:
-    """Text messages, a line each."""
     table = _table(5)
     for text in which:
         table.add_row(
@@ -127,7 +123,6 @@ def texts(console: Console, view: EnvironmentView, which: Sequence[SMS]) -> None
 
 
 def entries(console: Console, view: EnvironmentView, which: Sequence[CalendarEvent]) -> None:
-    """Appointments, a line each."""
     table = _table(4, is_cut=True)
     for entry in which:
         start, end = entry.start.astimezone(view.zone), entry.end.astimezone(view.zone)
@@ -143,7 +138,6 @@ def entries(console: Console, view: EnvironmentView, which: Sequence[CalendarEve
 
 
 def entry(console: Console, view: EnvironmentView, one: CalendarEvent) -> None:
-    """One appointment, whole."""
     grid = _grid()
     start, end = one.start.astimezone(view.zone), one.end.astimezone(view.zone)
     rows = [
@@ -161,7 +155,6 @@ def entry(console: Console, view: EnvironmentView, one: CalendarEvent) -> None:
 
 
 def chat(console: Console, view: EnvironmentView, which: Sequence[ChatMessage]) -> None:
-    """What was said."""
     for message in which:
         _print_message(console, message, view.zone)
     if not which:
@@ -182,7 +175,6 @@ def _print_message(console: Console, message: ChatMessage, zone: tzinfo) -> None
 
 
 def commands(console: Console) -> None:
-    """What can be typed."""
     grid = _grid()
     for name, what in COMMANDS:
         grid.add_row(Text(name, style="cyan"), Text(what))
@@ -195,7 +187,6 @@ def commands(console: Console) -> None:
 
 
 def actions(console: Console) -> None:
-    """What can be done."""
     grid = _grid()
     for action in ACTIONS:
         grid.add_row(Text(action.usage, style="cyan"), Text(action.summary))
@@ -205,7 +196,6 @@ def actions(console: Console) -> None:
 
 
 def fields(console: Console, action: Action) -> None:
-    """What an action takes."""
     console.print(Text.assemble("  ", (action.usage, "cyan"), f"   {action.summary}"))
     grid = _grid()
     for name, field in action.fields.items():
