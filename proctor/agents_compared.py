@@ -27,7 +27,14 @@ def _names(entry: ArchiveEntry) -> tuple[str, ...]:
 def compare_agents(
     console: Console, entries: Sequence[ArchiveEntry], first: str, second: str, difference: int = 5
 ) -> None:
-    """Print two agents side by side: means by scenario, the difference, and the runs that would show a given one."""
+    """Print two agents side by side: means by scenario, the difference, and the runs that would show a given one.
+
+    Args:
+        console: where to print.
+        entries: archived assessments and trials, of any agent.
+        first, second: names or addresses of the agents.
+        difference: in points, 0 to 100.
+    """
     from proctor_statistics import compared, units_needed, units_needed_range
 
     runs = _runs(entries, (first, second))

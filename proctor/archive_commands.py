@@ -118,7 +118,15 @@ def open_archive(archive: str | None, state: str | None) -> tuple[Archive, Green
 
 
 def list_entries(archive: str | None, state: str | None, filters: Filters, limit: int, as_json: bool) -> None:
-    """Print what was assessed, the latest first, and what is under way."""
+    """Print what was assessed, the latest first, and what is under way.
+
+    Args:
+        archive: a folder or URL; None for the settings' one.
+        state: the state folder; None for the settings' one.
+        filters: which entries.
+        limit: the most entries.
+        as_json: print a JSON array of whole entries.
+    """
     kept, config = open_archive(archive, state)
     query = filters.query()
     if as_json:
@@ -201,7 +209,17 @@ def _running(config: GreenAgentConfig) -> list[Running]:
 
 
 def show_entry(archive: str | None, state: str | None, name: str, as_json: bool, is_whole: bool) -> None:
-    """Print one assessment's result and where its points were lost; of a campaign its tables, of a trial its tests."""
+    """Print one assessment's result and where its points were lost; of a campaign its tables, of a trial its tests.
+
+    Args:
+        archive, state: as of ``list_entries``.
+        name: an id, or its beginning.
+        as_json: print the result as it is archived.
+        is_whole: all criteria, not only the largest losses.
+
+    Raises:
+        UsageError: no entry has that id, or several begin with it.
+    """
     kept, _ = open_archive(archive, state)
     entry = find(kept, name)
     if entry.kind != "assessment":
@@ -232,9 +250,13 @@ def _origin(origin: ForkedFrom) -> str:
 def compare(
     archive: str | None, state: str | None, first: str, second: str, campaign: str | None = None, difference: int = 5
 ) -> None:
-    """Print two assessments side by side, or two agents over all that both have played, or in one ``campaign``.
+    """Print two assessments side by side, or two agents over all that both have played.
 
-    ``difference``: say how many more runs would show one of this many points.
+    Args:
+        archive, state: as of ``list_entries``.
+        first, second: ids of assessments, or names or addresses of agents.
+        campaign: a campaign's id, to compare agents within it alone.
+        difference: in points; how many more runs would show one of this size.
 
     Raises:
         UsageError: there is nothing of that name.
@@ -278,6 +300,10 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
 def compare_entries(archive: str | None, state: str | None, first: str, second: str) -> None:
     """Print two assessments side by side.
 
+    Args:
+        archive, state: as of ``list_entries``.
+        first, second: ids of assessments, or their beginnings.
+
     Raises:
         UsageError: one of them isn't an assessment.
     """
@@ -316,6 +342,12 @@ def _require_assessments(what: str, *entries: ArchiveEntry) -> None:
 
 def prune(archive: str | None, state: str | None, older_than: str, with_results: bool, is_agreed: bool) -> ExitCode:
     """Remove old checkpoints, and with ``with_results`` old entries; says first what it would remove.
+
+    Args:
+        archive, state: as of ``list_entries``.
+        older_than: a period such as ``30d``.
+        with_results: remove archived entries, too.
+        is_agreed: don't ask the person.
 
     Raises:
         UsageError: the period is too short, or the person doesn't agree.
@@ -374,7 +406,12 @@ def _size(size: int) -> str:
 
 
 def export(archive: str | None, state: str | None, names: Sequence[str], to: str) -> None:
-    """Write entries elsewhere: a folder (an archive of its own), .html, .csv or .parquet.
+    """Write entries elsewhere.
+
+    Args:
+        archive, state: as of ``list_entries``.
+        names: ids, their beginnings, or ``all`` alone.
+        to: a folder (an archive), or a file that ends with .html, .csv or .parquet.
 
     Raises:
         UsageError: ``to`` can't be written, or there is no such entry.
@@ -467,6 +504,10 @@ _WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
 def import_from(archive: str | None, state: str | None, folder: str) -> None:
     """Take over all entries of another archive, such as ``export`` writes.
 
+    Args:
+        archive, state: as of ``list_entries``.
+        folder: the other archive's folder or URL.
+
     Raises:
         UsageError: there is no archive.
     """
@@ -498,10 +539,15 @@ def print_schemas(name: str | None, *, wire: bool = False) -> None:
 def view(
     archive: str | None, state: str | None, host: str | None, port: int, *, is_open: bool, name: str | None = None
 ) -> None:
-    """Serve the pages until Ctrl-C, behind the same door as the gateway's.
+    """Serve the pages until Ctrl-C, with the same authentication as the gateway's.
 
-    With ``name``, the id of an entry or its beginning, print the address of its page, and open it in a browser where
-    there is a desktop.
+    Args:
+        archive, state: as of ``list_entries``.
+        host: where to listen; None for the loopback.
+        port: 0 to 65535; 0 takes a free one.
+        is_open: let others in without authentication.
+        name: an entry's id or its beginning: print its page's address, and open it in a browser where there is a
+            desktop.
 
     Raises:
         UsageError: others would reach them without authentication; or no entry has that id.

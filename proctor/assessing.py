@@ -111,7 +111,14 @@ async def play(options: AssessOptions, console: Console, interrupted: asyncio.Ev
 async def follow(
     options: AssessOptions, console: Console, interrupted: asyncio.Event, following_call: AssessmentCall
 ) -> ExitCode:
-    """Show how an assessment goes, and write its result; raises as ``play`` does."""
+    """Show how an assessment proceeds, and write its result; raises as ``play`` does.
+
+    Args:
+        options: what to show and where to write.
+        console: where to show it.
+        interrupted: when set, the assessment is cancelled.
+        following_call: the assessment, not yet entered.
+    """
     async with following_call as call:
         with AssessmentDisplay(
             console, options.quiet or not options.has_progress, has_warned=options.has_warned
@@ -129,6 +136,12 @@ def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_u
 
 def conclude_results(options: AssessOptions, console: Console, exact: bytes, workflow_url: str | None) -> None:
     """Write an assessment's result where it is wanted, and show it.
+
+    Args:
+        options: where to write the result, and how much of it to show.
+        console: where to show it.
+        exact: the result as JSON.
+        workflow_url: its page in the Temporal UI, if known.
 
     Raises:
         CommandError: it isn't one.

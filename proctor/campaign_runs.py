@@ -90,7 +90,15 @@ async def _detach(call: AssessmentCall, console: Console) -> ExitCode:
 def conclude_run(
     console: Console, exact: bytes, output: str | None, began_at: datetime, gateway_url: str, quiet: bool = False
 ) -> None:
-    """Show the results of a campaign and where its page is; write them and what plays it again below ``output``.
+    """Show a campaign's results and its page's address; write the results, and a file that plays it again.
+
+    Args:
+        console: where to show them.
+        exact: the results as JSON.
+        output: the folder that gets one for this campaign; None writes nothing.
+        began_at: local time, for the folder's name.
+        gateway_url: where the page is.
+        quiet: show nothing.
 
     Raises:
         CommandError: they aren't any, or can't be written.

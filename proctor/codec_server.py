@@ -62,6 +62,13 @@ def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Sta
 def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], state: str | None, is_open: bool) -> None:
     """Serve the codec until SIGTERM or Ctrl-C.
 
+    Args:
+        host: where to listen; None for the settings' host.
+        port: 0 to 65535; 0 takes a free one.
+        ui_origins: origins of Temporal UIs that may ask; empty for the settings' one.
+        state: the state folder; None for the settings' one.
+        is_open: let others in without authentication.
+
     Raises:
         UsageError: there is no key, or others would reach it without authentication.
         CommandError: the address can't be listened on.

@@ -37,6 +37,14 @@ def add_dataset(
 ) -> None:
     """Learn the datasets of a registry, or add one dataset and pull it.
 
+    Args:
+        source: an address or a path: of a registry, a git repository, an archive or a folder.
+        name, version: of a single dataset; None derives them from the source.
+        path: the folder of tasks within the source.
+        commit: of a git repository; None for its newest.
+        sha256: the hash that the tasks must have, in hexadecimal digits.
+        state: the state folder; None for the settings' one.
+
     Raises:
         CommandError: it can't be had; names the field, the value and a remedy.
     """
@@ -70,7 +78,14 @@ def add_dataset(
 
 
 def pull_dataset(label: str, sha256: str | None, state: str | None, *, is_update: bool) -> None:
-    """Get the files of a dataset that is known, and pin them; raises as ``add_dataset``."""
+    """Get the files of a dataset that is known, and pin them; raises as ``add_dataset``.
+
+    Args:
+        label: ``NAME@VERSION``.
+        sha256: the hash that the tasks must have; None for the one that is known.
+        state: the state folder; None for the settings' one.
+        is_update: take the source's present tasks in place of the pinned ones.
+    """
     known = _known_datasets(state)
     _require_hash(sha256)
     dataset = _require(known, label)

@@ -81,6 +81,11 @@ def fetched(source: DatasetSource) -> Iterator[FetchedDataset]:
 def unpack(archive: Path, target: Path, password: bytes | None = None) -> None:
     """Write the plain files and folders of a zip or tar archive into a folder.
 
+    Args:
+        archive: the file.
+        target: the folder, which is made.
+        password: of a zip archive.
+
     Raises:
         UsageError: it is no such archive, or has a link, a device, or a path that leads out of the folder.
     """

@@ -24,7 +24,16 @@ class Display(Protocol):
 async def followed(
     call: AssessmentCall, display: Display, interrupted: asyncio.Event, what: str = "assessment"
 ) -> tuple[Accepted | None, Ended]:
-    """Show how a call goes, to its end; when ``interrupted`` is set, it is cancelled.
+    """Show how a call proceeds, to its end.
+
+    Args:
+        call: the assessment or campaign, entered.
+        display: what shows its events.
+        interrupted: when set, the call is cancelled.
+        what: ``assessment``, ``campaign`` or ``run``, for messages.
+
+    Returns:
+        The acceptance, if there was one, and the end.
 
     Raises:
         CommandError: as ``AssessmentCall.events``; and where a cancellation isn't confirmed.

@@ -81,6 +81,11 @@ class Rehearsal:
     async def play(self, scenario_id: str, script: Script, *, seed: int = 7) -> AssessmentResults:
         """Assess a script; the same seed and script give the same result anywhere.
 
+        Args:
+            scenario_id: the scenario's id.
+            script: plays each turn, as the participant.
+            seed: of everything random.
+
         Raises:
             temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.
         """
@@ -141,7 +146,16 @@ class RehearsedAssessment:
         self._lifecycle = LifecycleActivities(parts.store, parts.scenarios, parts.simulations)
 
     async def play(self, scenario_id: str, script: Script, seed: int) -> tuple[AssessmentResults, JudgeRecord]:
-        """Play it; the result, and the evidence that was judged."""
+        """Play a whole assessment.
+
+        Args:
+            scenario_id: the scenario's id.
+            script: plays each turn, as the participant.
+            seed: of everything random.
+
+        Returns:
+            The result, and the evidence that was judged.
+        """
         chosen = {"scenario_id": scenario_id, "offline": True, "seed": seed}
         request = json.dumps({"participants": {"personal_assistant": "http://nobody"}, "config": chosen})
         admission = AdmissionActivities(self.parts.config, self.parts.store, self.parts.scenarios)

@@ -241,7 +241,12 @@ async def _turn_of(client: Client, payloads: Payloads) -> int:
 
 
 def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) -> ResetPoint:
-    """The point that was asked for; without a wish, the last that failed, else the judging.
+    """The point to continue from: by default, the last that failed, else the judging.
+
+    Args:
+        points: of one assessment, in order.
+        from_turn: the turn's number, from 1.
+        from_judging: the judging.
 
     Raises:
         UsageError: the assessment has no such point; the message says which it has.
@@ -268,6 +273,12 @@ async def reset(client: Client, task_id: str, point: ResetPoint, *, with_current
     """Reset an assessment; its current run is ended, and a new run continues from there.
 
     The new run's judges read from the reset's reason whether to take the scenario's evaluators of today.
+
+    Args:
+        client: of Temporal.
+        task_id: the assessment's.
+        point: where its new run begins.
+        with_current_evaluators: judge with the scenario's evaluators of today, not of admission.
 
     Returns:
         The new run's id.

@@ -177,9 +177,13 @@ def warn_of_unscored_points(scenario_id: str) -> bool:
 
 
 def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: bool = False) -> None:
-    """Hold the patterns of a scenario's facts to its paraphrases, and print what share of those they can't tell.
+    """Compare the patterns of a scenario's facts with its paraphrases; print what share of those they can't decide. Of
+    held-out lines only counts are printed.
 
-    Of the audit's lines, only counts are printed; with ``by_fact``, for each fact.
+    Args:
+        path_or_id: a scenario's folder, or its id.
+        scenarios_dir: where the id is looked up; None for the settings' folder.
+        by_fact: print the counts of each fact, too.
 
     Raises:
         UsageError: there is no such scenario, or it ships no paraphrases.

@@ -52,7 +52,13 @@ def run_worker(
     state: str | None,
     processes: int | None = None,
 ) -> None:
-    """Run a worker until SIGTERM or Ctrl-C: in this process, or in several."""
+    """Run a worker until SIGTERM or Ctrl-C: in this process, or in several. Raises as ``read_worker_settings`` and
+    ``work``.
+
+    Args:
+        temporal_address, ues_url, scenarios_dir, storage_url, state: flags over the settings; None is unset.
+        processes: how many; None for the settings' number, or one for each core.
+    """
     from proctor.worker_processes import run_processes
 
     flags = {
@@ -80,6 +86,10 @@ def read_worker_settings(
     processes: int | None = None,
 ) -> GreenAgentConfig:
     """A worker's settings: flags over the environment.
+
+    Args:
+        temporal_address, ues_url, scenarios_dir, storage_url, state: flags; None is unset.
+        processes: how many processes the worker has.
 
     Raises:
         UsageError: one of them doesn't fit.
@@ -133,7 +143,16 @@ def run_gateway(
     state: str | None,
     is_open: bool,
 ) -> None:
-    """Run a gateway until SIGTERM or Ctrl-C."""
+    """Run a gateway until SIGTERM or Ctrl-C.
+
+    Args:
+        host, port, card_url, temporal_address, storage_url, state: flags over the settings; None is unset.
+        is_open: accept remote callers without authentication.
+
+    Raises:
+        UsageError: a setting doesn't fit, or others would reach it without authentication.
+        CommandError: the address can't be listened on.
+    """
     from a2a_gateway.door.identity import Identity
     from a2a_gateway.server import serve
     from proctor.page_actions import page_actions
@@ -175,6 +194,15 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
 
     Its host key is ``UES_HOST_KEY``, else derived from the deployment's secret; with ``single`` it has an admin key
     instead: ``UES_ADMIN_KEY``, else one that the simulator makes and prints.
+
+    Args:
+        host, port, state: flags over the settings; None is unset.
+        single: serve one simulation with an admin key, in place of many with a host key.
+        public_url: the address that agents get; None for the one that it listens on.
+
+    Raises:
+        UsageError: a setting doesn't fit.
+        CommandError: the address can't be listened on.
     """
     from activities.simulation.keys import host_key
     from proctor_observing.logs import set_up_logs
@@ -208,7 +236,16 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
 
 
 def run_agent(name: str, host: str | None, port: int | None, card_url: str | None) -> None:
-    """Run one of the agents that come with proctor until SIGTERM or Ctrl-C; ``name`` is one of ``AGENTS``."""
+    """Run one of the agents that come with proctor until SIGTERM or Ctrl-C.
+
+    Args:
+        name: one of ``AGENTS``.
+        host, port, card_url: flags over the agent's settings; None is unset.
+
+    Raises:
+        UsageError: a setting doesn't fit, or something that the agent needs is missing.
+        CommandError: the address can't be listened on.
+    """
     from purple_sdk.server import serve
 
     home, kind = AGENTS[name]

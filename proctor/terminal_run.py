@@ -80,7 +80,17 @@ def run_terminal_bench(options: TerminalRunOptions) -> ExitCode:
 
 
 def follow_terminal_bench(task_id: str, gateway_url: str, output: str, quiet: bool) -> ExitCode:
-    """Follow a run that is there already, and write its results; Ctrl-C leaves it alone."""
+    """Follow a run that is under way, and write its results; Ctrl-C leaves it alone.
+
+    Args:
+        task_id: the run's.
+        gateway_url: where the gateway is.
+        output: the folder that gets one for this run.
+        quiet: show only problems.
+
+    Raises:
+        CommandError: of the kind that says how it ended, or why it can't be followed.
+    """
     return asyncio.run(_follow(task_id, gateway_url, output, quiet))
 
 

@@ -20,6 +20,14 @@ def create_token(
 ) -> None:
     """Make a token and print it; it can't be printed again.
 
+    Args:
+        name: of the caller.
+        is_admin: the token may see and do everything.
+        lasts: None for a token that doesn't expire.
+        quotas: the caller's limits.
+        state: the state folder; None for the settings' one.
+        file: the file of tokens; None for the one that the settings name.
+
     Raises:
         CommandError: it can't be made or kept.
     """
@@ -40,6 +48,10 @@ def create_token(
 
 def list_tokens(as_json: bool, state: str | None, file: str | None) -> None:
     """Print whose tokens there are, the oldest first; never a token itself.
+
+    Args:
+        as_json: print a JSON array.
+        state, file: as of ``create_token``.
 
     Raises:
         CommandError: the file can't be read.
@@ -65,6 +77,10 @@ def list_tokens(as_json: bool, state: str | None, file: str | None) -> None:
 
 def revoke_tokens(which: str, state: str | None, file: str | None) -> None:
     """Revoke a token, by its id, or all tokens of a name.
+
+    Args:
+        which: a token's id, or a name.
+        state, file: as of ``create_token``.
 
     Raises:
         UsageError: there is none.

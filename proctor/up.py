@@ -162,7 +162,13 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
 async def start_unless(
     stopping: asyncio.Event, supervisor: Supervisor, console: Console, *, has_simulator: bool = True
 ) -> None:
-    """Start all services; give up at once when ``stopping`` is set meanwhile.
+    """Start all services; stop at once when ``stopping`` is set meanwhile.
+
+    Args:
+        stopping: set by a signal.
+        supervisor: has the services.
+        console: where to say what starts.
+        has_simulator: a simulator is among them.
 
     Raises:
         ServiceStartError: as ``Supervisor.start``.

@@ -128,7 +128,13 @@ def span(
 
 
 def begin_span(name: str, attributes: Attributes | None = None, kind: str = "client") -> "Span | None":
-    """A span that its maker ends (``end()``), for what begins and ends in different functions."""
+    """A span that its maker ends (``end()``), where begin and end are in different functions; None without traces.
+
+    Args:
+        name: the span's name.
+        attributes: OpenTelemetry's attributes.
+        kind: ``client``, ``server`` or ``internal``.
+    """
     if _tracer is None:
         return None
     from opentelemetry.trace import SpanKind

@@ -19,9 +19,12 @@ def announces_json() -> bool:
 
 
 def announce(text: str, level: Literal["INFO", "WARNING", "ERROR"] = "INFO", stream: TextIO | None = None) -> None:
-    """Print a line, to standard output unless ``stream`` is given.
+    """Print a line, as text or as JSON with ``time``, ``level``, ``logger`` and ``message``.
 
-    As JSON it has ``time``, ``level``, ``logger`` and ``message``.
+    Args:
+        text: the line.
+        level: of the JSON line: a level's name in ``logging``.
+        stream: where to; None for standard output.
     """
     if _as_json:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")

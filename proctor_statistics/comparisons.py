@@ -132,7 +132,13 @@ def _is_copied(scenario: str, agents: Sequence[str], runs: Sequence[Run]) -> boo
 
 
 def mean_difference(means: np.ndarray, pairs: int, *, has_copies: bool = False) -> tuple[Estimate, float | None]:
-    """The mean of the units' differences, -100 to 100, with its interval, and the p-value."""
+    """The mean of the units' differences, -100 to 100, with its interval, and the p-value.
+
+    Args:
+        means: the mean difference of each unit, in points, -100 to 100; at least one.
+        pairs: how many pairs of runs they are of.
+        has_copies: some scenario's runs are copies, which explains few units.
+    """
     units = len(means)
     error = float(np.std(means, ddof=1) / np.sqrt(units)) if units > 1 else None
     estimate = Estimate(

@@ -392,7 +392,13 @@ class EntryTable:
         self._searched = key
 
     def ids_with(self, prefix: str, owner: str | None, most: int) -> tuple[int, list[str]]:
-        """How many ids begin with a prefix, and the shortest of them; members of the shortest one count as it does."""
+        """How many ids begin with a prefix, and the shortest of them; members of the shortest one count as it does.
+
+        Args:
+            prefix: of the ids.
+            owner: whose entries; None for all.
+            most: the most ids that are returned.
+        """
         whose = "" if owner is None else "AND shared IN (SELECT number FROM shared WHERE owner = :owner)"
         parameters = {"prefix": prefix, "end": prefix + "\U0010ffff", "owner": owner, "most": most}
         within = f"FROM entries WHERE id >= :prefix AND id < :end {whose}"

@@ -106,9 +106,13 @@ def no_worker_at(queue: str) -> Problem:
 
 
 async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
-    """Why the workers at the deployment's task queue can't work together, as a sentence; None where they can.
+    """Why the workers at the deployment's task queue can't work together; None where they can. Raises as
+    ``find_stranger``.
 
-    Raises what ``find_stranger`` does.
+    Args:
+        client: of Temporal.
+        config: the deployment's settings.
+        timeout: of each request.
     """
     stranger = await find_stranger(client, config, timeout)
     return stranger or await _find_version_problem(client, config, timeout)
@@ -138,6 +142,11 @@ async def _find_version_problem(client: Client, config: GreenAgentConfig, timeou
 async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
     """A sentence about a worker at the deployment's task queue that uses other things than this process; None where all
     use the same.
+
+    Args:
+        client: of Temporal.
+        config: the settings of this process.
+        timeout: of each request.
 
     Raises:
         temporalio.service.RPCError: Temporal doesn't answer.

@@ -338,8 +338,12 @@ class Folder:
             raise
 
     def unavailable(self, problem: Exception, done: str, path: str | None = None) -> StoreUnavailableError:
-        """The error for a problem of the file system; ``done`` is what couldn't be: written, read. Of a store of
-        objects it names bucket and key.
+        """The error for a problem of the file system. Of a store of objects it names bucket and key.
+
+        Args:
+            problem: what the file system raised.
+            done: what couldn't be done: ``read``, ``written``.
+            path: the file, below the folder.
         """
         code = problem.errno if isinstance(problem, OSError) else None
         reason = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__

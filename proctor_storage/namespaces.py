@@ -24,6 +24,11 @@ async def find_missing_attributes(
 ) -> list[SearchAttributeKey[Any]]:
     """The search attributes that the client's namespace lacks.
 
+    Args:
+        client: of Temporal, with the namespace.
+        keys: the search attributes that are needed.
+        timeout: of the request.
+
     Raises:
         temporalio.service.RPCError: Temporal doesn't say.
     """

@@ -29,6 +29,12 @@ async def last_polls(
 ) -> dict[str, datetime]:
     """When each process asked for work at a task queue last, by its identity.
 
+    Args:
+        client: of Temporal.
+        queue: the task queue.
+        kind: its workflows or its activities.
+        timeout: of the request.
+
     Raises:
         temporalio.service.RPCError: Temporal doesn't say.
     """

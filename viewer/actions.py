@@ -119,7 +119,13 @@ class Actions:
         return self._actions.get(name)
 
     def offered(self, request: Request, entry: ArchiveEntry, *, has_history: bool) -> list[Action]:
-        """What may be done with an entry by who asks."""
+        """The actions that the caller of a request may use on an entry.
+
+        Args:
+            request: of the page.
+            entry: the page's entry.
+            has_history: Temporal has not forgotten the assessment.
+        """
         if not self.is_open_to(request):
             return []
         fitting = (action for action in self._actions.values() if action.is_offered(entry))
@@ -137,12 +143,25 @@ class Actions:
         return self._for_nameless == "all"
 
     def token(self, action: Action, entry: ArchiveEntry, turn: int | None) -> str:
-        """What a form has to carry to be believed."""
+        """The token that a form must carry.
+
+        Args:
+            action: what is to be done.
+            entry: with which entry.
+            turn: at which turn, if at one.
+        """
         about = f"{action.name}\n{entry.id}\n{entry.fence}\n{turn}"
         return hmac.new(self._key, about.encode(), sha256).hexdigest()
 
     def refusal(self, request: Request, action: Action, action_request: ActionRequest, token: str) -> str | None:
-        """Why a form isn't believed, as a sentence; None where it is."""
+        """Why a form is refused, as a sentence; None where it is accepted.
+
+        Args:
+            request: with the form.
+            action: what it asks for.
+            action_request: with which entry and turn.
+            token: the form's.
+        """
         if not self.is_open_to(request):
             return NOT_FROM_HERE
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not _is_same_origin(request):

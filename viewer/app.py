@@ -89,7 +89,11 @@ def create_app(
     actions: Actions | None = None,
     table: str = "",
 ) -> Starlette:
-    """The pages alone, as ``proctor view`` serves them; see ``routes``."""
+    """The pages alone, as ``proctor view`` serves them.
+
+    Args:
+        archive_url, ui_url, live, actions, table: as of ``routes``.
+    """
     return Starlette(routes=routes(archive_url, ui_url, live, actions, table))
 
 

@@ -163,7 +163,14 @@ class Pages:
         as_file: bool = False,
         offered: Sequence[Offered] = (),
     ) -> str:
-        """The page of any archived entry; ``assessment`` has the details of an assessment's."""
+        """The page of any archived entry; raises as ``assessment``.
+
+        Args:
+            entry: the entry.
+            turn: of an assessment, as of ``assessment``.
+            as_file: everything in one file.
+            offered: the actions that the page offers.
+        """
         if entry.kind == "campaign":
             return self.campaign(entry, as_file=as_file)
         if entry.kind == "trial":
@@ -319,7 +326,14 @@ class Pages:
         )
 
     def question(self, action: Action, action_request: ActionRequest, token: str, refusal: str | None = None) -> str:
-        """The page that asks before something is done; ``refusal`` says why it was not."""
+        """The page that asks for confirmation of an action.
+
+        Args:
+            action: what is to be done.
+            action_request: with which entry and turn, and the reader's inputs.
+            token: that the form carries.
+            refusal: why the action failed before, if it did.
+        """
         return self._render(
             "question.html",
             None,
@@ -380,7 +394,12 @@ class Pages:
         )
 
     def comparison(self, one: ArchiveEntry, other: ArchiveEntry, *, as_file: bool = False) -> str:
-        """Two assessments side by side; raises as ``assessment``."""
+        """Two assessments side by side; raises as ``assessment``.
+
+        Args:
+            one, other: the assessments.
+            as_file: everything in one file.
+        """
         results = [self.archive.results(each) for each in (one, other)]
         turns = [self.archive.turns(each) for each in (one, other)]
         parting = parting_turns(*turns)
@@ -531,7 +550,15 @@ def action_view(
     zone: tzinfo | None = None,
     names: Mapping[str, tuple[str, str]] | None = None,
 ) -> ActionView:
-    """An action in words; ``names`` has the titles of items, by their ids."""
+    """An action in words.
+
+    Args:
+        action: from a log or an update.
+        turn: its turn.
+        number: its place in the turn, from 0.
+        zone: in which its time is shown.
+        names: paths and titles of items, by the items' ids.
+    """
     known = names or {}
     return ActionView(
         anchor=f"d{turn}-{number}",

@@ -17,7 +17,13 @@ def colour(number: int) -> str:
 
 
 def interval(mean: float, low: float | None, high: float | None, number: int = 0) -> Markup:
-    """A mean and its interval on a line from 0 to 100."""
+    """A mean and its interval on a line from 0 to 100, as SVG.
+
+    Args:
+        mean: in percent.
+        low, high: the interval, in percent; None where there is none.
+        number: of the series, from 0, for its colour.
+    """
     span = ""
     if low is not None and high is not None:
         span = f'<line class="span" x1="{low:.1f}" x2="{max(high, low + 0.5):.1f}" y1="6" y2="6"/>'
@@ -44,7 +50,13 @@ def dots(percents: Sequence[float | None]) -> Markup:
 
 
 def distribution(values: Sequence[float], number: int = 0, bins: int = 20) -> Markup:
-    """How often each share of points was earned: percents from 0 to 100."""
+    """How often each share of points was earned, as SVG.
+
+    Args:
+        values: percents, 0 to 100.
+        number: of the series, from 0, for its colour.
+        bins: how many columns.
+    """
     counts = [0] * bins
     for value in values:
         counts[min(int(value * bins / 100), bins - 1)] += 1
@@ -83,7 +95,13 @@ def curves(series: Sequence[tuple[str, Mapping[int, float]]], *, label: str) -> 
 
 
 def scatter(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, label: str, across: str) -> Markup:
-    """Percents over something else: a dot for each run, and a ring at each series' mean."""
+    """Percents over something else, as SVG: a dot for each run, and a ring at each series' mean.
+
+    Args:
+        series: names, each with its points (x, percent).
+        label: what the plot shows, for those who can't see it.
+        across: the name of x.
+    """
     across_most = max((x for _, points in series for x, _ in points), default=0) or 1
     frame = _Frame(0, across_most, 0, 100)
     groups = []

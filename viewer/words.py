@@ -31,7 +31,13 @@ def plain(text: Any) -> str:
 
 
 def when(value: Any, zone: tzinfo | None = None, form: str = "%a %d %b %H:%M") -> str:
-    """A time as people write it, in a zone; other values stay unchanged."""
+    """A time as people write it; other values stay unchanged.
+
+    Args:
+        value: an ISO 8601 text or a datetime.
+        zone: in which it is shown; None for its own.
+        form: as of ``strftime``.
+    """
     if isinstance(value, str):
         try:
             value = instant(value)

@@ -51,7 +51,15 @@ def check_agent(url: str, *, timeout: float, host: str | None, as_json: bool) ->
 def look_at(
     url: str, settings: GreenAgentConfig, timeout: float, host: str = LOOPBACK, settle: float = SETTLE
 ) -> list[Finding]:
-    """All findings about the agent at an address; ``settle`` as in ``Play``. Raises as ``check_agent`` does."""
+    """All findings about the agent at an address. Raises as ``check_agent`` does.
+
+    Args:
+        url: the agent's address.
+        settings: the evaluator's settings.
+        timeout: seconds that the agent has for each message.
+        host: the address of this machine at which the agent finds the simulator.
+        settle: seconds to wait for late requests, as in ``Play``.
+    """
     watch = Watch()
     try:
         with own_simulator(settings, host, watch.wrap) as config:

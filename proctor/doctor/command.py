@@ -49,7 +49,17 @@ def run_doctor(
     asks_models: bool,
     as_json: bool,
 ) -> ExitCode:
-    """Look at everything and show what was found; ``FAILED`` where there is a problem."""
+    """Check every part of a deployment and show the findings.
+
+    Args:
+        agents: addresses of participants; empty for the settings' example.
+        gateway_url, temporal_address, ues_url, storage_url, state: flags over the settings.
+        asks_models: ask each model for one token.
+        as_json: print a JSON array of findings.
+
+    Returns:
+        ``FAILED`` where there is a problem, else ``DONE``.
+    """
     settings = read_settings(
         GreenAgentConfig, temporal_address=temporal_address, ues_url=ues_url, storage_url=storage_url, state=state
     )
@@ -74,7 +84,14 @@ def run_doctor(
 def looks_at(
     config: GreenAgentConfig, *, agents: Sequence[str] = (), gateway_url: str | None = None, asks_models: bool = True
 ) -> list[Look]:
-    """The parts to check in a deployment with these settings."""
+    """The parts to check in a deployment with these settings.
+
+    Args:
+        config: the deployment's settings.
+        agents: addresses of participants; empty for the settings' example.
+        gateway_url: None for the environment's, or else the settings' address.
+        asks_models: ask each model for one token.
+    """
     named = gateway_url or (default_gateway() if os.environ.get(GATEWAY_VARIABLE) else None)
     gateway = (named or f"http://{config.host}:{config.port}").rstrip("/")
     participants = list(agents) or [config.example_participant_url]

@@ -23,7 +23,13 @@ def models_in(config: GreenAgentConfig) -> dict[tuple[str, str | None], str]:
 
 
 async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
-    """Whether a model answers: it is asked for one token, which costs next to nothing."""
+    """Whether a model answers: it is asked for one token, which costs next to nothing.
+
+    Args:
+        name: the model's.
+        base_url: of its provider; None for the provider's own.
+        use: which settings name it, for the sentence.
+    """
     part, called = "model", f"{name} ({use})"
     try:
         missing = missing_setting(name, base_url)
@@ -54,7 +60,13 @@ async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
 
 
 async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_for: bool) -> Finding:
-    """Whether there is an agent with a card of use."""
+    """Whether an agent with a usable card answers.
+
+    Args:
+        url: the agent's address.
+        config: the evaluator's settings.
+        is_asked_for: it was named by a flag, so that a missing agent is a problem.
+    """
     clients = ParticipantClients(config)
     try:
         async with clients.talk(url, "proctor-doctor") as participant:
