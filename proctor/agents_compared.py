@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from itertools import count
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from proctor.console import show
+from proctor.console import plain_table, show
 from proctor.phrases import clean, comparison_in_words
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.statistics import Points, Run
@@ -38,8 +37,7 @@ def compare_agents(
     from proctor_statistics import compared, units_needed, units_needed_range
 
     runs = _runs(entries, (first, second))
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column("scenario", overflow="fold")
+    table = plain_table("scenario")
     for name in (first, second, "difference", "pairs"):
         table.add_column(Text(clean(name)), justify="right", no_wrap=True)
     scenarios = list(dict.fromkeys(run.scenario for run in runs))

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from pydantic_core import to_json
-from rich.table import Table
 from rich.text import Text
 
 from proctor.agents_compared import compare_agents, is_agent
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
@@ -145,7 +144,7 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
         return
     is_wide = console.width >= _WIDE
     ids = [each.scenario_id for each in running] + [entry.scenario_id for entry in shown]
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
+    table = plain_table()
     for name in ("id", "began", "scenario", "agent"):
         longest = max(map(len, [name, *ids])) if name == "scenario" else 0
         is_short = longest <= _SCENARIO_WIDTH  # then a narrow screen folds the agent alone
@@ -319,8 +318,7 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
         console.print("these are two different scenarios", style="yellow")
     elif one.seed != other.seed:
         console.print(f"the seeds differ ({one.seed}, {other.seed}): characters may answer differently", style="yellow")
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column("criterion", overflow="fold")
+    table = plain_table("criterion")
     for name in ("A", "B", "B - A"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in compared(*results):

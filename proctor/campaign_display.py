@@ -14,7 +14,7 @@ from rich.text import Text
 
 from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, GatewayMessage
 from proctor.caller import Progress as ProgressEvent
-from proctor.console import show
+from proctor.console import plain_table, show
 from proctor.phrases import clean, comparison_in_words, shorten
 from proctor_protocol.campaigns import (
     CampaignProgressUpdate,
@@ -166,7 +166,7 @@ class CampaignDisplay:
         """A row for each group that has room; those that are at work come before those that are done."""
         if len(self._groups) < 2:
             return []
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        table = plain_table(header_style="dim")
         table.add_column("", no_wrap=True)
         for heading in ("done", "passed", "failed", "mean"):
             table.add_column(heading, justify="right", no_wrap=True)

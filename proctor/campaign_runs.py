@@ -14,7 +14,7 @@ from rich.text import Text
 
 from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor.campaign_display import CampaignDisplay
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode
 from proctor.following import followed, require_completed
 from proctor.fork_report import print_forks
@@ -186,8 +186,8 @@ def _summaries(rows: Sequence[Summary]) -> Table:
     scenarios = {row.scenario for row in rows if row.scenario}
     repeats = {max(row.passes.hat, default=0) for row in rows if row.passes}
     most = max(repeats, default=0)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(next(iter(scenarios)) if len(scenarios) == 1 else "agent and scenario", overflow="fold")
+    first = next(iter(scenarios)) if len(scenarios) == 1 else "agent and scenario"
+    table = plain_table(first, header_style=None)
     headings = ("mean", "95 % interval", "passed", f"pass^{most}", "judged", "failed", "cost")
     shown = [row for row in rows if row.scenario or len(scenarios) != 1]
     columns = list(zip(*[_cells(row, most) for row in shown], strict=True))

@@ -33,7 +33,7 @@ Change = Callable[[Sequence[Payload]], Awaitable[list[Payload]]]
 
 
 def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Starlette:
-    """The codec server, behind the gateway's own door: admins alone, where callers are asked who they are.
+    """The codec server, with the gateway's authentication: where callers authenticate, only admins may use it.
 
     Args:
         config: the deployment's settings, with its payload keys.

@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-from rich.table import Table
 from rich.text import Text
 
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.dataset_registries import is_registry, read_registry
 from proctor.dataset_sources import ARCHIVES, fetched
 from proctor.errors import CommandError, UsageError
@@ -133,9 +132,7 @@ def list_datasets(state: str | None) -> None:
     if not datasets:
         console.print("no datasets are known; add one with: proctor terminal-bench datasets add SOURCE")
         return
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
-    for heading in ("dataset", "tasks", "sha256", "source"):
-        table.add_column(heading, overflow="fold")
+    table = plain_table("dataset", "tasks", "sha256", "source")
     for each in datasets:
         count = str(len(each.tasks)) if each.tasks else "not pulled"
         table.add_row(each.label, count, (each.sha256 or "")[:_SHOWN], clean(in_words(each.source)))

@@ -1,4 +1,4 @@
-"""``proctor fork``: what somebody makes of the rest of another assessment's day."""
+"""``proctor fork``: plays the rest of another assessment again, perhaps by another agent."""
 
 import asyncio
 import json

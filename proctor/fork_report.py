@@ -4,10 +4,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import UsageError
 from proctor.phrases import clean, counted
 from proctor_protocol.statistics import ForkSpread
@@ -53,7 +52,7 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
 
 def print_forks(console: Console, forks: Sequence[ForkSpread]) -> None:
     for spread in forks:
-        table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
+        table = plain_table()
         table.add_column(Text(clean(spread.agent)), no_wrap=True)
         for heading in ("forks", "mean", "variance", "still open", "decided here"):
             table.add_column(heading, justify="right", no_wrap=True)

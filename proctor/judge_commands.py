@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from activities.judging.agreement import Agreement
@@ -18,7 +17,7 @@ from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
 from activities.models.usage import PricesError, read_prices
 from activities.scenario_code.manager import ScenarioManager
 from activities.scenario_code.paraphrases import ParaphrasesError, read_paraphrases
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.phrases import clean
 from proctor.scenario_commands import held_to_paraphrases, load_scenario
@@ -144,7 +143,7 @@ def _print(console: Console, result: Calibration) -> None:
     if (fault := result.find_fault()) is not None:
         console.print(Text(f"{fault}. Every result of this judge says so.", style="yellow"))
     console.print(f"{_tokens(result.usage)}\n")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     for name in ("", "cases", "right", "too high", "too low", "refused", "kappa"):
         table.add_column(name, justify="left" if not name else "right")
     table.add_column("author, judge: cases", overflow="fold")

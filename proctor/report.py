@@ -5,7 +5,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from proctor.console import show
+from proctor.console import plain_table, show
 from proctor.phrases import clean, counted, shorten
 from proctor_protocol.losses import losses
 from proctor_protocol.provenance import ModelUse, Provenance
@@ -73,8 +73,7 @@ def print_report(
 
 
 def _dimensions(results: AssessmentResults) -> Table:
-    table = Table(pad_edge=False, box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(overflow="fold")
+    table = plain_table("", show_header=False)
     table.add_column(justify="right", no_wrap=True)
     for dimension in DIMENSIONS:
         if any(c.dimension == dimension for c in results.criteria_results):
@@ -93,7 +92,7 @@ def _scores(console: Console, results: AssessmentResults) -> Table:
     """The points of each criterion, by dimension."""
     is_wide = console.width >= _WIDE
     earned_by = {loss.criterion.criterion_id: loss.earns for loss in losses(results)}
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0), expand=True)
+    table = plain_table(expand=True)
     table.add_column("criterion", ratio=3, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
     if is_wide:

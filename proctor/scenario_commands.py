@@ -15,7 +15,7 @@ from activities.scenario_code.confinement import Limits
 from activities.scenario_code.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
 from activities.scenario_code.paraphrases import AUTHORS, FOLDER, Audited, Held
 from activities.scenario_code.processes import ScenarioCode
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
@@ -32,7 +32,7 @@ _UNSCORED_WITHOUT_WARNING = 0.1
 def list_scenarios(scenarios_dir: str | None) -> ExitCode:
     """Print one line for each scenario; one that can't be played is shown with what is wrong, and makes code 1."""
     manager = _manager(scenarios_dir)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     for name in ("id", "name", "turns", "criteria", "points"):
         table.add_column(name, justify="right" if name in ("turns", "criteria", "points") else "left", overflow="fold")
     code = ExitCode.DONE
@@ -287,7 +287,7 @@ def _points_by_source(criteria: Sequence[EvaluationCriterion]) -> str:
 
 
 def _criteria(package: ScenarioPackage) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", title_justify="left")
+    table = plain_table(title_justify="left")
     table.add_column("criterion", overflow="fold", ratio=3)
     table.add_column("points", justify="right")
     table.add_column("judged by", overflow="fold", ratio=3)

@@ -253,7 +253,7 @@ def run_agent(name: str, host: str | None, port: int | None, card_url: str | Non
     warn_of_settings(config)
     agent = getattr(import_module(home), kind)
     try:
-        agent(config)  # one for nobody, so that what is missing is said now and not in an assessment
+        agent(config)  # tried once here, so that what is missing is reported now and not in an assessment
     except Exception as problem:
         raise UsageError(str(problem)) from None
     try:

@@ -1,4 +1,4 @@
-"""``proctor follow`` and ``proctor cancel``: an assessment or a campaign that somebody else asked for, by its id."""
+"""``proctor follow`` and ``proctor cancel``: an assessment or a campaign that is under way, by its id."""
 
 import asyncio
 import json

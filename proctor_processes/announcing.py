@@ -14,10 +14,6 @@ def announce_as_json(is_on: bool) -> None:
     _as_json = is_on
 
 
-def announces_json() -> bool:
-    return _as_json
-
-
 def announce(text: str, level: Literal["INFO", "WARNING", "ERROR"] = "INFO", stream: TextIO | None = None) -> None:
     """Print a line, as text or as JSON with ``time``, ``level``, ``logger`` and ``message``.
 

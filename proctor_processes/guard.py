@@ -54,7 +54,7 @@ class Guard:
 
     def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # somebody killed the guard: the children's parent can do without it
+        with suppress(BrokenPipeError):  # the guard was killed: the children's parent can do without it
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
 

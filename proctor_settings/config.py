@@ -151,7 +151,7 @@ def temporal_ui_of(address: str) -> str | None:
 
 
 def _archive_of(others: dict[str, Any]) -> str:
-    """Where the archive is unless somebody says so: beside a store in the state folder or at a URL that ends with
+    """The default place of the archive: beside a store in the state folder or at a URL that ends with
     ``/storage``, so that one can be pruned without the other; in any other store.
     """
     state, store = str(others.get("state", ".")), str(others.get("storage_url", "storage"))

@@ -155,7 +155,7 @@ class Archive:
 
     @contextmanager
     def indexing(self, entry: ArchiveEntry) -> Iterator[None]:
-        """While an entry is written by somebody else, without ``is_indexed``; raises as ``write``."""
+        """Index an entry that the caller writes meanwhile; raises as ``write``."""
         with self._index.entering(entry, _folder_of(entry)):
             yield
 

@@ -56,7 +56,7 @@ class Progress:
 
 
 def progress_of(updates: Sequence[PublishedUpdate]) -> Progress:
-    """The story that updates tell; unreadable ones are left out."""
+    """The progress by the updates; unreadable ones are left out."""
     progress = Progress()
     turns: dict[int, TurnProgress] = {}
     for published in updates:

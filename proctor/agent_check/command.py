@@ -5,13 +5,12 @@ import json
 from urllib.parse import urlsplit
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from proctor.agent_check.checks import Finding, Judgement, find_all
 from proctor.agent_check.playing import Play
 from proctor.agent_check.watch import Watch
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import ExitCode, UsageError
 from proctor.own_simulator import own_simulator
 from proctor.phrases import clean, counted
@@ -73,7 +72,7 @@ def look_at(
 
 
 def _print(console: Console, findings: list[Finding]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     table.add_column("check", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column("looked for, and seen", overflow="fold")

@@ -77,7 +77,7 @@ def run_play(options: PlayOptions) -> ExitCode:
         try:
             _play_turns(queue, Shell(console, Lines(console), behind, turns))
         except (KeyboardInterrupt, LeftError) as interruption:
-            as_usual()  # whoever can't wait for the cancellation ends us at once; the guard ends the evaluator
+            as_usual()  # a second signal ends us at once; the guard ends the evaluator
             if isinstance(interruption, KeyboardInterrupt):
                 console.print()
             behind.loop.call_soon_threadsafe(interrupted.set)
@@ -175,7 +175,7 @@ async def _serving(queue: TurnQueue) -> AsyncIterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
-        yield url  # whoever comes before the server has started waits in the listener's queue
+        yield url  # earlier requests wait in the listener's queue
     finally:
         server.should_exit = True
         await serving

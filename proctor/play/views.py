@@ -1,4 +1,4 @@
-"""How a person's surroundings look in the terminal. What others wrote is data: no control character gets through."""
+"""The user's environment in the terminal. What others wrote is data: control characters are removed."""
 
 import unicodedata
 from collections.abc import Sequence
