@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 
-from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
@@ -17,11 +16,10 @@ from proctor.api import assessment_request
 from proctor.caller import AssessmentCall, Ended
 from proctor.console import command_name, make_console
 from proctor.display import AssessmentDisplay
-from proctor.errors import CommandError, ExitCode, UsageError
-from proctor.following import followed, require_completed
+from proctor.errors import ExitCode, UsageError
+from proctor.following import followed, read_results, require_completed
 from proctor.report import print_report
 from proctor.settings import read_settings
-from proctor_protocol.problems import describe
 from proctor_protocol.results import AssessmentResults
 from proctor_settings.config import GreenAgentConfig
 
@@ -146,10 +144,7 @@ def conclude_results(options: AssessOptions, console: Console, exact: bytes, wor
     Raises:
         CommandError: it isn't one.
     """
-    try:
-        results = AssessmentResults.model_validate_json(exact)
-    except ValidationError as problem:
-        raise CommandError(f"the gateway's result is not an AssessmentResults: {describe(problem)}") from None
+    results = read_results(AssessmentResults, exact, "an AssessmentResults")
     if options.json_file == STANDARD_OUTPUT:
         sys.stdout.buffer.write(exact + b"\n")
         sys.stdout.buffer.flush()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -16,13 +15,12 @@ from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor.campaign_display import CampaignDisplay
 from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode
-from proctor.following import followed, require_completed
+from proctor.following import followed, read_results, require_completed
 from proctor.fork_report import print_forks
 from proctor.interrupts import on_signals
 from proctor.phrases import clean, comparison_in_words, interval_in_words
 from proctor.run_folders import new_folder
 from proctor.run_settings import as_toml
-from proctor_protocol.problems import describe
 from proctor_protocol.runs import RunRequest, RunResults
 from proctor_protocol.statistics import Summary
 
@@ -103,7 +101,7 @@ def conclude_run(
     Raises:
         CommandError: they aren't any, or can't be written.
     """
-    results = read_run(exact)
+    results = read_results(RunResults, exact, "one of a campaign")
     if not quiet:
         print_run(console, results)
     if output is not None:
@@ -123,18 +121,6 @@ def _write(console: Console, results: RunResults, exact: bytes, output: str, beg
         raise CommandError(f"the results can't be written into {folder}: {problem.strerror}") from None
     if not quiet:
         console.print(Text(f"results   {folder}"), soft_wrap=True)
-
-
-def read_run(exact: bytes) -> RunResults:
-    """The results of a campaign from its artifact.
-
-    Raises:
-        CommandError: they aren't any.
-    """
-    try:
-        return RunResults.model_validate_json(exact)
-    except ValidationError as problem:
-        raise CommandError(f"the gateway's result is not one of a campaign: {describe(problem)}") from None
 
 
 def print_run(console: Console, results: RunResults) -> None:

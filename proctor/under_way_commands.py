@@ -17,9 +17,9 @@ from proctor.campaign_runs import conclude_run
 from proctor.console import make_console
 from proctor.display import AssessmentDisplay
 from proctor.errors import ExitCode
-from proctor.following import followed, require_completed
-from proctor.terminal_run import read_terminal_results
+from proctor.following import followed, read_results, require_completed
 from proctor_protocol.campaigns import CampaignUpdateType
+from proctor_protocol.terminal import TerminalResults
 from proctor_protocol.updates import ErrorOccurredUpdate
 
 
@@ -74,7 +74,7 @@ def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: st
             conclude_run(console, ended.results, output, datetime.now(), gateway_url)
             return "campaign"
         case "terminal_bench_results":
-            print_table(console, read_terminal_results(ended.results))
+            print_table(console, read_results(TerminalResults, ended.results, "one of Terminal-Bench"))
             return "run"
         case _:
             options = AssessOptions(scenario_id="", agent_url="", gateway_url=gateway_url)
