@@ -108,7 +108,6 @@ def fill(url: str, count: int, *, is_earlier: bool) -> None:
 
 
 def measure(what: str, url: str, table: str) -> dict[str, Any]:
-    """Do something once, in this process."""
     counted: Counter[str] = Counter()
     for name in _OPERATIONS:
         _count(name, counted)
@@ -133,9 +132,9 @@ def _peak_memory() -> float:
 def _count(name: str, counted: Counter[str]) -> None:
     before = getattr(Folder, name)
 
-    def counting(self: Folder, *given: Any, **named: Any) -> Any:
-        counted[name] += len(given[0]) if name == "read_all" else 1
-        return before(self, *given, **named)
+    def counting(self: Folder, *arguments: Any, **named: Any) -> Any:
+        counted[name] += len(arguments[0]) if name == "read_all" else 1
+        return before(self, *arguments, **named)
 
     setattr(Folder, name, counting)
 
@@ -233,28 +232,27 @@ def run(count: int, url: str, *, is_earlier: bool, requests: Counter[str] | None
             if requests is not None:
                 requests.clear()
             taken = _in_process(what, url, table)
-            asked = dict(requests) if requests is not None else taken["operations"]
+            operations = dict(requests) if requests is not None else taken["operations"]
             size = os.path.getsize(table) / 1e6 if os.path.exists(table) else 0
             print(
                 f"{label:20} {taken['seconds']:8.3f} s {taken['processor']:8.3f} s CPU {taken['megabytes']:6.0f} MB  "
-                f"table {size:5.0f} MB  {asked}",
+                f"table {size:5.0f} MB  {operations}",
                 flush=True,
             )
 
 
 def main() -> None:
-    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entries", type=int, nargs="*", default=[1_000, 100_000])
     parser.add_argument("--s3", action="store_true")
     parser.add_argument("--earlier", action="store_true")
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.measure:
-        print(json.dumps(measure(*given.measure)))
+    arguments = parser.parse_args()
+    if arguments.measure:
+        print(json.dumps(measure(*arguments.measure)))
         return
-    for count in given.entries:
-        if given.s3:
+    for count in arguments.entries:
+        if arguments.s3:
             from tests import object_stores
 
             with object_stores.s3() as server:
@@ -262,10 +260,10 @@ def main() -> None:
                 kinds: Counter[str] = Counter()
                 server.fail = partial(_note, kinds)
                 url = f"s3://{object_stores.BUCKET}/archive"
-                run(count, url, is_earlier=given.earlier, requests=kinds)
+                run(count, url, is_earlier=arguments.earlier, requests=kinds)
         else:
             with tempfile.TemporaryDirectory() as place:
-                run(count, f"{place}/archive", is_earlier=given.earlier, requests=None)
+                run(count, f"{place}/archive", is_earlier=arguments.earlier, requests=None)
 
 
 if __name__ == "__main__":

@@ -84,10 +84,10 @@ def difference_coverage(pair: tuple[Draw, Draw], units: int, campaigns: int, see
     truth = float(pair[0](known, 2_000_000).mean() - pair[1](known, 2_000_000).mean())
     covered = 0
     for _ in range(campaigns):
-        found, _ = mean_difference(pair[0](random, units) - pair[1](random, units), units)
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low - 1e-9 <= truth <= found.high + 1e-9
+        estimate, _ = mean_difference(pair[0](random, units) - pair[1](random, units), units)
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
     return covered / campaigns
 
 
@@ -97,10 +97,10 @@ def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0) -> float:
     truth = float(draw(np.random.default_rng(seed), 2_000_000).mean())
     covered = 0
     for _ in range(campaigns):
-        found = estimated([Unit((float(value),)) for value in draw(random, units)], bounds=(0, 100))
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low - 1e-9 <= truth <= found.high + 1e-9
+        estimate = estimated([Unit((float(value),)) for value in draw(random, units)], bounds=(0, 100))
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
     return covered / campaigns
 
 
@@ -119,7 +119,6 @@ def table(rows: Mapping[str, Sequence[float]], what: str, sizes: Sequence[int] =
 
 
 def main() -> None:
-    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--campaigns", type=int, default=1000, help="simulated campaigns for each cell")
     campaigns = parser.parse_args().campaigns

@@ -105,14 +105,13 @@ def _middle(seconds: Sequence[float]) -> str:
 
 
 def main() -> None:
-    """Read the command line, and compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tb", type=Path, help="an environment with terminal-bench")
     parser.add_argument("--harbor", type=Path, help="an environment with harbor and proctor-purple")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--work", type=Path, help="where the outputs are kept")
-    asked = parser.parse_args()
-    work = (asked.work or Path(tempfile.mkdtemp(prefix="proctor-harnesses-"))).absolute()
+    arguments = parser.parse_args()
+    work = (arguments.work or Path(tempfile.mkdtemp(prefix="proctor-harnesses-"))).absolute()
     plugins = work / "docker" / "cli-plugins"
     plugins.mkdir(parents=True)
     (plugins / "docker-compose").write_text(PLUGIN)
@@ -121,8 +120,8 @@ def main() -> None:
     with engine_address() as engine:
         os.environ.update(DOCKER_HOST=engine, DOCKER_CONFIG=str(work / "docker"))
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-        tb, harbor = (venv and venv.absolute() for venv in (asked.tb, asked.harbor))
-        asyncio.run(compare(Harnesses(tb, harbor, work, environment), asked.pairs))
+        tb, harbor = (venv and venv.absolute() for venv in (arguments.tb, arguments.harbor))
+        asyncio.run(compare(Harnesses(tb, harbor, work, environment), arguments.pairs))
 
 
 if __name__ == "__main__":

@@ -83,7 +83,6 @@ def serve(layer: str) -> None:
 
 
 def measure(layer: str) -> dict[str, float | str]:
-    """The figures of one layer."""
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.http_layers", layer], stdout=subprocess.PIPE, text=True
     )
@@ -91,8 +90,8 @@ def measure(layer: str) -> dict[str, float | str]:
         assert process.stdout is not None
         client = Client(f"http://127.0.0.1:{int(process.stdout.readline())}", ADMIN)
         watched = psutil.Process(process.pid)
-        found: dict[str, float | str] = {"layer": layer}
-        asked: list[tuple[str, str, str, Any]] = [
+        figures: dict[str, float | str] = {"layer": layer}
+        requests: list[tuple[str, str, str, Any]] = [
             ("time", "GET", "/simulator/time", None),
             ("missing", "GET", "/events/unknown", None),
             ("receive", "POST", "/email/receive", email(1)),
@@ -100,7 +99,7 @@ def measure(layer: str) -> dict[str, float | str]:
         ]
         for _ in range(200):
             client.get("/simulator/time")
-        for name, method, path, body in asked:
+        for name, method, path, body in requests:
             content = None if body is None else orjson.dumps(body)
             cpu, began = sum(watched.cpu_times()[:2]), time.perf_counter()
             for _ in range(TIMES):
@@ -109,10 +108,10 @@ def measure(layer: str) -> dict[str, float | str]:
                 except RuntimeError:
                     if name != "missing":
                         raise
-            found[f"{name}_per_second"] = round(TIMES / (time.perf_counter() - began))
-            found[f"{name}_cpu_us"] = round((sum(watched.cpu_times()[:2]) - cpu) / TIMES * 1e6)
+            figures[f"{name}_per_second"] = round(TIMES / (time.perf_counter() - began))
+            figures[f"{name}_cpu_us"] = round((sum(watched.cpu_times()[:2]) - cpu) / TIMES * 1e6)
         client.close()
-        return found
+        return figures
     finally:
         process.terminate()
         process.wait(timeout=10)

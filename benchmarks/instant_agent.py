@@ -6,8 +6,6 @@ from purple_sdk import BasePurpleAgent, serve
 
 
 class InstantAgent(BasePurpleAgent):
-    """Has nothing to do."""
-
     async def execute_turn(self) -> TurnCompleteMessage:
         return self.complete_turn()
 

@@ -59,7 +59,7 @@ class Tally:
     turns_played: int = 0
     scores: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
-    told: Counter[str] = field(default_factory=Counter)
+    troubles: Counter[str] = field(default_factory=Counter)
     task_ids: list[str] = field(default_factory=list)
 
     @property
@@ -80,8 +80,8 @@ class Tally:
     def sentence(self) -> str:
         """For the terminal."""
         wrong = f", {sum(self.wrong.values())} NOT RIGHT" if self.wrong else ""
-        told = f", {sum(self.told.values())} troubles reported" if self.told else ""
-        return f"{self.accepted} accepted, {self.turns_played} turns played, {self.ended} ended{wrong}{told}"
+        troubles = f", {sum(self.troubles.values())} troubles reported" if self.troubles else ""
+        return f"{self.accepted} accepted, {self.turns_played} turns played, {self.ended} ended{wrong}{troubles}"
 
 
 async def follow(gateway_url: str, agent_url: str, seed: int, tally: Tally) -> None:
@@ -99,9 +99,9 @@ async def follow(gateway_url: str, agent_url: str, seed: int, tally: Tally) -> N
                 elif isinstance(event, Progress) and isinstance(event.update, TurnCompletedUpdate):
                     tally.turns_played += 1
                 elif isinstance(event, Progress) and isinstance(event.update, ErrorOccurredUpdate):
-                    tally.told[event.update.error_message] += 1
+                    tally.troubles[event.update.error_message] += 1
                 elif isinstance(event, ConnectionLost):
-                    tally.told[f"the stream broke: {event.problem}"] += 1
+                    tally.troubles[f"the stream broke: {event.problem}"] += 1
                 elif isinstance(event, Ended):
                     tally.take(event)
                     return
@@ -137,11 +137,11 @@ class Memory:
 
     def peaks(self) -> dict[str, float]:
         """In MB, by process."""
-        found = {name: round(most / 1e6, 1) for name, most in self._own.items()}
+        peaks = {name: round(most / 1e6, 1) for name, most in self._own.items()}
         for name, most in self._together.items():
             if most > 1.02 * self._own[name]:
-                found[f"{name} with its children"] = round(most / 1e6, 1)
-        return found
+                peaks[f"{name} with its children"] = round(most / 1e6, 1)
+        return peaks
 
     def _keep(self, kept: dict[str, int], name: str, seen: int) -> None:
         kept[name] = max(seen, kept.get(name, 0))
@@ -155,14 +155,14 @@ def _peak(pid: int) -> int:
     return int(psutil.Process(pid).memory_info().rss)
 
 
-async def watch(tally: Tally, memory: Memory, wanted: int) -> None:
+async def watch(tally: Tally, memory: Memory, assessments: int) -> None:
     """Say how it goes, again and again."""
-    began, said = time.monotonic(), 0.0
+    began, spoken_at = time.monotonic(), 0.0
     while True:
         await asyncio.to_thread(memory.look)
-        if time.monotonic() - said > _SAY_SECONDS:
-            said = time.monotonic()
-            say(f"{said - began:5.0f} s: of {wanted} {tally.sentence()} (load {os.getloadavg()[0]:.0f})")
+        if time.monotonic() - spoken_at > _SAY_SECONDS:
+            spoken_at = time.monotonic()
+            say(f"{spoken_at - began:5.0f} s: of {assessments} {tally.sentence()} (load {os.getloadavg()[0]:.0f})")
         await asyncio.sleep(_LOOK_SECONDS)
 
 
@@ -251,7 +251,7 @@ async def measure(assessments: int, turns: int, takes: str, processes: int | Non
         "missed_heartbeats": sum(count for cause, count in again.items() if cause.endswith(MISSED)),
         "scores": dict(tally.scores),
         "not_right": dict(tally.wrong.most_common(10)),
-        "told": dict(tally.told.most_common(10)),
+        "troubles": dict(tally.troubles.most_common(10)),
         "peak_mb": memory.peaks(),
         "cpu_s": {name: round(used, 1) for name, used in cpu.items()},
     }
@@ -264,9 +264,9 @@ def main() -> None:
     parser.add_argument("--takes", default="5-20", help="seconds that the participant takes for a turn: FROM-TO")
     parser.add_argument("--processes", type=int, default=None, help="processes of the worker (as many as cores)")
     arguments = parser.parse_args()
-    found = asyncio.run(measure(arguments.assessments, arguments.turns, arguments.takes, arguments.processes))
-    print(json.dumps(found), flush=True)
-    sys.exit(int(found["right"] != arguments.assessments or found["missed_heartbeats"] > 0))
+    figures = asyncio.run(measure(arguments.assessments, arguments.turns, arguments.takes, arguments.processes))
+    print(json.dumps(figures), flush=True)
+    sys.exit(int(figures["right"] != arguments.assessments or figures["missed_heartbeats"] > 0))
 
 
 if __name__ == "__main__":

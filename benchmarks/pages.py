@@ -22,7 +22,6 @@ def _took(make: Callable[[], str]) -> str:
 
 
 def main() -> None:
-    """Print the table."""
     with tempfile.TemporaryDirectory() as place:
         archive = Archive(place)
         write_day(archive, "assessment of 1,000 turns", turns=1_000)

@@ -92,7 +92,6 @@ class Night:
     bill: Bill
 
     def mean(self, name: str) -> float:
-        """The mean of an attribute of the needs."""
         return float(mean(getattr(each, name) for each in self.needs))
 
     def cpu(self, process: str) -> float:
@@ -194,7 +193,6 @@ def number(value: float) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """In Markdown."""
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
@@ -287,14 +285,16 @@ def main() -> None:
     parser.add_argument("--assessments", type=int, help="how many a night")
     parser.add_argument("--hours", type=float, help="how long the night is")
     parser.add_argument("--write", action="store_true", help="write docs/SCALE.md, with the settings that come with it")
-    asked = parser.parse_args()
-    if asked.write and (asked.settings or asked.assessments or asked.hours):
+    arguments = parser.parse_args()
+    if arguments.write and (arguments.settings or arguments.assessments or arguments.hours):
         parser.error("--write takes no other option: leave the others out")
     try:
-        night = plan(Bill.load(), read_settings(asked.settings, assessments=asked.assessments, hours=asked.hours))
+        night = plan(
+            Bill.load(), read_settings(arguments.settings, assessments=arguments.assessments, hours=arguments.hours)
+        )
     except (OSError, ValueError, LookupError) as problem:
         parser.error(str(problem))
-    if asked.write:
+    if arguments.write:
         DOCUMENT.write_text(written(DOCUMENT.read_text(encoding="utf-8"), night), encoding="utf-8")
     else:
         print("\n\n".join(tables(night)[name] for name in ("night", "money", "walls")))

@@ -61,7 +61,6 @@ class Client:
 
 @contextmanager
 def running_server() -> Iterator[tuple[str, int]]:
-    """A server's address and process id."""
     process = subprocess.Popen(
         [sys.executable, "-m", "ues_sim", "--port", "0"],
         stdout=subprocess.PIPE,
@@ -127,7 +126,6 @@ def fill(sim: Client, count: int) -> None:
 
 
 def star(sim: Client, number: int) -> None:
-    """Change one of the emails."""
     sim.post("/email/star" if number % 2 == 0 else "/email/unstar", {"message_ids": ["m0"]})
 
 
@@ -142,17 +140,17 @@ def measure_new_simulations(host: Client, pid: int) -> dict[str, float]:
 
 def measure_requests(host: Client) -> dict[str, float]:
     sim = new_simulation(host)
-    found = {"time_ms": median_ms(2000, lambda _: sim.get("/simulator/time"))}
-    found["receive_ms"] = median_ms(1000, lambda number: sim.post("/email/receive", email(number)))
+    figures = {"time_ms": median_ms(2000, lambda _: sim.get("/simulator/time"))}
+    figures["receive_ms"] = median_ms(1000, lambda number: sim.post("/email/receive", email(number)))
     say("one mailbox of 10,000 and one of 200 ...")
     fill(sim, 10_000)
     query = {"limit": 50, "sort_by": "received_at", "sort_order": "desc"}
-    found["query_10k_ms"] = median_ms(
+    figures["query_10k_ms"] = median_ms(
         200, lambda number: sim.post("/email/query", {**query, "offset": number}), lambda number: star(sim, number)
     )
     fill(sim, 200)
-    found["state_200_ms"] = median_ms(200, lambda _: sim.get("/email/state"), lambda number: star(sim, number))
-    return found
+    figures["state_200_ms"] = median_ms(200, lambda _: sim.get("/email/state"), lambda number: star(sim, number))
+    return figures
 
 
 def measure_advance(host: Client) -> dict[str, float]:
@@ -268,12 +266,12 @@ def measure() -> dict[str, float]:
             ("checkpoints of 1,000 emails ...", lambda: measure_checkpoints(host)),
             (f"{BUSY} simulations at once ...", lambda: measure_busy(host)),
         ]
-        found: dict[str, float] = {}
+        figures: dict[str, float] = {}
         for title, part in parts:
             say(title)
-            found |= part()
+            figures |= part()
         host.close()
-    return found
+    return figures
 
 
 if __name__ == "__main__":

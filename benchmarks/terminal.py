@@ -138,12 +138,12 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=8)
     parser.add_argument("--steps", action="store_true", help="the steps alone, as a library")
     parser.add_argument("--runs", action="store_true", help="runs of a whole evaluator")
-    asked = parser.parse_args()
-    with an_engine(asked.engine) as url:
-        if asked.steps or not asked.runs:
-            asyncio.run(measure(url, asked.trials))
-        if asked.runs or not asked.steps:
-            asyncio.run(measure_runs(url, asked.trials))
+    arguments = parser.parse_args()
+    with an_engine(arguments.engine) as url:
+        if arguments.steps or not arguments.runs:
+            asyncio.run(measure(url, arguments.trials))
+        if arguments.runs or not arguments.steps:
+            asyncio.run(measure_runs(url, arguments.trials))
 
 
 if __name__ == "__main__":

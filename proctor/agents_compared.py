@@ -5,12 +5,10 @@ from collections.abc import Sequence
 from itertools import count
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from proctor.comparison_words import comparison_in_words
-from proctor.console import show
-from proctor.phrases import clean
+from proctor.console import plain_table, show
+from proctor.phrases import clean, comparison_in_words
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.statistics import Points, Run
 
@@ -28,35 +26,41 @@ def _names(entry: ArchiveEntry) -> tuple[str, ...]:
 def compare_agents(
     console: Console, entries: Sequence[ArchiveEntry], first: str, second: str, difference: int = 5
 ) -> None:
-    """Print two agents side by side: means by scenario, the difference, and the runs that would show a given one."""
+    """Print two agents side by side: means by scenario, the difference, and the runs that would show a given one.
+
+    Args:
+        console: where to print.
+        entries: archived assessments and trials, of any agent.
+        first, second: names or addresses of the agents.
+        difference: in points, 0 to 100.
+    """
     from proctor_statistics import compared, units_needed, units_needed_range
 
     runs = _runs(entries, (first, second))
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column("scenario", overflow="fold")
+    table = plain_table("scenario")
     for name in (first, second, "difference", "pairs"):
         table.add_column(Text(clean(name)), justify="right", no_wrap=True)
     scenarios = list(dict.fromkeys(run.scenario for run in runs))
     for scenario in scenarios:
         of_it = [run for run in runs if run.scenario == scenario]
-        found = compared(first, second, of_it)
-        if found.difference is not None:
+        comparison = compared(first, second, of_it)
+        if comparison.difference is not None:
             table.add_row(
                 Text(clean(scenario)),
                 *(_mean(of_it, name) for name in (first, second)),
-                f"{found.difference.mean:+.1f}",
-                str(found.pairs),
+                f"{comparison.difference.mean:+.1f}",
+                str(comparison.pairs),
             )
-    found = compared(first, second, runs)
-    if found.difference is not None:
+    comparison = compared(first, second, runs)
+    if comparison.difference is not None:
         show(console, table)
         console.print()
-    needed = units_needed(found, difference)
+    needed = units_needed(comparison, difference)
     if needed is not None:
-        between = units_needed_range(found, difference)
+        between = units_needed_range(comparison, difference)
         ranges = {difference: between} if between else {}
-        found = found.model_copy(update={"units_needed": {difference: needed}, "units_needed_range": ranges})
-    for line in comparison_in_words(found, difference):
+        comparison = comparison.model_copy(update={"units_needed": {difference: needed}, "units_needed_range": ranges})
+    for line in comparison_in_words(comparison, difference):
         console.print(Text(line), soft_wrap=True)
 
 

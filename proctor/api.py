@@ -250,7 +250,16 @@ def assessment_request(
     max_turns: int | None = None,
     turn_timeout: float | None = None,
 ) -> str:
-    """A request for an assessment, as JSON; parameters as of ``assess``."""
+    """A request for an assessment, as JSON.
+
+    Args:
+        agent: the participant's address.
+        scenario: the scenario's id.
+        seed: of everything random; None for one that the evaluator draws.
+        offline: use no models.
+        max_turns: the most turns; None for the scenario's number.
+        turn_timeout: seconds that the participant has for a turn; None for the evaluator's own limit.
+    """
     config: dict[str, Any] = {"scenario_id": scenario, "offline": offline, "verbose_updates": True}
     chosen = {"seed": seed, "max_turns": max_turns, "turn_timeout": turn_timeout}
     config.update({name: value for name, value in chosen.items() if value is not None})

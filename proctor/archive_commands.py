@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from pydantic_core import to_json
-from rich.table import Table
 from rich.text import Text
 
 from proctor.agents_compared import compare_agents, is_agent
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
@@ -103,8 +102,8 @@ def period(text: str, flag: str) -> timedelta:
     Raises:
         UsageError: it isn't one.
     """
-    if found := _PERIOD.fullmatch(text):
-        return int(found.group(1)) * _UNITS[found.group(2)]
+    if match := _PERIOD.fullmatch(text):
+        return int(match.group(1)) * _UNITS[match.group(2)]
     try:
         return parse_iso8601_duration(text)
     except ValueError:
@@ -118,18 +117,26 @@ def open_archive(archive: str | None, state: str | None) -> tuple[Archive, Green
 
 
 def list_entries(archive: str | None, state: str | None, filters: Filters, limit: int, as_json: bool) -> None:
-    """Print what was assessed, the latest first, and what is under way."""
+    """Print what was assessed, the latest first, and what is under way.
+
+    Args:
+        archive: a folder or URL; None for the settings' one.
+        state: the state folder; None for the settings' one.
+        filters: which entries.
+        limit: the most entries.
+        as_json: print a JSON array of whole entries.
+    """
     kept, config = open_archive(archive, state)
-    wanted = filters.query()
+    query = filters.query()
     if as_json:
-        found = _asked(lambda: kept.in_full(kept.select(replace(wanted, most=limit))))
-        sys.stdout.buffer.write(to_json([entry.model_dump(mode="json") for entry in found]) + b"\n")
+        entries = _ask_archive(lambda: kept.in_full(kept.select(replace(query, most=limit))))
+        sys.stdout.buffer.write(to_json([entry.model_dump(mode="json") for entry in entries]) + b"\n")
         return
     running = _running(config) if filters == Filters(scenario=filters.scenario, agent=filters.agent) else []
     running = [each for each in running if filters.scenario in (None, each.scenario_id)]
-    everything = replace(wanted, without=[each.id for each in running])
-    wanted = replace(everything, is_alone=filters == Filters())
-    shown, (total, in_all) = _asked(lambda: kept.survey(replace(wanted, most=limit), everything))
+    everything = replace(query, without=[each.id for each in running])
+    query = replace(everything, is_alone=filters == Filters())
+    shown, (total, in_all) = _ask_archive(lambda: kept.survey(replace(query, most=limit), everything))
     in_campaigns = in_all - total
     console = make_console()
     if not shown and not running:
@@ -137,7 +144,7 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
         return
     is_wide = console.width >= _WIDE
     ids = [each.scenario_id for each in running] + [entry.scenario_id for entry in shown]
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
+    table = plain_table()
     for name in ("id", "began", "scenario", "agent"):
         longest = max(map(len, [name, *ids])) if name == "scenario" else 0
         is_short = longest <= _SCENARIO_WIDTH  # then a narrow screen folds the agent alone
@@ -201,13 +208,23 @@ def _running(config: GreenAgentConfig) -> list[Running]:
 
 
 def show_entry(archive: str | None, state: str | None, name: str, as_json: bool, is_whole: bool) -> None:
-    """Print one assessment's result and where its points were lost; of a campaign its tables, of a trial its tests."""
+    """Print one assessment's result and where its points were lost; of a campaign its tables, of a trial its tests.
+
+    Args:
+        archive, state: as of ``list_entries``.
+        name: an id, or its beginning.
+        as_json: print the result as it is archived.
+        is_whole: all criteria, not only the largest losses.
+
+    Raises:
+        UsageError: no entry has that id, or several begin with it.
+    """
     kept, _ = open_archive(archive, state)
     entry = find(kept, name)
     if entry.kind != "assessment":
         _show_other(kept, entry, as_json)
         return
-    results = _asked(lambda: kept.results(entry))
+    results = _ask_archive(lambda: kept.results(entry))
     if as_json:
         sys.stdout.buffer.write(results.model_dump_json(indent=1).encode() + b"\n")
         return
@@ -232,16 +249,20 @@ def _origin(origin: ForkedFrom) -> str:
 def compare(
     archive: str | None, state: str | None, first: str, second: str, campaign: str | None = None, difference: int = 5
 ) -> None:
-    """Print two assessments side by side, or two agents over all that both have played, or in one ``campaign``.
+    """Print two assessments side by side, or two agents over all that both have played.
 
-    ``difference``: say how many more runs would show one of this many points.
+    Args:
+        archive, state: as of ``list_entries``.
+        first, second: ids of assessments, or names or addresses of agents.
+        campaign: a campaign's id, to compare agents within it alone.
+        difference: in points; how many more runs would show one of this size.
 
     Raises:
         UsageError: there is nothing of that name.
     """
     kept, _ = open_archive(archive, state)
     query = EntryQuery(campaign=campaign, called=(first, second))
-    entries = [each for each in _asked(lambda: kept.in_full(kept.select(query))) if each.kind != "campaign"]
+    entries = [each for each in _ask_archive(lambda: kept.in_full(kept.select(query))) if each.kind != "campaign"]
     unknown = [name for name in (first, second) if not is_agent(name, entries)]
     if not unknown:
         compare_agents(make_console(), entries, first, second, difference)
@@ -254,7 +275,7 @@ def compare(
 
 def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
     read = kept.campaign_results if entry.kind == "campaign" else kept.trial_result
-    result = _asked(lambda: read(entry))
+    result = _ask_archive(lambda: read(entry))
     if as_json:
         sys.stdout.buffer.write(result.model_dump_json(indent=1).encode() + b"\n")
         return
@@ -278,13 +299,17 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
 def compare_entries(archive: str | None, state: str | None, first: str, second: str) -> None:
     """Print two assessments side by side.
 
+    Args:
+        archive, state: as of ``list_entries``.
+        first, second: ids of assessments, or their beginnings.
+
     Raises:
         UsageError: one of them isn't an assessment.
     """
     kept, _ = open_archive(archive, state)
     one, other = find(kept, first), find(kept, second)
     _require_assessments("compare", one, other)
-    results = [_asked(lambda each=each: kept.results(each)) for each in (one, other)]  # type: ignore[misc]
+    results = [_ask_archive(lambda each=each: kept.results(each)) for each in (one, other)]  # type: ignore[misc]
     console = make_console()
     for letter, entry in (("A", one), ("B", other)):
         text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.scenario_id}  {entry.agent}  seed {entry.seed}  "
@@ -293,8 +318,7 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
         console.print("these are two different scenarios", style="yellow")
     elif one.seed != other.seed:
         console.print(f"the seeds differ ({one.seed}, {other.seed}): characters may answer differently", style="yellow")
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column("criterion", overflow="fold")
+    table = plain_table("criterion")
     for name in ("A", "B", "B - A"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in compared(*results):
@@ -304,7 +328,7 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
             Text(clean(row.name)), *sides, Text(f"{row.difference:+d}" if row.difference else "", style=style)
         )
     show(console, table)
-    turns = parting_turns(*(_asked(lambda each=each: kept.turns(each)) for each in (one, other)))  # type: ignore[misc]
+    turns = parting_turns(*(_ask_archive(lambda each=each: kept.turns(each)) for each in (one, other)))  # type: ignore[misc]
     named = ", ".join(map(str, turns))
     console.print(f"they part in {'turn' if len(turns) == 1 else 'turns'} {named}" if turns else SAME_IN_EVERY_TURN)
 
@@ -316,6 +340,12 @@ def _require_assessments(what: str, *entries: ArchiveEntry) -> None:
 
 def prune(archive: str | None, state: str | None, older_than: str, with_results: bool, is_agreed: bool) -> ExitCode:
     """Remove old checkpoints, and with ``with_results`` old entries; says first what it would remove.
+
+    Args:
+        archive, state: as of ``list_entries``.
+        older_than: a period such as ``30d``.
+        with_results: remove archived entries, too.
+        is_agreed: don't ask the person.
 
     Raises:
         UsageError: the period is too short, or the person doesn't agree.
@@ -333,22 +363,22 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     inside = kept.folder.root.removeprefix(store.root).strip("/") if kept.folder.root.startswith(store.root) else None
     blobs = {
         path: size
-        for path, (size, at) in _asked(store.sizes).items()
+        for path, (size, at) in _ask_archive(store.sizes).items()
         if at is not None and at < before and not (inside and path.startswith(f"{inside}/"))
     }
-    entries = [e for e in _asked(kept.entries) if e.ended_at < before] if with_results else []
+    entries = [e for e in _ask_archive(kept.entries) if e.ended_at < before] if with_results else []
     console = make_console()
     checkpoints = counted(len(blobs), "checkpoint or payload", "checkpoints and payloads")
-    told = [
+    lines = [
         f"{checkpoints}, {_size(sum(blobs.values()))}, in {store.place}: assessments that ended before "
         f"{before:%Y-%m-%d} can't be reset then"
     ]
     if with_results:
         size = _size(sum(map(kept.size, entries)))
-        told.append(f"{counted(len(entries), 'entry', 'entries')}, {size}, in {kept.folder.place}")
+        lines.append(f"{counted(len(entries), 'entry', 'entries')}, {size}, in {kept.folder.place}")
     else:
-        told.append("no results: --results removes those, too")
-    for line in told:
+        lines.append("no results: --results removes those, too")
+    for line in lines:
         console.print(Text(line), soft_wrap=True)
     if not blobs and not entries:
         return ExitCode.DONE
@@ -359,8 +389,8 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise UsageError("nothing was removed")
     for path in blobs:
-        _asked(lambda path=path: store.remove(path))  # type: ignore[misc]
-    _asked(lambda: kept.remove(entries))
+        _ask_archive(lambda path=path: store.remove(path))  # type: ignore[misc]
+    _ask_archive(lambda: kept.remove(entries))
     console.print("removed")
     return ExitCode.DONE
 
@@ -374,13 +404,18 @@ def _size(size: int) -> str:
 
 
 def export(archive: str | None, state: str | None, names: Sequence[str], to: str) -> None:
-    """Write entries elsewhere: a folder (an archive of its own), .html, .csv or .parquet.
+    """Write entries elsewhere.
+
+    Args:
+        archive, state: as of ``list_entries``.
+        names: ids, their beginnings, or ``all`` alone.
+        to: a folder (an archive), or a file that ends with .html, .csv or .parquet.
 
     Raises:
         UsageError: ``to`` can't be written, or there is no such entry.
     """
     kept, _ = open_archive(archive, state)
-    entries = [find(kept, name) for name in names] if list(names) != ["all"] else _asked(kept.entries)
+    entries = [find(kept, name) for name in names] if list(names) != ["all"] else _ask_archive(kept.entries)
     if not to.lower().endswith(".html"):
         entries = _with_members(kept, entries)
     path, kind = Path(to), Path(to).suffix.lower()
@@ -393,7 +428,7 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
     else:
         there = _opened(to, "--to")
         for entry in entries:
-            _asked(lambda entry=entry: kept.copy(entry, there))  # type: ignore[misc]
+            _ask_archive(lambda entry=entry: kept.copy(entry, there))  # type: ignore[misc]
         written = _entries(entries)
     make_console().print(Text(f"{written} written to {to}"), soft_wrap=True)
 
@@ -402,24 +437,24 @@ def _with_members(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[Archiv
     """The entries, and what is of the campaigns among them."""
     campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
     named = {entry.id for entry in entries}
-    members = [_asked(lambda of=of: kept.in_full(kept.select(EntryQuery(campaign=of)))) for of in campaigns]  # type: ignore[misc]
+    members = [_ask_archive(lambda of=of: kept.in_full(kept.select(EntryQuery(campaign=of)))) for of in campaigns]  # type: ignore[misc]
     return [*entries, *(each for some in members for each in some if each.id not in named)]
 
 
 def _entries(entries: Sequence[ArchiveEntry]) -> str:
     """How many there are of each kind: ``1 campaign and 4 assessments``."""
     kinds = Counter(entry.kind for entry in entries)
-    told = [counted(kinds[kind], kind) for kind in ("campaign", "assessment", "trial") if kinds[kind]]
-    return " and ".join(filter(None, [", ".join(told[:-1]), *told[-1:]])) or "nothing"
+    counts = [counted(kinds[kind], kind) for kind in ("campaign", "assessment", "trial") if kinds[kind]]
+    return " and ".join(filter(None, [", ".join(counts[:-1]), *counts[-1:]])) or "nothing"
 
 
 def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     pages = Pages(kept)
     if len(entries) == 1:
-        page = _asked(lambda: pages.entry(entries[0], as_file=True))
+        page = _ask_archive(lambda: pages.entry(entries[0], as_file=True))
     elif len(entries) == 2:
         _require_assessments(f"--to {path}", *entries)
-        page = _asked(lambda: pages.comparison(entries[0], entries[1], as_file=True))
+        page = _ask_archive(lambda: pages.comparison(entries[0], entries[1], as_file=True))
     else:
         raise UsageError(
             f"--to {path}: a page shows one assessment, trial or campaign, or two assessments side by side"
@@ -431,16 +466,16 @@ def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> s
 def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     import csv
 
-    rows = _asked(lambda: rows_of(kept, entries))
+    rows = _ask_archive(lambda: rows_of(kept, entries))
     columns = columns_of(rows)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-    return _told_rows(rows, columns)
+    return _count_rows(rows, columns)
 
 
-def _told_rows(rows: Sequence[object], columns: Sequence[str]) -> str:
+def _count_rows(rows: Sequence[object], columns: Sequence[str]) -> str:
     return f"{counted(len(rows), 'row')} of {counted(len(columns), 'column')}"
 
 
@@ -452,9 +487,9 @@ def _cell(value: object) -> object:
 
 
 def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
-    rows = _asked(lambda: rows_of(kept, entries))
+    rows = _ask_archive(lambda: rows_of(kept, entries))
     write_parquet(rows, path)
-    return _told_rows(rows, columns_of(rows))
+    return _count_rows(rows, columns_of(rows))
 
 
 _WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
@@ -467,16 +502,20 @@ _WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
 def import_from(archive: str | None, state: str | None, folder: str) -> None:
     """Take over all entries of another archive, such as ``export`` writes.
 
+    Args:
+        archive, state: as of ``list_entries``.
+        folder: the other archive's folder or URL.
+
     Raises:
         UsageError: there is no archive.
     """
     kept, _ = open_archive(archive, state)
     other = _opened(folder, "the archive to take over")
-    entries = _asked(other.entries)
+    entries = _ask_archive(other.entries)
     if not entries:
         raise UsageError(f"{folder} holds no entry of an archive: name a folder that `proctor export` wrote")
     for entry in entries:
-        _asked(lambda entry=entry: other.copy(entry, kept))  # type: ignore[misc]
+        _ask_archive(lambda entry=entry: other.copy(entry, kept))  # type: ignore[misc]
     make_console().print(Text(f"{_entries(entries)} taken over"), soft_wrap=True)
 
 
@@ -500,8 +539,13 @@ def view(
 ) -> None:
     """Serve the pages until Ctrl-C, with the same authentication as the gateway's.
 
-    With ``name``, the id of an entry or its beginning, print the address of its page, and open it in a browser where
-    there is a desktop.
+    Args:
+        archive, state: as of ``list_entries``.
+        host: where to listen; None for the loopback.
+        port: 0 to 65535; 0 takes a free one.
+        is_open: let others in without authentication.
+        name: an entry's id or its beginning: print its page's address, and open it in a browser where there is a
+            desktop.
 
     Raises:
         UsageError: others would reach them without authentication; or no entry has that id.
@@ -554,7 +598,7 @@ def find(kept: Archive, name: str) -> ArchiveEntry:
     Raises:
         UsageError: there is none, or there are several.
     """
-    return _asked(lambda: kept.find(name))
+    return _ask_archive(lambda: kept.find(name))
 
 
 def _opened(place: str, what: str) -> Archive:
@@ -565,7 +609,7 @@ def _opened(place: str, what: str) -> Archive:
         raise UsageError(f"{what} is {place}: {problem}") from None
 
 
-def _asked(work: Callable[[], T]) -> T:
+def _ask_archive(work: Callable[[], T]) -> T:
     """Something that the archive is asked; its problems are the command's."""
     try:
         return work()

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 
-from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
@@ -17,11 +16,10 @@ from proctor.api import assessment_request
 from proctor.caller import AssessmentCall, Ended
 from proctor.console import command_name, make_console
 from proctor.display import AssessmentDisplay
-from proctor.errors import CommandError, ExitCode, UsageError
-from proctor.following import followed, require_completed
+from proctor.errors import ExitCode, UsageError
+from proctor.following import followed, read_results, require_completed
 from proctor.report import print_report
 from proctor.settings import read_settings
-from proctor_protocol.problems import describe
 from proctor_protocol.results import AssessmentResults
 from proctor_settings.config import GreenAgentConfig
 
@@ -53,7 +51,6 @@ class AssessOptions:
     has_warned: bool = False
 
     def write_request(self) -> str:
-        """The request as JSON."""
         return assessment_request(
             self.agent_url, self.scenario_id, self.seed, self.offline, self.max_turns, self.turn_timeout
         )
@@ -65,10 +62,10 @@ def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
     Raises:
         UsageError: there are several; names the command for that.
     """
-    for what, given in (("scenarios", scenarios), ("agents", agents)):
-        if len(given) > 1:
+    for what, names in (("scenarios", scenarios), ("agents", agents)):
+        if len(names) > 1:
             raise UsageError(
-                f"assess plays one scenario with one agent, and {len(given)} {what} are given: "
+                f"assess plays one scenario with one agent, and {len(names)} {what} are given: "
                 "`proctor run` plays several"
             )
 
@@ -112,7 +109,14 @@ async def play(options: AssessOptions, console: Console, interrupted: asyncio.Ev
 async def follow(
     options: AssessOptions, console: Console, interrupted: asyncio.Event, following_call: AssessmentCall
 ) -> ExitCode:
-    """Show how an assessment goes, and write its result; raises as ``play`` does."""
+    """Show how an assessment proceeds, and write its result; raises as ``play`` does.
+
+    Args:
+        options: what to show and where to write.
+        console: where to show it.
+        interrupted: when set, the assessment is cancelled.
+        following_call: the assessment, not yet entered.
+    """
     async with following_call as call:
         with AssessmentDisplay(
             console, options.quiet or not options.has_progress, has_warned=options.has_warned
@@ -131,13 +135,16 @@ def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_u
 def conclude_results(options: AssessOptions, console: Console, exact: bytes, workflow_url: str | None) -> None:
     """Write an assessment's result where it is wanted, and show it.
 
+    Args:
+        options: where to write the result, and how much of it to show.
+        console: where to show it.
+        exact: the result as JSON.
+        workflow_url: its page in the Temporal UI, if known.
+
     Raises:
         CommandError: it isn't one.
     """
-    try:
-        results = AssessmentResults.model_validate_json(exact)
-    except ValidationError as problem:
-        raise CommandError(f"the gateway's result is not an AssessmentResults: {describe(problem)}") from None
+    results = read_results(AssessmentResults, exact, "an AssessmentResults")
     if options.json_file == STANDARD_OUTPUT:
         sys.stdout.buffer.write(exact + b"\n")
         sys.stdout.buffer.flush()

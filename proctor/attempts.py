@@ -40,7 +40,7 @@ class Attempts:
                 case {"ended": str(token)}:
                     self._begun.pop(token, None)
 
-    def left(self) -> list[Attempt]:
+    def pending(self) -> list[Attempt]:
         """Those that have begun and not ended."""
         return list(self._begun.values())
 

@@ -61,8 +61,8 @@ def trace_of_environment() -> dict[str, str]:
     """The headers of the trace that this process belongs to, as OpenTelemetry has environments say it (``TRACEPARENT``,
     ``TRACESTATE``).
     """
-    said = {name: os.environ.get(name.upper(), "") for name in ("traceparent", "tracestate")}
-    return {name: value for name, value in said.items() if value}
+    headers = {name: os.environ.get(name.upper(), "") for name in ("traceparent", "tracestate")}
+    return {name: value for name, value in headers.items() if value}
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Said:
+class GatewayMessage:
     """A message of the gateway on the task that isn't an update of the assessment: that no worker takes it, say."""
 
     sentence: str
@@ -92,12 +92,12 @@ class Said:
 class ConnectionLost:
     """The stream broke; the caller tries again after ``retry_in`` seconds.
 
-    ``is_said``: the problem is the gateway's own sentence, so it is up, and can't continue for the time being.
+    ``is_from_gateway``: the problem is the gateway's own sentence, so it is up, and can't continue for the time being.
     """
 
     problem: str
     retry_in: float
-    is_said: bool = False
+    is_from_gateway: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Ended:
     results: bytes | None
 
 
-CallEvent = Accepted | Progress | Said | ConnectionLost | ConnectionBack | Ended
+CallEvent = Accepted | Progress | GatewayMessage | ConnectionLost | ConnectionBack | Ended
 
 
 class AssessmentCall:
@@ -174,7 +174,7 @@ class AssessmentCall:
         stream = self._open(client)
         pause, lost_since = _FIRST_PAUSE, 0.0
         while True:
-            is_said = False
+            is_from_gateway = False
             try:
                 async with aclosing(stream):
                     async for response in stream:
@@ -197,7 +197,7 @@ class AssessmentCall:
                 problem = "the gateway does not let us listen to this task"
             except (A2AError, httpx.HTTPError) as error:
                 problem = self._judge(error)
-                is_said = isinstance(error, InternalError) or problem != str(error)
+                is_from_gateway = isinstance(error, InternalError) or problem != str(error)
             now = asyncio.get_running_loop().time()
             lost_since = lost_since or now
             if now - lost_since > GIVE_UP_SECONDS:
@@ -205,7 +205,7 @@ class AssessmentCall:
                     f"the gateway at {self._gateway_url} has not been reachable for {GIVE_UP_SECONDS:.0f} s; the "
                     f"assessment continues without us (task {self._task_id or 'not known yet'})"
                 )
-            yield ConnectionLost(problem, pause, is_said)
+            yield ConnectionLost(problem, pause, is_from_gateway)
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
             stream = self._open(client)
@@ -217,7 +217,6 @@ class AssessmentCall:
 
     @property
     def gateway_url(self) -> str:
-        """Where the gateway is."""
         return self._gateway_url
 
     async def cancel(self) -> bool:
@@ -252,18 +251,18 @@ class AssessmentCall:
             UsageError: there are several.
         """
         client = await self._connect()
-        found: set[str] = set()
+        matches: set[str] = set()
         for state in (a2a.TASK_STATE_WORKING, a2a.TASK_STATE_SUBMITTED):
             try:
                 page = await client.list_tasks(a2a.ListTasksRequest(page_size=_PAGE, status=state))
             except (A2AError, httpx.HTTPError) as problem:
                 raise CommandError(_refusal(problem) or str(problem)) from None
-            found |= {task.id for task in page.tasks if task.id.startswith(prefix)}
-        if len(found) > 1:
+            matches |= {task.id for task in page.tasks if task.id.startswith(prefix)}
+        if len(matches) > 1:
             raise UsageError(
-                f"{len(found)} assessments under way begin with {prefix!r}: {', '.join(sorted(found)[:5])}"
+                f"{len(matches)} assessments under way begin with {prefix!r}: {', '.join(sorted(matches)[:5])}"
             )
-        self._task_id = found.pop() if found else prefix
+        self._task_id = matches.pop() if matches else prefix
         return self._task_id
 
     async def _connect(self) -> Client:
@@ -301,11 +300,11 @@ class AssessmentCall:
             raise UnreachableError(str(error)) from None
         if not self._task_id and isinstance(error, A2AError) and not isinstance(error, A2AClientError):
             raise CommandError(str(error)) from None
-        said = said_with(error)
+        text = error_text(error)
         is_elsewhere = self._goes_to.rstrip("/") != self._gateway_url.rstrip("/")
-        if said == str(error) and is_elsewhere and not self._task_id:
-            return f"{said.rstrip('.')}. The agent card of {self._gateway_url} sends callers to {self._goes_to}"
-        return said
+        if text == str(error) and is_elsewhere and not self._task_id:
+            return f"{text.rstrip('.')}. The agent card of {self._gateway_url} sends callers to {self._goes_to}"
+        return text
 
     def _read(self, response: a2a.StreamResponse) -> Iterator[CallEvent]:
         if response.HasField("task"):
@@ -318,7 +317,7 @@ class AssessmentCall:
             yield from self._read_message(event.status.message, sequence)
             ending = list(_ending(event.status))
             if sequence is None and not ending and (sentence := _text(event.status.message)):
-                yield Said(sentence)
+                yield GatewayMessage(sentence)
             yield from ending
 
     def _read_task(self, task: a2a.Task) -> Iterator[CallEvent]:
@@ -411,14 +410,14 @@ def _refusal(error: Exception) -> str | None:
     if not isinstance(cause, httpx.HTTPStatusError) or cause.response.status_code not in (401, 403, 421):
         return None
     try:
-        said = str(cause.response.json()["error"]["message"])
+        reason = str(cause.response.json()["error"]["message"])
     except (httpx.StreamError, ValueError, KeyError, TypeError):
-        said = "it doesn't know who asks" if cause.response.status_code == 401 else "it doesn't let us in"
+        reason = "it doesn't know who asks" if cause.response.status_code == 401 else "it doesn't let us in"
     remedy = f" Name a file with your token by --token-file or {TOKEN_FILE_VARIABLE}."
-    return f"the gateway refuses: {said}{remedy if cause.response.status_code == 401 else ''}"
+    return f"the gateway refuses: {reason}{remedy if cause.response.status_code == 401 else ''}"
 
 
-def said_with(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """An error's text; the gateway's own sentence where it answered with one."""
     cause = error.__cause__
     if isinstance(cause, httpx.HTTPStatusError):

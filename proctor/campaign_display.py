@@ -12,11 +12,10 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, Said
+from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, GatewayMessage
 from proctor.caller import Progress as ProgressEvent
-from proctor.comparison_words import comparison_in_words
-from proctor.console import show
-from proctor.phrases import clean, shorten
+from proctor.console import plain_table, show
+from proctor.phrases import clean, comparison_in_words, shorten
 from proctor_protocol.campaigns import (
     CampaignProgressUpdate,
     CampaignStartedUpdate,
@@ -74,7 +73,7 @@ class CampaignDisplay:
         self._live: Live | None = None
         if console.is_terminal and not quiet:
             self._live = Live(get_renderable=self._moving, console=console, transient=True, refresh_per_second=8)
-        self._told = ""
+        self._last_sentence = ""
 
     def __enter__(self) -> Self:
         if self._live:
@@ -88,13 +87,12 @@ class CampaignDisplay:
             self._live.stop()
 
     def show(self, event: CallEvent) -> None:
-        """Show one event."""
         match event:
             case Accepted(task_id=task_id, workflow_url=url):
                 self._line("campaign", task_id)
                 if url:
                     self._line("workflow", clean(url))
-            case Said(sentence=sentence):
+            case GatewayMessage(sentence=sentence):
                 self.say(clean(sentence))
             case ConnectionLost(problem=problem, retry_in=pause):
                 self.say(f"connection lost ({shorten(problem, 70)}); trying again in {pause:g} s")
@@ -113,9 +111,9 @@ class CampaignDisplay:
 
     def say(self, sentence: str) -> None:
         """Show a sentence about the call itself, also when quiet; the same one once."""
-        if sentence != self._told:
+        if sentence != self._last_sentence:
             self._console.print(Text(sentence, style="yellow"))
-        self._told = sentence
+        self._last_sentence = sentence
 
     def _begin(self, started: CampaignStartedUpdate) -> None:
         self._tally, self._started_at = started.tally, started.start_time
@@ -168,7 +166,7 @@ class CampaignDisplay:
         """A row for each group that has room; those that are at work come before those that are done."""
         if len(self._groups) < 2:
             return []
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        table = plain_table(header_style="dim")
         table.add_column("", no_wrap=True)
         for heading in ("done", "passed", "failed", "mean"):
             table.add_column(heading, justify="right", no_wrap=True)
@@ -195,9 +193,9 @@ class CampaignDisplay:
 
 def _clock(seconds: float) -> str:
     """A duration as a clock shows it: ``4:05``, ``1:02:03``."""
-    minutes, left = divmod(round(seconds), 60)
+    minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def print_table(console: Console, results: TerminalResults) -> None:
@@ -269,11 +267,11 @@ def print_table(console: Console, results: TerminalResults) -> None:
 
 def build_failures(results: TerminalResults) -> list[TrialResult]:
     """The first trial of each task whose image could not be built."""
-    found: dict[str, TrialResult] = {}
+    first_of_task: dict[str, TrialResult] = {}
     for trial in results.results:
         if trial.details.get("build_failed"):
-            found.setdefault(trial.task_id, trial)
-    return list(found.values())
+            first_of_task.setdefault(trial.task_id, trial)
+    return list(first_of_task.values())
 
 
 def print_build_failures(console: Console, failed: list[TrialResult]) -> None:

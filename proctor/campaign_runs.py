@@ -7,23 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor.campaign_display import CampaignDisplay
-from proctor.comparison_words import comparison_in_words, interval_in_words
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode
-from proctor.following import followed, require_completed
+from proctor.following import followed, read_results, require_completed
 from proctor.fork_report import print_forks
 from proctor.interrupts import on_signals
-from proctor.phrases import clean
+from proctor.phrases import clean, comparison_in_words, interval_in_words
 from proctor.run_folders import new_folder
 from proctor.run_settings import as_toml
-from proctor_protocol.problems import describe
 from proctor_protocol.runs import RunRequest, RunResults
 from proctor_protocol.statistics import Summary
 
@@ -91,12 +88,20 @@ async def _detach(call: AssessmentCall, console: Console) -> ExitCode:
 def conclude_run(
     console: Console, exact: bytes, output: str | None, began_at: datetime, gateway_url: str, quiet: bool = False
 ) -> None:
-    """Show the results of a campaign and where its page is; write them and what plays it again below ``output``.
+    """Show a campaign's results and its page's address; write the results, and a file that plays it again.
+
+    Args:
+        console: where to show them.
+        exact: the results as JSON.
+        output: the folder that gets one for this campaign; None writes nothing.
+        began_at: local time, for the folder's name.
+        gateway_url: where the page is.
+        quiet: show nothing.
 
     Raises:
         CommandError: they aren't any, or can't be written.
     """
-    results = read_run(exact)
+    results = read_results(RunResults, exact, "one of a campaign")
     if not quiet:
         print_run(console, results)
     if output is not None:
@@ -116,18 +121,6 @@ def _write(console: Console, results: RunResults, exact: bytes, output: str, beg
         raise CommandError(f"the results can't be written into {folder}: {problem.strerror}") from None
     if not quiet:
         console.print(Text(f"results   {folder}"), soft_wrap=True)
-
-
-def read_run(exact: bytes) -> RunResults:
-    """The results of a campaign from its artifact.
-
-    Raises:
-        CommandError: they aren't any.
-    """
-    try:
-        return RunResults.model_validate_json(exact)
-    except ValidationError as problem:
-        raise CommandError(f"the gateway's result is not one of a campaign: {describe(problem)}") from None
 
 
 def print_run(console: Console, results: RunResults) -> None:
@@ -179,8 +172,8 @@ def _summaries(rows: Sequence[Summary]) -> Table:
     scenarios = {row.scenario for row in rows if row.scenario}
     repeats = {max(row.passes.hat, default=0) for row in rows if row.passes}
     most = max(repeats, default=0)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(next(iter(scenarios)) if len(scenarios) == 1 else "agent and scenario", overflow="fold")
+    first = next(iter(scenarios)) if len(scenarios) == 1 else "agent and scenario"
+    table = plain_table(first, header_style=None)
     headings = ("mean", "95 % interval", "passed", f"pass^{most}", "judged", "failed", "cost")
     shown = [row for row in rows if row.scenario or len(scenarios) != 1]
     columns = list(zip(*[_cells(row, most) for row in shown], strict=True))

@@ -33,7 +33,7 @@ Change = Callable[[Sequence[Payload]], Awaitable[list[Payload]]]
 
 
 def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Starlette:
-    """The codec server, with the gateway's authentication: only admins may use it, where callers must authenticate.
+    """The codec server, with the gateway's authentication: where callers authenticate, only admins may use it.
 
     Args:
         config: the deployment's settings, with its payload keys.
@@ -62,6 +62,13 @@ def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Sta
 def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], state: str | None, is_open: bool) -> None:
     """Serve the codec until SIGTERM or Ctrl-C.
 
+    Args:
+        host: where to listen; None for the settings' host.
+        port: 0 to 65535; 0 takes a free one.
+        ui_origins: origins of Temporal UIs that may ask; empty for the settings' one.
+        state: the state folder; None for the settings' one.
+        is_open: let others in without authentication.
+
     Raises:
         UsageError: there is no key, or others would reach it without authentication.
         CommandError: the address can't be listened on.
@@ -88,11 +95,11 @@ def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
             body = await request.json()
             if not isinstance(body, dict):
                 raise ParseError
-            asked = ParseDict(body, Payloads())
+            payloads = ParseDict(body, Payloads())
         except (ParseError, ValueError, RecursionError):
             return _problem(400, 'The body is not a list of payloads: send {"payloads": […]}.')
         try:
-            return JSONResponse(MessageToDict(Payloads(payloads=await change(asked.payloads))))
+            return JSONResponse(MessageToDict(Payloads(payloads=await change(payloads.payloads))))
         except (PayloadKeyError, BlobNotFoundError, BlobDamagedError) as problem:
             return _problem(400, str(problem))
         except StoreUnavailableError as problem:
@@ -103,10 +110,10 @@ def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
 
 async def _in_clear(converter: DataConverter, payloads: Sequence[Payload]) -> list[Payload]:
     """Payloads as they were before they were put away and encrypted."""
-    found = Payloads(payloads=payloads)
+    message = Payloads(payloads=payloads)
     # What the SDK does to every payload that comes in; its public methods go on from there to Python's values.
-    await converter._transform_inbound_payloads(found)
-    return list(found.payloads)
+    await converter._transform_inbound_payloads(message)
+    return list(message.payloads)
 
 
 def _problem(code: int, sentence: str) -> JSONResponse:

@@ -72,14 +72,14 @@ async def play_trials(client: Client, parts: Parts) -> None:
 
 
 async def _engine_id(engine: Engine, *, must_be: bool) -> str:
-    is_told = False
+    is_logged = False
     while True:
         try:
             return await engine.check()
         except EngineUnavailableError as problem:
-            if not is_told:
+            if not is_logged:
                 (log.warning if must_be else log.info)("no terminal trials are played here yet: %s", problem)
-                is_told = True
+                is_logged = True
         await asyncio.sleep(_LOOK_SECONDS)
 
 

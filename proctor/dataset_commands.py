@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-from rich.table import Table
 from rich.text import Text
 
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.dataset_registries import is_registry, read_registry
 from proctor.dataset_sources import ARCHIVES, fetched
 from proctor.errors import CommandError, UsageError
@@ -37,6 +36,14 @@ def add_dataset(
 ) -> None:
     """Learn the datasets of a registry, or add one dataset and pull it.
 
+    Args:
+        source: an address or a path: of a registry, a git repository, an archive or a folder.
+        name, version: of a single dataset; None derives them from the source.
+        path: the folder of tasks within the source.
+        commit: of a git repository; None for its newest.
+        sha256: the hash that the tasks must have, in hexadecimal digits.
+        state: the state folder; None for the settings' one.
+
     Raises:
         CommandError: it can't be had; names the field, the value and a remedy.
     """
@@ -44,14 +51,14 @@ def add_dataset(
     _require_hash(sha256)
     console = make_console()
     if is_registry(source):
-        given = {"--name": name, "--version": version, "--path": path, "--commit": commit, "--sha256": sha256}
-        if wrong := [flag for flag, value in given.items() if value]:
+        flags = {"--name": name, "--version": version, "--path": path, "--commit": commit, "--sha256": sha256}
+        if wrong := [flag for flag, value in flags.items() if value]:
             raise UsageError(f"{', '.join(wrong)} is for a single dataset, and {source} is a registry: leave it out")
-        found = read_registry(source)
-        for dataset in found:
+        datasets = read_registry(source)
+        for dataset in datasets:
             _learn(known, dataset)
         console.print(
-            Text(f"{len(found)} datasets of {clean(source)} are known; get one with: datasets pull NAME@VERSION")
+            Text(f"{len(datasets)} datasets of {clean(source)} are known; get one with: datasets pull NAME@VERSION")
         )
         return
     described = _source(source, path, commit)
@@ -70,7 +77,14 @@ def add_dataset(
 
 
 def pull_dataset(label: str, sha256: str | None, state: str | None, *, is_update: bool) -> None:
-    """Get the files of a dataset that is known, and pin them; raises as ``add_dataset``."""
+    """Get the files of a dataset that is known, and pin them; raises as ``add_dataset``.
+
+    Args:
+        label: ``NAME@VERSION``.
+        sha256: the hash that the tasks must have; None for the one that is known.
+        state: the state folder; None for the settings' one.
+        is_update: take the source's present tasks in place of the pinned ones.
+    """
     known = _known_datasets(state)
     _require_hash(sha256)
     dataset = _require(known, label)
@@ -112,16 +126,14 @@ def list_datasets(state: str | None) -> None:
     """Print all datasets that are known."""
     console = make_console()
     try:
-        found = _known_datasets(state).all()
+        datasets = _known_datasets(state).all()
     except TaskError as problem:
         raise CommandError(str(problem)) from None
-    if not found:
+    if not datasets:
         console.print("no datasets are known; add one with: proctor terminal-bench datasets add SOURCE")
         return
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
-    for heading in ("dataset", "tasks", "sha256", "source"):
-        table.add_column(heading, overflow="fold")
-    for each in found:
+    table = plain_table("dataset", "tasks", "sha256", "source")
+    for each in datasets:
         count = str(len(each.tasks)) if each.tasks else "not pulled"
         table.add_row(each.label, count, (each.sha256 or "")[:_SHOWN], clean(in_words(each.source)))
     show(console, table)
@@ -166,9 +178,9 @@ def in_words(source: DatasetSource) -> str:
 def _pull(known: KnownDatasets, dataset: KnownDataset, *, is_update: bool) -> None:
     console = make_console()
     try:
-        with console.status(f"getting {dataset.label}"), fetched(dataset.source) as found:
-            was = dataset.model_copy(update={"commit": found.commit})
-            pinned = known.install(was, found.tasks, is_update=is_update)
+        with console.status(f"getting {dataset.label}"), fetched(dataset.source) as fetched_tasks:
+            was = dataset.model_copy(update={"commit": fetched_tasks.commit})
+            pinned = known.install(was, fetched_tasks.tasks, is_update=is_update)
     except TaskError as problem:
         raise UsageError(str(problem)) from None
     except OSError as problem:

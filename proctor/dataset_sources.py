@@ -81,6 +81,11 @@ def fetched(source: DatasetSource) -> Iterator[FetchedDataset]:
 def unpack(archive: Path, target: Path, password: bytes | None = None) -> None:
     """Write the plain files and folders of a zip or tar archive into a folder.
 
+    Args:
+        archive: the file.
+        target: the folder, which is made.
+        password: of a zip archive.
+
     Raises:
         UsageError: it is no such archive, or has a link, a device, or a path that leads out of the folder.
     """
@@ -155,7 +160,6 @@ def _write(archive: Path, file: IO[bytes], place: Path, budget: _Budget, *, is_p
 
 
 def _tasks_below(source: DatasetSource, where: Path, unzipped: Path) -> list[Path]:
-    """The folders of tasks at a place."""
     root = where.resolve()
     folder = (root / source.path).resolve()
     if not folder.is_relative_to(root):
@@ -165,19 +169,19 @@ def _tasks_below(source: DatasetSource, where: Path, unzipped: Path) -> list[Pat
     if not source.path:
         folder = _only_folder(folder)
     try:
-        found = find_tasks(folder)
+        tasks = find_tasks(folder)
     except TaskError:
-        found = []
-    found += [each for each in _unzipped(folder, unzipped) if _is_task(each)]
-    if not found:
+        tasks = []
+    tasks += [each for each in _unzipped(folder, unzipped) if _is_task(each)]
+    if not tasks:
         places = sorted({str(task.parent.relative_to(root)) for task in _some_tasks(root)})[:5]
         hint = f"tasks are in {', '.join(places)}: name one with --path" if places else "name a folder of tasks"
         raise UsageError(f"{source.location} has no task in {show_value(source.path or '.')}: {hint}")
-    if source.kind == "git" and (linked := next((task for task in found if task.is_symlink()), None)):
+    if source.kind == "git" and (linked := next((task for task in tasks if task.is_symlink()), None)):
         raise UsageError(f"The task {linked.name} in {source.location} is a link: put the task's folder there")
     if source.task_ids is None:
-        return found
-    by_name = {task.name: task for task in found}
+        return tasks
+    by_name = {task.name: task for task in tasks}
     if missing := [name for name in source.task_ids if name not in by_name]:
         raise UsageError(
             f"task_id_subset names {show_value(missing[:5])}, and {source.location} has no such task in "
@@ -188,9 +192,9 @@ def _tasks_below(source: DatasetSource, where: Path, unzipped: Path) -> list[Pat
 
 def _only_folder(folder: Path) -> Path:
     """The folder itself, or the only one in it: archives often have one around their content."""
-    found = [each for each in folder.iterdir() if not each.name.startswith(".")]
-    is_wrapped = len(found) == 1 and found[0].is_dir() and not _is_task(found[0])
-    return found[0] if is_wrapped else folder
+    entries = [each for each in folder.iterdir() if not each.name.startswith(".")]
+    is_wrapped = len(entries) == 1 and entries[0].is_dir() and not _is_task(entries[0])
+    return entries[0] if is_wrapped else folder
 
 
 def _is_task(folder: Path) -> bool:
@@ -208,7 +212,6 @@ def _some_tasks(root: Path) -> Iterator[Path]:
 
 
 def _unzipped(folder: Path, target: Path) -> list[Path]:
-    """Tasks that are archives in a folder of tasks."""
     for archive in sorted(folder.glob("*.zip")):
         if zipfile.is_zipfile(archive) and not archive.is_symlink():
             unpack(archive, target / archive.stem, _TASK_ZIP_PASSWORD)
@@ -223,7 +226,7 @@ def _only_task(folder: Path) -> Path:
 
 def _listed_tasks(source: DatasetSource, folder: Path) -> list[Path]:
     """Tasks that are each at a place of their own; each commit of a repository is fetched once."""
-    found: list[Path] = []
+    places: list[Path] = []
     checkouts: dict[tuple[str, str | None], Path] = {}
     for task in source.tasks:
         if task.git_url is None:
@@ -241,8 +244,8 @@ def _listed_tasks(source: DatasetSource, folder: Path) -> list[Path]:
                 f"The registry's entry names {show_value(task.path)}{f' in {task.git_url}' if task.git_url else ''}, "
                 "and no task is there (a folder with task.toml or task.yaml): correct its path"
             )
-        found.append(place)
-    return found
+        places.append(place)
+    return places
 
 
 def _check_out(url: str, revision: str | None, paths: Sequence[str], target: Path) -> str:
@@ -250,16 +253,18 @@ def _check_out(url: str, revision: str | None, paths: Sequence[str], target: Pat
     if shutil.which("git") is None:
         raise CommandError("git is not installed: install it, or add the dataset as a folder or an archive")
     _git(["clone", "--quiet", "--no-checkout", "--filter=blob:none", "--", url, str(target)], url)
-    wanted = revision or "HEAD"
+    name = revision or "HEAD"
     commit = None
-    for name in (f"refs/remotes/origin/{wanted}", wanted):
+    for reference in (f"refs/remotes/origin/{name}", name):
         try:
-            commit = _git(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"], url, target)
+            commit = _git(
+                ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}"], url, target
+            )
             break
         except UsageError:
             continue
     if commit is None:
-        raise UsageError(f"{url} has no branch, tag or commit {show_value(wanted)}: name one that it has")
+        raise UsageError(f"{url} has no branch, tag or commit {show_value(name)}: name one that it has")
     for path in paths:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise UsageError(f"The path {show_value(path)} leads out of {url}: name a folder below it")
@@ -288,6 +293,6 @@ def _git(words: Sequence[str], url: str, folder: Path | None = None) -> str:
     except subprocess.TimeoutExpired:
         raise UsageError(f"git {words[0]} of {url} took more than {_GIT_SECONDS} s: fetch it by other means") from None
     if done.returncode:
-        said = " ".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
-        raise UsageError(f"git {words[0]} of {url} failed ({said}): look at address, branch and your access")
+        output = " ".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
+        raise UsageError(f"git {words[0]} of {url} failed ({output}): look at address, branch and your access")
     return done.stdout.strip()

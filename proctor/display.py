@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, Ended, Said
+from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, Ended, GatewayMessage
 from proctor.caller import Progress as ProgressEvent
 from proctor.console import show
 from proctor.phrases import clean, counted, phrases, shorten
@@ -86,18 +86,17 @@ class AssessmentDisplay:
         self._moving.stop()
 
     def show(self, event: CallEvent) -> None:
-        """Show one event."""
         match event:
             case Accepted(workflow_url=url):
                 if url and not self._quiet:
                     # On one line however narrow the terminal: it is there to be clicked or copied.
                     self._console.print(Text(f"{'workflow':<{_LABEL_WIDTH + 2}}{clean(url)}"), soft_wrap=True)
                 self._move("waiting for its turn", None)
-            case Said(sentence=sentence):
+            case GatewayMessage(sentence=sentence):
                 self.say(clean(sentence))
-            case ConnectionLost(problem=problem, retry_in=pause, is_said=is_said):
+            case ConnectionLost(problem=problem, retry_in=pause, is_from_gateway=is_from_gateway):
                 if problem != self._lost_by:
-                    lost = clean(problem) if is_said else f"connection lost ({shorten(problem, 70)})"
+                    lost = clean(problem) if is_from_gateway else f"connection lost ({shorten(problem, 70)})"
                     self.say(f"{lost}; trying again in {pause:g} s")
                 self._lost_by = problem
             case ConnectionBack():
@@ -155,12 +154,12 @@ class AssessmentDisplay:
                 self._end_turn()
                 self._line("done", Text(f"{clean(update.sentence())} It took {update.duration_seconds:.1f} s."))
             case ErrorOccurredUpdate(recoverable=True):
-                self._line("problem", Text(self._told_again(update) or clean(update.sentence()), style="yellow"))
+                self._line("problem", Text(self._repeated_problem(update) or clean(update.sentence()), style="yellow"))
                 self._problem = update
             case _:  # the clock's own steps show in the turns' times; what ends the assessment is the call's last word
                 return
 
-    def _told_again(self, update: ErrorOccurredUpdate) -> str | None:
+    def _repeated_problem(self, update: ErrorOccurredUpdate) -> str | None:
         """A step's next try that failed as the one before did, in few words."""
         before = self._problem
         if before is None or update.attempt is None or before.attempt is None or update.attempt <= before.attempt:
@@ -181,28 +180,28 @@ class AssessmentDisplay:
             return
         width = len(str(self._expected_turns))
         number = f"{turn.number:>{width}}/{self._expected_turns}" if self._expected_turns else str(turn.number)
-        self._line(f"turn {number}", self._told(turn, indent=len(number) + 19), extra=turn.time)
+        self._line(f"turn {number}", self._summary(turn, indent=len(number) + 19), extra=turn.time)
 
-    def _told(self, turn: _Turn, indent: int) -> Text:
+    def _summary(self, turn: _Turn, indent: int) -> Text:
         """What happened in a turn, in at most ``_ACTION_LINES`` lines."""
         if turn.action_count is None:
             return Text("not finished", style="yellow")
-        told = Text(counted(turn.action_count, "action") if turn.action_count else "nothing done")
+        summary = Text(counted(turn.action_count, "action") if turn.action_count else "nothing done")
         if turn.is_inherited:
-            return Text("inherited · ", style="dim").append_text(told)
-        room = max(self._console.width - indent, 20) * _ACTION_LINES - len(told) - 20
+            return Text("inherited · ", style="dim").append_text(summary)
+        room = max(self._console.width - indent, 20) * _ACTION_LINES - len(summary) - 20
         texts = phrases(turn.actions)
         for position, text in enumerate(texts):
             if len(text) + 3 > room and position:
-                told.append(f" · and {len(texts) - position} more", style="dim")
+                summary.append(f" · and {len(texts) - position} more", style="dim")
                 break
             room -= len(text) + 3
-            told.append(" · ", style="dim").append(text)
+            summary.append(" · ", style="dim").append(text)
         if turn.answers:
-            told.append(f" · {counted(turn.answers, 'answer')} to come", style="cyan")
+            summary.append(f" · {counted(turn.answers, 'answer')} to come", style="cyan")
         if turn.is_last:
-            told.append(" · the agent says it is finished", style="cyan")
-        return told
+            summary.append(" · the agent says it is finished", style="cyan")
+        return summary
 
     def _line(self, label: str, content: RenderableType, extra: str = "") -> None:
         if self._quiet:

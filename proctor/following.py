@@ -2,13 +2,18 @@
 
 import asyncio
 from contextlib import aclosing
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from proctor.caller import CANCEL_SECONDS, Accepted, AssessmentCall, CallEvent, Ended
 from proctor.console import command_name
 from proctor.errors import CancelledError, CommandError, UsageError
 from proctor.phrases import clean
 from proctor.settings import default_gateway
+from proctor_protocol.problems import describe
+
+M = TypeVar("M", bound=BaseModel)
 
 
 class Display(Protocol):
@@ -24,7 +29,16 @@ class Display(Protocol):
 async def followed(
     call: AssessmentCall, display: Display, interrupted: asyncio.Event, what: str = "assessment"
 ) -> tuple[Accepted | None, Ended]:
-    """Show how a call goes, to its end; when ``interrupted`` is set, it is cancelled.
+    """Show how a call proceeds, to its end.
+
+    Args:
+        call: the assessment or campaign, entered.
+        display: what shows its events.
+        interrupted: when set, the call is cancelled.
+        what: ``assessment``, ``campaign`` or ``run``, for messages.
+
+    Returns:
+        The acceptance, if there was one, and the end.
 
     Raises:
         CommandError: as ``AssessmentCall.events``; and where a cancellation isn't confirmed.
@@ -40,6 +54,23 @@ async def followed(
         for task in (following, stop):
             task.cancel()
         await asyncio.gather(following, stop, return_exceptions=True)
+
+
+def read_results(kind: type[M], exact: bytes, what: str) -> M:
+    """The results of a call from its artifact.
+
+    Args:
+        kind: their model.
+        exact: the artifact, as JSON.
+        what: completes "the gateway's result is not …".
+
+    Raises:
+        CommandError: they aren't of this kind.
+    """
+    try:
+        return kind.model_validate_json(exact)
+    except ValidationError as problem:
+        raise CommandError(f"the gateway's result is not {what}: {describe(problem)}") from None
 
 
 def require_completed(ended: Ended, what: str) -> None:

@@ -1,4 +1,4 @@
-"""``proctor fork``: what somebody makes of the rest of another assessment's day."""
+"""``proctor fork``: plays the rest of another assessment again, perhaps by another agent."""
 
 import asyncio
 import json
@@ -43,11 +43,9 @@ class ForkOptions:
 
     @property
     def is_campaign(self) -> bool:
-        """Whether this is more than one assessment."""
         return self.every_turn or self.repeats is not None or len(self.agents) > 1
 
     def request(self) -> dict[str, Any]:
-        """The request."""
         agents = agents_in(self.agents)
         config: dict[str, Any] = {"fork_of": self.task_id, "seed": self.seed, "max_turns": self.max_turns}
         if self.is_campaign:

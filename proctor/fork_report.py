@@ -4,17 +4,21 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import UsageError
 from proctor.phrases import clean, counted
 from proctor_protocol.statistics import ForkSpread
 
 
 def compare_forks(archive: str | None, state: str | None, name: str) -> None:
-    """Print what the archived forks of an assessment say: how far the score was still open at each turn.
+    """Print how far the score was still open at each turn, from the archived forks of an assessment.
+
+    Args:
+        archive: a folder or URL; None for the settings' one.
+        state: the state folder; None for the settings' one.
+        name: the assessment's id, or its beginning.
 
     Raises:
         CommandError: there is no such assessment, or it has no forks.
@@ -32,8 +36,8 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
             "plays some"
         )
     console = make_console()
-    told = f"{original.id}  {original.scenario_id}  {clean(original.agent)}  seed {original.seed}"
-    console.print(Text(f"{told}  {original.told}/{original.max_score}"), soft_wrap=True)
+    heading = f"{original.id}  {original.scenario_id}  {clean(original.agent)}  seed {original.seed}"
+    console.print(Text(f"{heading}  {original.told}/{original.max_score}"), soft_wrap=True)
     if len(forks) > len(judged):
         console.print(f"{counted(len(forks) - len(judged), 'fork')} failed or weren't judged: left out")
     by_seed = defaultdict(set)
@@ -42,19 +46,18 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
     for agent, seeds in by_seed.items():
         if len(seeds) > 1:
             console.print(Text(f"{clean(agent)}: of {len(seeds)} seeds, whose characters differ, too"), soft_wrap=True)
-    found = [(e.agent, e.forked_from.turn, 100 * (e.share or 0)) for e in judged if e.forked_from]
-    print_forks(console, forks_compared(found))
+    percents = [(e.agent, e.forked_from.turn, 100 * (e.share or 0)) for e in judged if e.forked_from]
+    print_forks(console, forks_compared(percents))
 
 
 def print_forks(console: Console, forks: Sequence[ForkSpread]) -> None:
-    """What forks say of each turn, agent by agent."""
-    for found in forks:
-        table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
-        table.add_column(Text(clean(found.agent)), no_wrap=True)
+    for spread in forks:
+        table = plain_table()
+        table.add_column(Text(clean(spread.agent)), no_wrap=True)
         for heading in ("forks", "mean", "variance", "still open", "decided here"):
             table.add_column(heading, justify="right", no_wrap=True)
-        whole = found.turns[0].variance if found.turns else 0
-        for each in found.turns:
+        whole = spread.turns[0].variance if spread.turns else 0
+        for each in spread.turns:
             table.add_row(
                 f"from turn {each.turn}",
                 str(each.forks),
@@ -62,25 +65,25 @@ def print_forks(console: Console, forks: Sequence[ForkSpread]) -> None:
                 f"{each.variance:.1f}",
                 f"{each.variance / whole:.0%}" if whole else "",
                 "" if each.decided is None else f"{each.decided:.0%}",
-                style="bold" if each.turn == found.deciding else "",
+                style="bold" if each.turn == spread.deciding else "",
             )
         console.print()
         show(console, table)
-        console.print(Text(_in_words(found)), soft_wrap=True)
+        console.print(Text(_in_words(spread)), soft_wrap=True)
 
 
-def _in_words(found: ForkSpread) -> str:
-    if not found.turns:
-        return f"{clean(found.agent)}: a turn needs two forks for a variance; --repeats 3 plays three"
-    if len(found.turns) < 2:
+def _in_words(spread: ForkSpread) -> str:
+    if not spread.turns:
+        return f"{clean(spread.agent)}: a turn needs two forks for a variance; --repeats 3 plays three"
+    if len(spread.turns) < 2:
         return "forks from another turn would say which turn decided"
-    if found.deciding is None:
+    if spread.deciding is None:
         return "all forks came to the same score: nothing was open"
-    whole = found.turns[0].variance
-    last = found.turns[-1]
+    whole = spread.turns[0].variance
+    last = spread.turns[-1]
     share = next(
-        (each.decided for each in found.turns if each.turn == found.deciding and each.decided is not None),
+        (each.decided for each in spread.turns if each.turn == spread.deciding and each.decided is not None),
         last.variance / whole,
     )
-    later = " or one after it" if found.deciding == last.turn else ""
-    return f"turn {found.deciding}{later} decided: {share:.0%} of what was open at turn {found.turns[0].turn}"
+    later = " or one after it" if spread.deciding == last.turn else ""
+    return f"turn {spread.deciding}{later} decided: {share:.0%} of what was open at turn {spread.turns[0].turn}"

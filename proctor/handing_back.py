@@ -41,7 +41,6 @@ class WritingDown:
         os.set_blocking(pipe, False)
 
     async def __call__(self, _input: ExecuteActivityInput, proceed: Proceed) -> Any:
-        """Run an attempt."""
         info = activity.info()
         if info.is_local or not info.workflow_id:
             return await proceed()
@@ -53,12 +52,12 @@ class WritingDown:
             write_line(self._pipe, ended=token)
 
 
-async def hand_back(config: GreenAgentConfig, left: list[Attempt]) -> None:
+async def hand_back(config: GreenAgentConfig, attempts: list[Attempt]) -> None:
     """Give back the attempts of a process that is dead; Temporal misses the heartbeat of the others."""
     with suppress(TemporalUnreachableError, RPCError):
         client = await connect(config)
         free = asyncio.Semaphore(_AT_ONCE)
-        await asyncio.gather(*(_give_back(client, attempt, free) for attempt in left))
+        await asyncio.gather(*(_give_back(client, attempt, free) for attempt in attempts))
 
 
 async def _give_back(client: Client, attempt: Attempt, free: asyncio.Semaphore) -> None:

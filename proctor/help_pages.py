@@ -1,10 +1,9 @@
 """What ``--help`` shows: the commands in groups, and examples of each."""
 
+from collections import Counter
 from typing import Any
 
-from typer.core import TyperGroup
-
-from proctor.once import OnceCommand
+from typer.core import TyperCommand, TyperGroup
 
 GROUPS = {
     "Start here": ("demo", "up", "assess", "play"),
@@ -68,8 +67,6 @@ EXAMPLES = {
 
 
 class GroupedCommands(TyperGroup):
-    """Lists its commands in groups."""
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each group; commands of no group come last."""
         grouped = {name for names in GROUPS.values() for name in names}
@@ -86,16 +83,24 @@ class GroupedCommands(TyperGroup):
                     formatter.write_dl(rows)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write examples, then the epilog."""
         write_examples(ctx.command_path, formatter)
         super().format_epilog(ctx, formatter)
 
 
-class CommandWithExamples(OnceCommand):
-    """A command whose help ends with examples."""
+class OnceCommand(TyperCommand):
+    """A command that refuses an option with one value which is given twice: one of the two would be ignored."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, in_order = self.make_parser(ctx).parse_args(args=list(args))
+        for parameter, times in Counter(in_order).items():
+            may_repeat = getattr(parameter, "is_flag", False) or getattr(parameter, "multiple", False)
+            if times > 1 and parameter.param_type_name == "option" and not may_repeat:
+                ctx.fail(f"{parameter.opts[0]} is given {times} times: give it once.")
+        return super().parse_args(ctx, args)
+
+
+class CommandWithExamples(OnceCommand):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write examples, then the epilog."""
         write_examples(ctx.command_path, formatter)
         super().format_epilog(ctx, formatter)
 

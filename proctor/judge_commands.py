@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from activities.judging.agreement import Agreement
@@ -18,7 +17,7 @@ from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
 from activities.models.usage import PricesError, read_prices
 from activities.scenario_code.manager import ScenarioManager
 from activities.scenario_code.paraphrases import ParaphrasesError, read_paraphrases
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.phrases import clean
 from proctor.scenario_commands import held_to_paraphrases, load_scenario
@@ -65,8 +64,8 @@ def run_calibrate(options: CalibrateOptions) -> None:
         paraphrases = read_paraphrases(package.directory)
     except (PricesError, CasesError, ParaphrasesError) as problem:
         raise CommandError(clean(str(problem))) from None
-    held = asyncio.run(held_to_paraphrases(package.directory))
-    facts = fact_cases(paraphrases, held.statements)
+    audit = asyncio.run(held_to_paraphrases(package.directory))
+    facts = fact_cases(paraphrases, audit.statements)
     if not shipped and not facts:
         raise UsageError(f"{options.scenario_id} ships no cases: write them into its folder calibration/, as *.jsonl")
     cases: list[CalibrationCase | FactCase] = [*sample(shipped, options.limit), *facts]
@@ -124,30 +123,31 @@ class _Progress:
 
     def __call__(self, outcome: CaseOutcome) -> None:
         self._done += 1
-        said = "refused" if outcome.judge is None else str(outcome.judge)
-        line = f"{self._done:>4}/{self._total}  {outcome.id}: judge {said}, author {outcome.author} of {outcome.most}"
+        points = "refused" if outcome.judge is None else str(outcome.judge)
+        line = f"{self._done:>4}/{self._total}  {outcome.id}: judge {points}, author {outcome.author} of {outcome.most}"
         if outcome.judge is None:
             line += f" ({clean(outcome.reason)[:_LONGEST_REASON]})"
         self._console.print(Text(line, style="" if outcome.judge == outcome.author else "yellow"))
 
 
-def _print(console: Console, found: Calibration) -> None:
-    overall = found.overall
-    console.print(Text(f"{found.model} as judge of {found.scenario_id}", style="bold"))
+def _print(console: Console, result: Calibration) -> None:
+    overall = result.overall
+    console.print(Text(f"{result.model} as judge of {result.scenario_id}", style="bold"))
     console.print(
-        f"{overall.cases} of {found.shipped_cases} cases, prompt version {found.prompt_version}, {found.date:%Y-%m-%d}"
+        f"{overall.cases} of {result.shipped_cases} cases, prompt version {result.prompt_version}, "
+        f"{result.date:%Y-%m-%d}"
     )
     console.print(
         f"accuracy {overall.accuracy:.1%}, Cohen's kappa {_kappa(overall)}, {overall.refused} answers refused"
     )
-    if (fault := found.find_fault()) is not None:
+    if (fault := result.find_fault()) is not None:
         console.print(Text(f"{fault}. Every result of this judge says so.", style="yellow"))
-    console.print(f"{_tokens(found.usage)}\n")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    console.print(f"{_tokens(result.usage)}\n")
+    table = plain_table()
     for name in ("", "cases", "right", "too high", "too low", "refused", "kappa"):
         table.add_column(name, justify="left" if not name else "right")
     table.add_column("author, judge: cases", overflow="fold")
-    for name, row in [*found.by_kind.items(), *found.by_item.items()]:
+    for name, row in [*result.by_kind.items(), *result.by_item.items()]:
         counts = map(str, (row.cases, row.right, row.too_high, row.too_low, row.refused))
         confusion = "; ".join(f"{labels}: {count}" for labels, count in row.confusion.items())
         table.add_row(clean(name), *counts, _kappa(row), confusion)

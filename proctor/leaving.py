@@ -21,6 +21,6 @@ def leave(code: str | int | None) -> NoReturn:
     if isinstance(code, str):
         print(code, file=sys.stderr)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # whoever read it has gone, or it is closed
+        with suppress(OSError, ValueError):  # its reader has gone, or it is closed
             stream.flush()
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)

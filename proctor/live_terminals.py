@@ -29,14 +29,14 @@ def recordings_of(state: str) -> Recordings:
 
 def read_terminal(recordings: Recordings, trial_id: str) -> LiveTerminal | None:
     """A trial's terminal so far, without secrets; None where nothing of it is recorded here."""
-    found = recordings.found(trial_id)
-    if not found:
+    files = recordings.found(trial_id)
+    if not files:
         return None
     from activities.attempts.scrubbing import Scrubber, secrets_in  # a gateway needs its imports for such pages alone
 
     scrubber = Scrubber(secrets_in(os.environ))
-    shown = "".join(_printed(found[name]) for name in (RECORDING, TESTS_RECORDING) if name in found)
-    records = list(_records(found[TRANSCRIPT], scrubber)) if TRANSCRIPT in found else []
+    shown = "".join(_printed(files[name]) for name in (RECORDING, TESTS_RECORDING) if name in files)
+    records = list(_records(files[TRANSCRIPT], scrubber)) if TRANSCRIPT in files else []
     return LiveTerminal(records, scrubber.text(shown)[-_SHOWN_CHARACTERS:])
 
 
@@ -51,10 +51,10 @@ def _printed(recording: Path) -> str:
 
 def _records(transcript: Path, scrubber: "Scrubber") -> Iterator[CommandRecord]:
     for line in _last_lines(transcript)[-_RECORDS:]:
-        told = _json(scrubber.text(line.decode(errors="replace")).encode())
-        if isinstance(told, dict):
+        record = _json(scrubber.text(line.decode(errors="replace")).encode())
+        if isinstance(record, dict):
             try:
-                yield CommandRecord.model_validate({k: v for k, v in told.items() if k in CommandRecord.model_fields})
+                yield CommandRecord.model_validate({k: v for k, v in record.items() if k in CommandRecord.model_fields})
             except ValidationError:
                 continue  # the worker is about to write this line
 

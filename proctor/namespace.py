@@ -30,12 +30,12 @@ async def ensure_retention(client: Client, config: GreenAgentConfig) -> None:
     """
     if not config.temporal_retention:
         return
-    wanted = Duration()
-    wanted.FromTimedelta(parse_iso8601_duration(config.temporal_retention))
+    retention = Duration()
+    retention.FromTimedelta(parse_iso8601_duration(config.temporal_retention))
     try:
         await client.workflow_service.update_namespace(
             UpdateNamespaceRequest(
-                namespace=client.namespace, config=NamespaceConfig(workflow_execution_retention_ttl=wanted)
+                namespace=client.namespace, config=NamespaceConfig(workflow_execution_retention_ttl=retention)
             )
         )
     except RPCError as problem:
@@ -61,9 +61,9 @@ async def ensure_search_attributes(client: Client, config: GreenAgentConfig) -> 
     if not missing:
         return
     try:
-        wanted = {key.name: IndexedValueType.ValueType(key.indexed_value_type) for key in missing}
+        attributes = {key.name: IndexedValueType.ValueType(key.indexed_value_type) for key in missing}
         await client.operator_service.add_search_attributes(
-            AddSearchAttributesRequest(namespace=client.namespace, search_attributes=wanted)
+            AddSearchAttributesRequest(namespace=client.namespace, search_attributes=attributes)
         )
     except RPCError as problem:
         if problem.status not in NOT_OURS_TO_DO:

@@ -22,7 +22,7 @@ from proctor_protocol.problems import Problem
 from proctor_protocol.request import BadRequestError, parse_request
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError
-from viewer.actions import Action, ActionRefusedError, Actions, Asked, Field
+from viewer.actions import Action, ActionRefusedError, ActionRequest, Actions, Field
 
 
 def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Client]]) -> Actions:
@@ -38,16 +38,16 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
 
     allowance = Allowance(config)
 
-    async def replay(asked: Asked) -> str:
-        await _go_on(asked, connected, allowance, from_judging=False)
-        return asked.entry.id
+    async def replay(request: ActionRequest) -> str:
+        await _go_on(request, connected, allowance, from_judging=False)
+        return request.entry.id
 
-    async def judge_again(asked: Asked) -> str:
-        await _go_on(asked, connected, allowance, from_judging=True)
-        return asked.entry.id
+    async def judge_again(request: ActionRequest) -> str:
+        await _go_on(request, connected, allowance, from_judging=True)
+        return request.entry.id
 
-    async def fork(asked: Asked) -> str:
-        return await _fork(asked, connected, config.task_queue, allowance)
+    async def fork(request: ActionRequest) -> str:
+        return await _fork(request, connected, config.task_queue, allowance)
 
     return Actions(
         [
@@ -81,14 +81,14 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
 
 
 async def _go_on(
-    asked: Asked, connected: Callable[[], Awaitable[Client]], allowance: Allowance, *, from_judging: bool
+    request: ActionRequest, connected: Callable[[], Awaitable[Client]], allowance: Allowance, *, from_judging: bool
 ) -> None:
     from proctor.replay import choose, reset, reset_points  # with all that a command shows
 
     try:
-        client, task_id = await connected(), asked.entry.id
-        async with allowance.room_for(client, _by(asked), Share(), task_id, is_again=True):
-            point = choose(await reset_points(client, task_id), asked.turn, from_judging)
+        client, task_id = await connected(), request.entry.id
+        async with allowance.room_for(client, _by(request), Share(), task_id, is_again=True):
+            point = choose(await reset_points(client, task_id), request.turn, from_judging)
             await reset(client, task_id, point)
     except InvalidRequestError as problem:
         raise ActionRefusedError(str(problem)) from None
@@ -97,21 +97,23 @@ async def _go_on(
         raise ActionRefusedError(f"{problem_of_option or problem}.") from None
 
 
-async def _fork(asked: Asked, connected: Callable[[], Awaitable[Client]], task_queue: str, allowance: Allowance) -> str:
+async def _fork(
+    request: ActionRequest, connected: Callable[[], Awaitable[Client]], task_queue: str, allowance: Allowance
+) -> str:
     """Have a fork begin; it belongs to whom the original belongs to."""
-    entry, seed = asked.entry, asked.fields.get("seed", "").strip()
+    entry, seed = request.entry, request.fields.get("seed", "").strip()
     if seed and not seed.lstrip("-").isdecimal():
         raise ActionRefusedError(f"The seed is {seed[:80]!r}: write a whole number.")
-    agent = asked.fields.get("agent", "").strip()
+    agent = request.fields.get("agent", "").strip()
     asks_for: dict[str, Any] = {
         "participants": {entry.role or "personal_assistant": agent} if agent else {},
-        "config": {"fork_of": entry.id, "from_turn": asked.turn, **({"seed": int(seed)} if seed else {})},
+        "config": {"fork_of": entry.id, "from_turn": request.turn, **({"seed": int(seed)} if seed else {})},
     }
     text = json.dumps(asks_for)
     try:
         parse_request(text)
         message = Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=[Part(text=text)])
-        started = await start_assessment(await connected(), message, task_queue, _by(asked), allowance)
+        started = await start_assessment(await connected(), message, task_queue, _by(request), allowance)
     except (BadRequestError, InvalidRequestError) as problem:
         raise ActionRefusedError(str(problem)) from None
     except (TemporalUnreachableError, RPCError) as problem:
@@ -119,9 +121,9 @@ async def _fork(asked: Asked, connected: Callable[[], Awaitable[Client]], task_q
     return started.task_id
 
 
-def _by(asked: Asked) -> Caller:
+def _by(request: ActionRequest) -> Caller:
     """The caller in whose name an action begins; one that an admin begins for another counts against no quota."""
-    return asked.caller if asked.caller.name == asked.entry.owner else Caller(name=asked.entry.owner)
+    return request.caller if request.caller.name == request.entry.owner else Caller(name=request.entry.owner)
 
 
 def _before_fork(entry: ArchiveEntry, turn: int | None) -> str:

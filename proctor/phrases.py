@@ -1,4 +1,4 @@
-"""The participant's actions in few words: ``email.label 4 → urgent``.
+"""The words of commands: clean texts, counts, actions (``email.label 4 → urgent``), comparisons of agents.
 
 A participant's text is data: control characters are taken out before anything reaches a terminal.
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
+from proctor_protocol.statistics import Comparison, Estimate
 from proctor_protocol.updates import ActionObservedUpdate
 
 _LONGEST_TEXT = 40
@@ -27,7 +28,13 @@ def shorten(text: str, longest: int = _LONGEST_TEXT) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun: ``1 turn``, ``2 turns``."""
+    """A number with its noun: ``1 turn``, ``2 turns``.
+
+    Args:
+        number: how many.
+        noun: for one.
+        plural: for none and several; None adds an ``s``.
+    """
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -41,15 +48,15 @@ def phrases(actions: Sequence[ActionObservedUpdate]) -> list[str]:
 
 
 def _phrase(name: str, success: bool, targets: Mapping[str, Sequence[ActionObservedUpdate]]) -> str:
-    told = []
+    parts = []
     for target, group in targets.items():
         count = sum(_things(action.parameters) for action in group)
         words = [str(count)] if count > 1 or len(targets) > 1 else []
         words += [f"→ {target}"] if target else []
         if count == 1 and len(targets) == 1 and (text := _text(group[0].parameters)):
             words.append(f"“{text}”")
-        told.append(" ".join(words))
-    phrase = f"{name} {', '.join(told)}".strip()
+        parts.append(" ".join(words))
+    phrase = f"{name} {', '.join(parts)}".strip()
     if not success:
         first = next(iter(targets.values()))[0]
         phrase += f" failed ({shorten(first.error_message or 'no reason given', 60)})"
@@ -67,3 +74,31 @@ def _target(parameters: Mapping[str, JsonValue]) -> str:
 
 def _text(parameters: Mapping[str, JsonValue]) -> str:
     return shorten(heading_of(parameters) or text_of(parameters))
+
+
+def interval_in_words(estimate: Estimate | None) -> str:
+    """A 95 % interval; "" where there is none."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return ""
+    return f"{estimate.low:.1f} to {estimate.high:.1f}"
+
+
+def comparison_in_words(comparison: Comparison, difference: int = 5) -> list[str]:
+    """A line on the difference of two agents and how sure it is, and one on the pairs that would show a ``difference``,
+    in points.
+    """
+    pair = f"{clean(comparison.first)} less {clean(comparison.second)}"
+    if comparison.difference is None:
+        return [f"{pair}: never judged on the same scenario, seed and repeat"]
+    interval = f" ({interval_in_words(comparison.difference)})" if comparison.difference.low is not None else ""
+    why = f" (no interval and no p: {comparison.difference.why})" if comparison.difference.why else ""
+    p_value = f", p = {comparison.p_value:.3f}" if comparison.p_value is not None else ""
+    unpaired = f"; {counted(comparison.unpaired, 'run')} without a partner" if comparison.unpaired else ""
+    over = f"over {counted(comparison.pairs, 'pair')}{unpaired}"
+    lines = [f"{pair}: {comparison.difference.mean:+.1f} points{interval}{why}{p_value}, {over}"]
+    if (needed := comparison.units_needed.get(difference)) is not None:
+        low, high = comparison.units_needed_range.get(difference, (needed, needed))
+        between = f" (between {low} and {high})" if low != high else ""
+        pairs = f"about {needed} pairs of scenario and seed{between}; there are {comparison.units}"
+        lines.append(f"  a difference of {counted(difference, 'point')} needs {pairs}")
+    return lines

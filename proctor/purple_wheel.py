@@ -42,18 +42,18 @@ def write_wheel(folder: Path) -> Path:
 
 def dependencies() -> list[str]:
     """What the wheel requires, with versions."""
-    found = [Requirement(each) for each in requires("proctor") or []]
-    return sorted({str(each) for each in found if each.name in NEEDS and each.marker is None})
+    requirements = [Requirement(each) for each in requires("proctor") or []]
+    return sorted({str(each) for each in requirements if each.name in NEEDS and each.marker is None})
 
 
 def _files(folder: Traversable) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for entry in folder.iterdir():
         if entry.is_dir() and entry.name != "__pycache__":
-            found |= {f"{entry.name}/{name}": data for name, data in _files(entry).items()}
+            contents |= {f"{entry.name}/{name}": data for name, data in _files(entry).items()}
         elif entry.is_file():
-            found[entry.name] = entry.read_bytes()
-    return found
+            contents[entry.name] = entry.read_bytes()
+    return contents
 
 
 def _digest(data: bytes) -> str:

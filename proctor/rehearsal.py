@@ -81,6 +81,11 @@ class Rehearsal:
     async def play(self, scenario_id: str, script: Script, *, seed: int = 7) -> AssessmentResults:
         """Assess a script; the same seed and script give the same result anywhere.
 
+        Args:
+            scenario_id: the scenario's id.
+            script: plays each turn, as the participant.
+            seed: of everything random.
+
         Raises:
             temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.
         """
@@ -141,27 +146,36 @@ class RehearsedAssessment:
         self._lifecycle = LifecycleActivities(parts.store, parts.scenarios, parts.simulations)
 
     async def play(self, scenario_id: str, script: Script, seed: int) -> tuple[AssessmentResults, JudgeRecord]:
-        """Play it; the result, and the evidence that was judged."""
+        """Play a whole assessment.
+
+        Args:
+            scenario_id: the scenario's id.
+            script: plays each turn, as the participant.
+            seed: of everything random.
+
+        Returns:
+            The result, and the evidence that was judged.
+        """
         chosen = {"scenario_id": scenario_id, "offline": True, "seed": seed}
         request = json.dumps({"participants": {"personal_assistant": "http://nobody"}, "config": chosen})
         admission = AdmissionActivities(self.parts.config, self.parts.store, self.parts.scenarios)
         plan = await admission.admit(AdmitInput(task_id=str(uuid4()), request=request))
         prepared = await do(self._lifecycle.set_up, plan)
-        now, turn, has_left = prepared.current_time, 0, False
+        now, turn, has_ended_early = prepared.current_time, 0, False
         checkpoint, log, notes = prepared.checkpoint, list[ActionLogEntryWithTurn](), dict[int, str]()
-        while not has_left and turn < plan.max_turns and now < plan.end_time:
+        while not has_ended_early and turn < plan.max_turns and now < plan.end_time:
             turn += 1
-            said, checkpoint = await do(self._participant_plays, plan, checkpoint, script, turn, now)
-            has_left = isinstance(said, EarlyCompletionMessage)
+            message, checkpoint = await do(self._participant_plays, plan, checkpoint, script, turn, now)
+            has_ended_early = isinstance(message, EarlyCompletionMessage)
             applied = await do(
                 self._turns.apply, ApplyInput(plan=plan, turn=turn, checkpoint=checkpoint, turn_start=now)
             )
             checkpoint = applied.checkpoint
             log += applied.actions
-            if isinstance(said, TurnCompleteMessage) and said.notes:
-                notes[turn] = said.notes
-            if not has_left:
-                step = said.time_step if isinstance(said, TurnCompleteMessage) and said.time_step else None
+            if isinstance(message, TurnCompleteMessage) and message.notes:
+                notes[turn] = message.notes
+            if not has_ended_early:
+                step = message.time_step if isinstance(message, TurnCompleteMessage) and message.time_step else None
                 advanced = await do(
                     self._turns.advance,
                     AdvanceInput(
@@ -204,8 +218,8 @@ class RehearsedAssessment:
         """Judge all criteria, each alone."""
 
         async def judge(criterion: CriterionBrief) -> CriterionResult:
-            given = JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence)
-            return await do(self.verdicts.judge_criterion, given)
+            payload = JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence)
+            return await do(self.verdicts.judge_criterion, payload)
 
         return await asyncio.gather(*map(judge, plan.criteria))
 
@@ -215,9 +229,9 @@ class RehearsedAssessment:
         simulations = self.parts.simulations
         simulation = await simulations.begin(plan.simulation_id, checkpoint, mark=f"turn {turn}", issue=1)
         access = simulation.make_access(1)
-        said = await script(turn, AsyncUESClient(access.address, access.secret, http=self._http), now)
-        told = said if isinstance(said, TurnCompleteMessage | EarlyCompletionMessage) else None
-        return told, await simulations.keep(simulation)
+        outcome = await script(turn, AsyncUESClient(access.address, access.secret, http=self._http), now)
+        message = outcome if isinstance(outcome, TurnCompleteMessage | EarlyCompletionMessage) else None
+        return message, await simulations.keep(simulation)
 
     async def _characters_answer(self, plan: Plan, turn: int, applied: TurnApplied) -> list[PlannedReply]:
         replies = []
@@ -239,13 +253,13 @@ class RehearsedAssessment:
         return replies
 
 
-async def do(activity: Callable[..., Awaitable[T]], *given: Any, attempt: int = 1) -> T:
+async def do(activity: Callable[..., Awaitable[T]], *arguments: Any, attempt: int = 1) -> T:
     """Have an activity done, as Temporal would hand it out just now."""
-    surroundings = ActivityEnvironment()
+    environment = ActivityEnvironment()
     now = datetime.now(UTC)
-    surroundings.info = replace(surroundings.info, current_attempt_scheduled_time=now, attempt=attempt)
-    found: T = await surroundings.run(noting(activity), *given)
-    return found
+    environment.info = replace(environment.info, current_attempt_scheduled_time=now, attempt=attempt)
+    result: T = await environment.run(noting(activity), *arguments)
+    return result
 
 
 class _Running(ActivityInboundInterceptor):
@@ -259,9 +273,9 @@ class _Running(ActivityInboundInterceptor):
 def noting(activity: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
     """The same activity as our workers run it: it may leave notes for its next attempt."""
 
-    async def run(*given: Any) -> T:
-        asked = ExecuteActivityInput(fn=activity, args=given, executor=None, headers={})
-        found: T = await Heartbeats().intercept_activity(_Running()).execute_activity(asked)
-        return found
+    async def run(*arguments: Any) -> T:
+        payload = ExecuteActivityInput(fn=activity, args=arguments, executor=None, headers={})
+        result: T = await Heartbeats().intercept_activity(_Running()).execute_activity(payload)
+        return result
 
     return run

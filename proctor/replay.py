@@ -209,7 +209,7 @@ async def _runs(client: Client, task_id: str) -> AsyncIterator[str]:
 
 
 async def _points_of_run(client: Client, task_id: str, run_id: str) -> list[ResetPoint]:
-    found: dict[int | None, ResetPoint] = {}
+    points: dict[int | None, ResetPoint] = {}
     scheduled: dict[int, int | None] = {}
     async for event in client.get_workflow_handle(task_id, run_id=run_id).fetch_history_events():
         if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
@@ -218,20 +218,20 @@ async def _points_of_run(client: Client, task_id: str, run_id: str) -> list[Rese
                 continue
             turn = await _turn_of(client, begun.input) if begun.activity_type.name == _TURN else None
             scheduled[event.event_id] = turn
-            found.setdefault(turn, ResetPoint(run_id, begun.workflow_task_completed_event_id, turn))
+            points.setdefault(turn, ResetPoint(run_id, begun.workflow_task_completed_event_id, turn))
         elif event.event_type in _ENDED_BADLY:
             failed = event.activity_task_failed_event_attributes.scheduled_event_id
             timed_out = event.activity_task_timed_out_event_attributes.scheduled_event_id
             if (failed or timed_out) in scheduled:
                 turn = scheduled[failed or timed_out]
-                found[turn] = ResetPoint(run_id, found[turn].event_id, turn, has_failed=True)
-    return list(found.values())
+                points[turn] = ResetPoint(run_id, points[turn].event_id, turn, has_failed=True)
+    return list(points.values())
 
 
-async def _turn_of(client: Client, given: Payloads) -> int:
+async def _turn_of(client: Client, payloads: Payloads) -> int:
     """The turn's number, from the activity's input."""
     try:
-        (played,) = await client.data_converter.decode(list(given.payloads), [_Turn])
+        (played,) = await client.data_converter.decode(list(payloads.payloads), [_Turn])
     except (BlobNotFoundError, OSError) as problem:
         raise CommandError(
             f"the input of a turn is in the evaluator's storage, which can't be read from here ({problem}): set "
@@ -241,7 +241,12 @@ async def _turn_of(client: Client, given: Payloads) -> int:
 
 
 def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) -> ResetPoint:
-    """The point that was asked for; without a wish, the last that failed, else the judging.
+    """The point to continue from: by default, the last that failed, else the judging.
+
+    Args:
+        points: of one assessment, in order.
+        from_turn: the turn's number, from 1.
+        from_judging: the judging.
 
     Raises:
         UsageError: the assessment has no such point; the message says which it has.
@@ -268,6 +273,12 @@ async def reset(client: Client, task_id: str, point: ResetPoint, *, with_current
     """Reset an assessment; its current run is ended, and a new run continues from there.
 
     The new run's judges read from the reset's reason whether to take the scenario's evaluators of today.
+
+    Args:
+        client: of Temporal.
+        task_id: the assessment's.
+        point: where its new run begins.
+        with_current_evaluators: judge with the scenario's evaluators of today, not of admission.
 
     Returns:
         The new run's id.

@@ -5,7 +5,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from proctor.console import show
+from proctor.console import plain_table, show
 from proctor.phrases import clean, counted, shorten
 from proctor_protocol.losses import losses
 from proctor_protocol.provenance import ModelUse, Provenance
@@ -73,9 +73,7 @@ def print_report(
 
 
 def _dimensions(results: AssessmentResults) -> Table:
-    """The points of each dimension and of all."""
-    table = Table(pad_edge=False, box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(overflow="fold")
+    table = plain_table("", show_header=False)
     table.add_column(justify="right", no_wrap=True)
     for dimension in DIMENSIONS:
         if any(c.dimension == dimension for c in results.criteria_results):
@@ -94,7 +92,7 @@ def _scores(console: Console, results: AssessmentResults) -> Table:
     """The points of each criterion, by dimension."""
     is_wide = console.width >= _WIDE
     earned_by = {loss.criterion.criterion_id: loss.earns for loss in losses(results)}
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0), expand=True)
+    table = plain_table(expand=True)
     table.add_column("criterion", ratio=3, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
     if is_wide:
@@ -116,20 +114,20 @@ def _scores(console: Console, results: AssessmentResults) -> Table:
 
 def _losses(console: Console, results: AssessmentResults) -> RenderableType:
     """The largest losses: two lines each, the second cut at the screen's width."""
-    found = losses(results)
-    if not found:
+    all_losses = losses(results)
+    if not all_losses:
         return Text("no point was lost")
-    told: list[RenderableType] = [Text("Largest losses:", style="bold")]
-    for loss in found[:_LOSSES_SHOWN]:
+    lines: list[RenderableType] = [Text("Largest losses:", style="bold")]
+    for loss in all_losses[:_LOSSES_SHOWN]:
         criterion = loss.criterion
         heading = f"{clean(criterion.name)} ({criterion.told}/{criterion.max_score})"
-        told.append(Text(f"{-loss.points:>3}  {shorten(heading, console.width - 6)}"))
+        lines.append(Text(f"{-loss.points:>3}  {shorten(heading, console.width - 6)}"))
         why = f"not met: {'; '.join(loss.missing)}" if loss.missing else criterion.explanation
-        told.append(Padding(Text(shorten(why, console.width - 6), style="dim"), (0, 0, 0, 5)))
-    if len(found) > _LOSSES_SHOWN:
-        points = sum(loss.points for loss in found[_LOSSES_SHOWN:])
-        told.append(Text(f"and {counted(points, 'point')} in {len(found) - _LOSSES_SHOWN} more criteria"))
-    return Group(*told)
+        lines.append(Padding(Text(shorten(why, console.width - 6), style="dim"), (0, 0, 0, 5)))
+    if len(all_losses) > _LOSSES_SHOWN:
+        points = sum(loss.points for loss in all_losses[_LOSSES_SHOWN:])
+        lines.append(Text(f"and {counted(points, 'point')} in {len(all_losses) - _LOSSES_SHOWN} more criteria"))
+    return Group(*lines)
 
 
 def _share(overall: OverallScore) -> str:
@@ -151,9 +149,9 @@ def _wide_row(criterion: CriterionResult, why: Text) -> tuple[RenderableType, ..
 
 def _narrow_row(criterion: CriterionResult, why: Text) -> tuple[RenderableType, ...]:
     """Explanation and judge under the criterion's name."""
-    told = why.append(f" ({clean(criterion.judged_by)})", style="dim")
+    explanation = why.append(f" ({clean(criterion.judged_by)})", style="dim")
     name = Padding(Text(clean(criterion.name)), (0, 0, 0, 2))
-    return Group(name, Padding(told, (0, 0, 0, 4))), _score(criterion)
+    return Group(name, Padding(explanation, (0, 0, 0, 4))), _score(criterion)
 
 
 def _score(scored: CriterionResult | DimensionScore | OverallScore, style: str = "") -> Text:
@@ -236,14 +234,14 @@ def _doubts(results: AssessmentResults) -> list[str]:
     if not doubts:
         return []
     most = counted(results.scores.overall.doubtful_points, "point")
-    told = [
+    sentences = [
         f"in doubt, counted as not met: {clean(criterion.name)}: {clean(doubt.item)} ({clean(doubt.reason)}"
         + (f": “{shorten(doubt.text, _LONGEST_DOUBT)}”)" if doubt.text else ")")
         for criterion, doubt in doubts[:_DOUBTS_TOLD]
     ]
     if len(doubts) > _DOUBTS_TOLD:
-        told.append(f"and {counted(len(doubts) - _DOUBTS_TOLD, 'doubt')} more, in the result's criteria")
-    return [f"{counted(len(doubts), 'doubt')}, worth at most {most}", *told]
+        sentences.append(f"and {counted(len(doubts) - _DOUBTS_TOLD, 'doubt')} more, in the result's criteria")
+    return [f"{counted(len(doubts), 'doubt')}, worth at most {most}", *sentences]
 
 
 def _provenance(provenance: Provenance) -> str:

@@ -23,17 +23,17 @@ def seeds_in(words: str) -> list[int]:
     Raises:
         UsageError: that isn't one.
     """
-    found: list[int] = []
+    seeds: list[int] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
         if (numbers := _RANGE.fullmatch(word)) is None:
             raise UsageError(f"--seeds {words}: write numbers and ranges, such as 1-5,9")
         low, high = int(numbers[1]), int(numbers[2] or numbers[1])
         if high < low or high - low >= _MOST_SEEDS:
             raise UsageError(f"--seeds {words}: {word} isn't a range of at most {_MOST_SEEDS} seeds")
-        found += range(low, high + 1)
-    if not found:
+        seeds += range(low, high + 1)
+    if not seeds:
         raise UsageError("--seeds is empty: write numbers and ranges, such as 1-5,9")
-    return found
+    return seeds
 
 
 def agents_in(words: Sequence[str], unnamed: str = "agent", known: Sequence[str] = ()) -> dict[str, str]:
@@ -47,15 +47,15 @@ def agents_in(words: Sequence[str], unnamed: str = "agent", known: Sequence[str]
     Raises:
         UsageError: two have one name.
     """
-    found: dict[str, str] = {}
+    agents: dict[str, str] = {}
     for word in words:
         name, equals, url = word.partition("=")
         if not equals or "://" in name:
             name, url = word if word in known else unnamed, word
-        if name in found:
+        if name in agents:
             raise UsageError(f"--agent {name} is there twice: give each a name of its own, NAME=URL")
-        found[name] = url
-    return found
+        agents[name] = url
+    return agents
 
 
 def read_campaign(path: str) -> dict[str, Any]:
@@ -65,17 +65,17 @@ def read_campaign(path: str) -> dict[str, Any]:
         UsageError: it can't be read; names the file.
     """
     try:
-        given = tomllib.loads(Path(path).read_text())
+        settings = tomllib.loads(Path(path).read_text())
     except OSError as problem:
         raise UsageError(f"{path}: {problem.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise UsageError(f"{path} isn't TOML: {problem}") from None
-    agents = given.pop("agents", {})
+    agents = settings.pop("agents", {})
     if not isinstance(agents, dict):
         raise UsageError(
             f"{path}: agents is {show_value(agents)}: write a table, [agents], with a line NAME = URL for each"
         )
-    return {"participants": agents, "config": given}
+    return {"participants": agents, "config": settings}
 
 
 def checked(request: dict[str, Any], where: str) -> RunRequest:

@@ -17,7 +17,7 @@ from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from viewer.live import Running, RunningCell, Story, Told
+from viewer.live import PublishedUpdate, Running, RunningCell, RunningDetails
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
     CAMPAIGN_WORKFLOW,
@@ -35,7 +35,7 @@ _SHOWN_AT_MOST = 200
 _TALLIES_AT_MOST = 10
 """Campaigns under way of which a list says how far they are."""
 
-_STORIES_REMEMBERED = 32
+_RUNS_REMEMBERED = 32
 _QUERY = "WorkflowType = '{}' AND ExecutionStatus = 'Running'"
 _KINDS = {ASSESSMENT_WORKFLOW: "assessment", CAMPAIGN_WORKFLOW: "campaign", TRIAL_WORKFLOW: "trial"}
 _CELLS_AT_MOST = 24
@@ -61,49 +61,49 @@ class UnderWay:
         self._config = config
         self._connection = TemporalConnection(partial(connect, config))
         self._subscriptions = Subscriptions(self._connection)
-        self._told: OrderedDict[str, tuple[str, list[Update]]] = OrderedDict()
+        self._updates_by_id: OrderedDict[str, tuple[str, list[Update]]] = OrderedDict()
 
     async def connected(self) -> Client:
-        """The connection."""
         return await self._connection.connect()
 
     async def running(self, caller: Caller = ANYBODY) -> list[Running]:
         """Campaigns and assessments of a caller's that run, the latest of each first."""
-        found, tallies = [], 0
+        campaigns, tallies = [], 0
         async for execution in self._executions(CAMPAIGN_WORKFLOW, caller):
             tally = await self._tally(execution.id) if tallies < _TALLIES_AT_MOST else None
             tallies += 1
-            found.append(await self._running(execution, tally))
-        return [*found, *[await self._running(each) async for each in self._executions(ASSESSMENT_WORKFLOW, caller)]]
+            campaigns.append(await self._running(execution, tally))
+        assessments = [await self._running(each) async for each in self._executions(ASSESSMENT_WORKFLOW, caller)]
+        return [*campaigns, *assessments]
 
-    async def story(self, name: str) -> Story | None:
+    async def details(self, name: str) -> RunningDetails | None:
         """The updates of an assessment, a trial or a campaign that runs; None where none has this id."""
         execution = await self._find(name, (*TASK_WORKFLOWS, TRIAL_WORKFLOW))
         if execution is None or execution.status != WorkflowExecutionStatus.RUNNING:
-            self._told.pop(name, None)
+            self._updates_by_id.pop(name, None)
             return None
         if execution.workflow_type == TRIAL_WORKFLOW:
             return await self._trial(execution)
         is_campaign = execution.workflow_type == CAMPAIGN_WORKFLOW
         updates = await self._updates(execution)
         tally = _tally_in(updates) if is_campaign else None
-        return Story(
+        return RunningDetails(
             running=await self._running(execution, tally),
-            updates=tuple(Told(each.sequence, each.data, each.recorded_at) for each in updates),
-            stands=why_it_waits(execution),
+            updates=tuple(PublishedUpdate(each.sequence, each.data, each.recorded_at) for each in updates),
+            wait_reason=why_it_waits(execution),
             cells=await self._cells(execution.id) if is_campaign else (),
         )
 
-    async def _trial(self, execution: WorkflowExecutionDescription) -> Story:
+    async def _trial(self, execution: WorkflowExecutionDescription) -> RunningDetails:
         running = await self._running(execution)
-        return Story(
+        return RunningDetails(
             running=replace(
                 running,
                 scenario_id=await execution.static_summary() or execution.id,
                 status=Status.WORKING,
                 campaign=execution.parent_id,
             ),
-            stands=why_it_waits(execution),
+            wait_reason=why_it_waits(execution),
             step=_step_of(execution),
             terminal=await asyncio.to_thread(read_terminal, recordings_of(self._config.state), execution.id),
         )
@@ -112,8 +112,8 @@ class UnderWay:
         """The first cells of a campaign that run now."""
         client = await self.connected()
         query = f"ParentWorkflowId = '{campaign_id}' AND ExecutionStatus = 'Running'"
-        found = [each async for each in client.list_workflows(query, limit=_CELLS_AT_MOST, page_size=_CELLS_AT_MOST)]
-        return await asyncio.gather(*(self._cell(each) for each in sorted(found, key=lambda each: each.start_time)))
+        cells = [each async for each in client.list_workflows(query, limit=_CELLS_AT_MOST, page_size=_CELLS_AT_MOST)]
+        return await asyncio.gather(*(self._cell(each) for each in sorted(cells, key=lambda each: each.start_time)))
 
     async def _cell(self, listed: WorkflowExecution) -> RunningCell:
         execution = await self._find(listed.id, (listed.workflow_type,))
@@ -128,7 +128,7 @@ class UnderWay:
             step=_step_of(execution),
         )
 
-    async def may_go_on(self, name: str) -> bool:
+    async def may_continue(self, name: str) -> bool:
         """Whether Temporal still has an assessment, so that it can be reset."""
         execution = await self._find(name)
         return execution is not None and execution.workflow_type == ASSESSMENT_WORKFLOW
@@ -136,8 +136,8 @@ class UnderWay:
     async def _executions(self, kind: str, caller: Caller) -> AsyncIterator[WorkflowExecution]:
         client = await self.connected()
         query = _QUERY.format(kind) + ("" if caller.is_admin else f" AND {PROCTOR_OWNER.name} = '{caller.name}'")
-        found = client.list_workflows(query, page_size=_SHOWN_AT_MOST, limit=_SHOWN_AT_MOST)
-        async for execution in found:
+        executions = client.list_workflows(query, page_size=_SHOWN_AT_MOST, limit=_SHOWN_AT_MOST)
+        async for execution in executions:
             yield execution
 
     async def _find(self, name: str, kinds: Sequence[str] = TASK_WORKFLOWS) -> WorkflowExecutionDescription | None:
@@ -170,15 +170,15 @@ class UnderWay:
 
     async def _updates(self, execution: WorkflowExecution) -> list[Update]:
         """All updates so far; those of this run that were read before aren't read again."""
-        run_id, known = self._told.get(execution.id, ("", []))
+        run_id, known = self._updates_by_id.get(execution.id, ("", []))
         if run_id != execution.run_id:
             known = []
         since = known[-1].sequence + 1 if known else 0
         known = [*known, *await self._subscriptions.read_from(execution.id, since)]
-        self._told[execution.id] = (execution.run_id, known)
-        self._told.move_to_end(execution.id)
-        while len(self._told) > _STORIES_REMEMBERED:
-            self._told.popitem(last=False)
+        self._updates_by_id[execution.id] = (execution.run_id, known)
+        self._updates_by_id.move_to_end(execution.id)
+        while len(self._updates_by_id) > _RUNS_REMEMBERED:
+            self._updates_by_id.popitem(last=False)
         return known
 
     def _url(self, workflow_id: str) -> str | None:
@@ -196,6 +196,6 @@ def _step_of(execution: WorkflowExecutionDescription) -> str | None:
 
 def _tally_in(updates: list[Update]) -> Tally | None:
     """How far a campaign is, by the last of its updates that says so."""
-    told = (update.data["tally"] for update in reversed(updates) if isinstance(update.data.get("tally"), dict))
-    found = next(told, None)
-    return None if found is None else Tally.model_validate(found)
+    tallies = (update.data["tally"] for update in reversed(updates) if isinstance(update.data.get("tally"), dict))
+    latest = next(tallies, None)
+    return None if latest is None else Tally.model_validate(latest)

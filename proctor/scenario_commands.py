@@ -15,7 +15,7 @@ from activities.scenario_code.confinement import Limits
 from activities.scenario_code.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
 from activities.scenario_code.paraphrases import AUTHORS, FOLDER, Audited, Held
 from activities.scenario_code.processes import ScenarioCode
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
@@ -32,7 +32,7 @@ _UNSCORED_WITHOUT_WARNING = 0.1
 def list_scenarios(scenarios_dir: str | None) -> ExitCode:
     """Print one line for each scenario; one that can't be played is shown with what is wrong, and makes code 1."""
     manager = _manager(scenarios_dir)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     for name in ("id", "name", "turns", "criteria", "points"):
         table.add_column(name, justify="right" if name in ("turns", "criteria", "points") else "left", overflow="fold")
     code = ExitCode.DONE
@@ -177,9 +177,13 @@ def warn_of_unscored_points(scenario_id: str) -> bool:
 
 
 def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: bool = False) -> None:
-    """Hold the patterns of a scenario's facts to its paraphrases, and print what share of those they can't tell.
+    """Compare the patterns of a scenario's facts with its paraphrases; print what share of those they can't decide. Of
+    held-out lines only counts are printed.
 
-    Of the audit's lines, only counts are printed; with ``by_fact``, for each fact.
+    Args:
+        path_or_id: a scenario's folder, or its id.
+        scenarios_dir: where the id is looked up; None for the settings' folder.
+        by_fact: print the counts of each fact, too.
 
     Raises:
         UsageError: there is no such scenario, or it ships no paraphrases.
@@ -189,21 +193,21 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: boo
     directory = folder.resolve() if folder.is_dir() else load_scenario(_manager(scenarios_dir), path_or_id).directory
     if not any((directory / FOLDER).rglob("*.txt")):
         raise UsageError(f"{path_or_id} ships no paraphrases: write them into its folder {FOLDER}/{AUTHORS}/, as *.txt")
-    held = asyncio.run(held_to_paraphrases(directory))
+    audit = asyncio.run(held_to_paraphrases(directory))
     console = make_console()
-    if held.faults:
-        faults = [clean(fault) for fault in held.faults[:_FAULTS_TOLD]]
-        more = len(held.faults) - len(faults)
+    if audit.faults:
+        faults = [clean(fault) for fault in audit.faults[:_FAULTS_TOLD]]
+        more = len(audit.faults) - len(faults)
         raise CommandError(
             "\n  ".join(["patterns and paraphrases differ:", *faults, *([f"and {more} more"] * bool(more))])
         )
     console.print(
         Text(
-            f"{directory.name}: {held.facts} facts, {held.lines:,} paraphrases; patterns can't tell {held.doubtful} of "
-            f"them and misread {held.misread}, {held.uncertain_share:.1%} in all"
+            f"{directory.name}: {audit.facts} facts, {audit.lines:,} paraphrases; patterns can't tell {audit.doubtful} "
+            f"of them and misread {audit.misread}, {audit.uncertain_share:.1%} in all"
         )
     )
-    for line in _audit_lines(held.audited, by_fact=by_fact):
+    for line in _audit_lines(audit.audited, by_fact=by_fact):
         console.print(Text(line))
 
 
@@ -212,17 +216,17 @@ def _audit_lines(audited: Sequence[Audited], *, by_fact: bool) -> list[str]:
     if not lines:
         return ["held-out lines of facts: none"]
     misread, doubtful = sum(fact.misread for fact in audited), sum(fact.doubtful for fact in audited)
-    told = [
+    report = [
         f"held-out lines: {lines:,} of {counted(len(audited), 'fact')}; patterns misread {misread} "
         f"({misread / lines:.1%}) and can't tell {doubtful}"
     ]
     if by_fact:
-        told += [
+        report += [
             f"  {fact.fact}: {fact.missed} of {fact.right} missed, {fact.invented} of {fact.wrong} invented, "
             f"{fact.doubtful} in doubt"
             for fact in audited
         ]
-    return told
+    return report
 
 
 async def held_to_paraphrases(directory: Path) -> Held:
@@ -283,7 +287,7 @@ def _points_by_source(criteria: Sequence[EvaluationCriterion]) -> str:
 
 
 def _criteria(package: ScenarioPackage) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", title_justify="left")
+    table = plain_table(title_justify="left")
     table.add_column("criterion", overflow="fold", ratio=3)
     table.add_column("points", justify="right")
     table.add_column("judged by", overflow="fold", ratio=3)
@@ -333,16 +337,16 @@ def load_packages(directories: Sequence[Path]) -> list[ScenarioPackage | Scenari
     async def load() -> list[ScenarioPackage | ScenarioError]:
         config = read_settings(GreenAgentConfig)
         code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
-        found: list[ScenarioPackage | ScenarioError] = []
+        packages: list[ScenarioPackage | ScenarioError] = []
         try:
             for directory in directories:
                 try:
-                    found.append(await code.load(directory))
+                    packages.append(await code.load(directory))
                 except ScenarioError as problem:
-                    found.append(problem)
+                    packages.append(problem)
         finally:
             await code.aclose()
-        return found
+        return packages
 
     return asyncio.run(load())
 

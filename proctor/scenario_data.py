@@ -25,7 +25,7 @@ _CLOCKS = ("last_wall_time_update",)
 def unknown_settings(scenario_json: bytes) -> list[str]:
     """Fields of ``scenario.json`` that are never read, each with the nearest known one."""
     data = from_json(scenario_json.removeprefix(BOM_UTF8))
-    return [f"scenario.json: {said}" for said in _unknown(data, ScenarioConfig, "")]
+    return [f"scenario.json: {sentence}" for sentence in _unknown(data, ScenarioConfig, "")]
 
 
 def initial_state_of(directory: Path) -> dict[str, Any]:
@@ -48,18 +48,18 @@ def data_problems(initial_state: Mapping[str, Any]) -> list[str]:
         A sentence for each, naming the place; none where all is well.
     """
     environment = initial_state.get("environment") or {}
-    found = [*_unknown_names(initial_state, _SECTIONS, ""), *_unknown_names(environment, _PARTS, "environment.")]
+    problems = [*_unknown_names(initial_state, _SECTIONS, ""), *_unknown_names(environment, _PARTS, "environment.")]
     clock = {k: v for k, v in (environment.get("time_state") or {}).items() if k not in _CLOCKS}
-    found += _unknown(clock, TimeStateData, "environment.time_state")
+    problems += _unknown(clock, TimeStateData, "environment.time_state")
     for name, state in (environment.get("modality_states") or {}).items():
         where = f"environment.modality_states.{name}"
         if name in MODALITIES:
-            found += _unknown(state, MODALITIES[name].state, where)
+            problems += _unknown(state, MODALITIES[name].state, where)
         else:
-            found.append(f"{where}: there is no modality {name!r}{_nearest(name, MODALITIES)}")
+            problems.append(f"{where}: there is no modality {name!r}{_nearest(name, MODALITIES)}")
     for place, event in enumerate(_events(initial_state)):
-        found += _event_problems(event, f"events.events.{place}")
-    return found or _refused(initial_state)
+        problems += _event_problems(event, f"events.events.{place}")
+    return problems or _refused(initial_state)
 
 
 def _events(initial_state: Mapping[str, Any]) -> list[Any]:
@@ -92,12 +92,12 @@ def _event_problems(event: Any, where: str) -> Iterator[str]:
 def _refused(initial_state: Mapping[str, Any]) -> list[str]:
     """What the simulator says when it imports the file."""
     try:
-        said = import_full(Simulation("validate", "nobody's", "1"), dict(initial_state), strict=False)
+        imported = import_full(Simulation("validate", "nobody's", "1"), dict(initial_state), strict=False)
     except Invalid as problem:
         return [problem.sentence.replace("body.scenario.", "")]
     except (Conflict, Impossible) as problem:
         return [str(problem)]
-    return [str(warning) for warning in said["warnings"]]
+    return [str(warning) for warning in imported["warnings"]]
 
 
 def _unknown(value: Any, kind: Any, where: str) -> list[str]:
@@ -110,9 +110,11 @@ def _unknown(value: Any, kind: Any, where: str) -> list[str]:
         return _unknown_of_model(value, kind, where)
     members = get_args(kind)
     if isinstance(value, dict) and get_origin(kind) is dict:
-        return [said for key, each in value.items() for said in _unknown(each, members[1], f"{where}.{key}")]
+        return [field for key, each in value.items() for field in _unknown(each, members[1], f"{where}.{key}")]
     if isinstance(value, list) and get_origin(kind) in (list, tuple):
-        return [said for place, each in enumerate(value) for said in _unknown(each, members[0], f"{where}.{place}")]
+        return [
+            sentence for place, each in enumerate(value) for sentence in _unknown(each, members[0], f"{where}.{place}")
+        ]
     return []
 
 
@@ -125,11 +127,11 @@ def _unknown_of_model(value: Any, kind: type[BaseModel], where: str) -> list[str
         names = [str(choice) for choice in alias.choices] if isinstance(alias, AliasChoices) else [alias or field.alias]
         known |= {str(each): field.annotation for each in (name, *names) if each}
     place = f"{where}." if where else ""
-    found = [] if kind.model_config.get("extra") == "allow" else _unknown_names(value, known, place)
+    problems = [] if kind.model_config.get("extra") == "allow" else _unknown_names(value, known, place)
     for name, each in value.items():
         if name in known:
-            found += _unknown(each, known[name], f"{place}{name}")
-    return found
+            problems += _unknown(each, known[name], f"{place}{name}")
+    return problems
 
 
 def _unknown_names(value: Any, known: Any, place: str) -> list[str]:

@@ -99,17 +99,17 @@ async def _try(
             return str(problem)
         return None
 
-    if (said := await judge(has_model=True)) is not None:
-        with_model = f"{name}, on {log} log with a model: {said}"
+    if (problem := await judge(has_model=True)) is not None:
+        with_model = f"{name}, on {log} log with a model: {problem}"
         if questions:
             tried.warnings.append(f"{with_model} (the stand-in for a model has answered, which means nothing)")
         else:
             tried.faults.append(with_model)
     if points_left_out(criterion, has_model=False) == criterion.max_score:
         return
-    said = await judge(has_model=False)
-    if said is not None:
-        tried.faults.append(f"{name}, on {log} log without a model: {said}")
+    problem = await judge(has_model=False)
+    if problem is not None:
+        tried.faults.append(f"{name}, on {log} log without a model: {problem}")
     elif questions and not criterion.needs_model_for:
         tried.warnings.append(
             f"{name}: evaluator {criterion.evaluator_id} asks a model if there is one, and scores all "
@@ -154,16 +154,16 @@ async def _played(
         await _be_busy(AsyncUESClient(access.address, access.secret, http=http), scenario, states)
         content = await simulation.checkpoint()
     turn = Step(to=scenario.start_time + TURN_SETTLES, actions_at=scenario.start_time)
-    found, content = await host.step(Claim(simulation_id, 3, blob_ref(content)), turn, _giving(content))
-    actions = [{**action, "agent_id": PARTICIPANT} for action in found.actions]
+    result, content = await host.step(Claim(simulation_id, 3, blob_ref(content)), turn, _giving(content))
+    actions = [{**action, "agent_id": PARTICIPANT} for action in result.actions]
     rest = Step(closes=True, to=scenario.end_time, shows_all=True)
-    found, content = await host.step(Claim(simulation_id, 4, blob_ref(content)), rest, _giving(content))
+    result, content = await host.step(Claim(simulation_id, 4, blob_ref(content)), rest, _giving(content))
     simulation = await host.claim(Claim(simulation_id, 4, blob_ref(content), looks=True), _giving(content))
     record = JudgeRecord(
         action_log=entries_from_events(actions, PARTICIPANT, 1),
         turn_notes={1: "I did what I could."} if is_busy else {},
         initial_state=states,
-        final_state=found.states,
+        final_state=result.states,
     )
     return simulation, record
 
@@ -212,10 +212,10 @@ def _stand_in(question: Mapping[str, Any]) -> bytes:
         function = tools[0].get("function") or {}
         call = {"name": function.get("name"), "args": _example(function.get("parameters") or {}, {}), "id": "1"}
         return json.dumps(message_to_dict(AIMessage("", tool_calls=[call]))).encode()
-    wanted = (options.get("response_format") or {}).get("json_schema") or {}
-    schema = wanted.get("schema")
-    said = json.dumps(_example(schema, schema)) if schema else "0"
-    return json.dumps(message_to_dict(AIMessage(said))).encode()
+    answer_format = (options.get("response_format") or {}).get("json_schema") or {}
+    schema = answer_format.get("schema")
+    answer = json.dumps(_example(schema, schema)) if schema else "0"
+    return json.dumps(message_to_dict(AIMessage(answer))).encode()
 
 
 def _example(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:

@@ -1,13 +1,13 @@
 """The commands that run one service: worker, gateway, simulator, agents."""
 
 import asyncio
+import ctypes
 import os
+from collections.abc import Coroutine
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from proctor.allocating import give_memory_back
 from proctor.errors import CommandError, UnreachableError, UsageError
-from proctor.event_loop import run_service
 from proctor.settings import (
     count_worker_processes,
     is_open_to_others,
@@ -31,6 +31,18 @@ AGENTS = {
 }
 """The agents that come with proctor: where each lives, and its class."""
 
+_MMAP_THRESHOLD, _ARENA_MAX = -3, -8
+"""Names of glibc's ``mallopt``."""
+
+_ON_ITS_OWN = 256 * 1024
+"""Bytes of a piece of memory that is taken from the system alone, and returned when it is freed. Without a setting
+glibc raises this up to 32 MB, and what is freed below stays where it is."""
+
+_ARENAS = 2
+"""Of as many as there are threads, each keeps what its thread once needed."""
+
+T = TypeVar("T")
+
 
 def run_worker(
     temporal_address: str | None,
@@ -40,7 +52,13 @@ def run_worker(
     state: str | None,
     processes: int | None = None,
 ) -> None:
-    """Run a worker until SIGTERM or Ctrl-C: in this process, or in several."""
+    """Run a worker until SIGTERM or Ctrl-C: in this process, or in several. Raises as ``read_worker_settings`` and
+    ``work``.
+
+    Args:
+        temporal_address, ues_url, scenarios_dir, storage_url, state: flags over the settings; None is unset.
+        processes: how many; None for the settings' number, or one for each core.
+    """
     from proctor.worker_processes import run_processes
 
     flags = {
@@ -68,6 +86,10 @@ def read_worker_settings(
     processes: int | None = None,
 ) -> GreenAgentConfig:
     """A worker's settings: flags over the environment.
+
+    Args:
+        temporal_address, ues_url, scenarios_dir, storage_url, state: flags; None is unset.
+        processes: how many processes the worker has.
 
     Raises:
         UsageError: one of them doesn't fit.
@@ -121,7 +143,16 @@ def run_gateway(
     state: str | None,
     is_open: bool,
 ) -> None:
-    """Run a gateway until SIGTERM or Ctrl-C."""
+    """Run a gateway until SIGTERM or Ctrl-C.
+
+    Args:
+        host, port, card_url, temporal_address, storage_url, state: flags over the settings; None is unset.
+        is_open: accept remote callers without authentication.
+
+    Raises:
+        UsageError: a setting doesn't fit, or others would reach it without authentication.
+        CommandError: the address can't be listened on.
+    """
     from a2a_gateway.auth.identity import Identity
     from a2a_gateway.server import serve
     from proctor.page_actions import page_actions
@@ -163,6 +194,15 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
 
     Its host key is ``UES_HOST_KEY``, else derived from the deployment's secret; with ``single`` it has an admin key
     instead: ``UES_ADMIN_KEY``, else one that the simulator makes and prints.
+
+    Args:
+        host, port, state: flags over the settings; None is unset.
+        single: serve one simulation with an admin key, in place of many with a host key.
+        public_url: the address that agents get; None for the one that it listens on.
+
+    Raises:
+        UsageError: a setting doesn't fit.
+        CommandError: the address can't be listened on.
     """
     from activities.simulation.keys import host_key
     from proctor_observing.logs import set_up_logs
@@ -196,7 +236,16 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
 
 
 def run_agent(name: str, host: str | None, port: int | None, card_url: str | None) -> None:
-    """Run one of the agents that come with proctor until SIGTERM or Ctrl-C; ``name`` is one of ``AGENTS``."""
+    """Run one of the agents that come with proctor until SIGTERM or Ctrl-C.
+
+    Args:
+        name: one of ``AGENTS``.
+        host, port, card_url: flags over the agent's settings; None is unset.
+
+    Raises:
+        UsageError: a setting doesn't fit, or something that the agent needs is missing.
+        CommandError: the address can't be listened on.
+    """
     from purple_sdk.server import serve
 
     home, kind = AGENTS[name]
@@ -204,7 +253,7 @@ def run_agent(name: str, host: str | None, port: int | None, card_url: str | Non
     warn_of_settings(config)
     agent = getattr(import_module(home), kind)
     try:
-        agent(config)  # one for nobody, so that what is missing is said now and not in an assessment
+        agent(config)  # tried once here, so that what is missing is reported now and not in an assessment
     except Exception as problem:
         raise UsageError(str(problem)) from None
     try:
@@ -226,3 +275,24 @@ def run_terminal_agent(**flags: str | int | None) -> None:
         raise UsageError(str(problem)) from None
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None
+
+
+def give_memory_back() -> None:
+    """Have the allocator return freed memory, such as a large scenario's, to the system; to be called before there are
+    threads. Without effect where the allocator isn't glibc's.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, TypeError, AttributeError):  # musl, macOS, Windows
+        return
+    mallopt(_MMAP_THRESHOLD, _ON_ITS_OWN)
+    mallopt(_ARENA_MAX, _ARENAS)
+
+
+def run_service(service: Coroutine[Any, Any, T]) -> T:
+    """Run a service to its end on uvloop, which takes a tenth less of the processor, or else on Python's own loop."""
+    try:
+        import uvloop
+    except ImportError:  # there is none for this platform
+        return asyncio.run(service)
+    return uvloop.run(service)

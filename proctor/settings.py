@@ -4,6 +4,7 @@ import ipaddress
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -13,7 +14,6 @@ from pydantic_settings import EnvSettingsSource
 
 from proctor.errors import UsageError, fit
 from proctor_processes.announcing import announce, announce_as_json
-from proctor_processes.cores import usable_cores
 from proctor_protocol.problems import show_value
 from proctor_settings.config import (
     GATEWAY_VARIABLE,
@@ -29,6 +29,9 @@ ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
 LOOPBACK = "127.0.0.1"
 """Where services listen by default: only this machine reaches it."""
 
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""The file with a container's share of the processors (cgroup v2): microseconds in a period, or ``max``."""
+
 _FOLLOWS_FROM_ANOTHER = "default_factory_not_called"
 
 
@@ -39,21 +42,21 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
     Raises:
         UsageError: a value doesn't fit; names the environment variable or the flag.
     """
-    given = {name: value for name, value in flags.items() if value is not None}
+    chosen = {name: value for name, value in flags.items() if value is not None}
     try:
-        config = kind(**given)
+        config = kind(**chosen)
     except ValidationError as problem:
         sentences = []
         for error in problem.errors(include_url=False):
             if error["type"] == _FOLLOWS_FROM_ANOTHER:
                 continue
             name = str(error["loc"][0]) if error["loc"] else "the settings"
-            where = f"--{name.replace('_', '-')}" if name in given else kind.variable_of(name)
+            where = f"--{name.replace('_', '-')}" if name in chosen else kind.variable_of(name)
             sentences.append(f"{where} is {show_value(error['input'])}: {error['msg'].removeprefix('Value error, ')}")
         raise UsageError("; ".join(sentences)) from None
     for name in ("storage_url", "archive_url"):
         if "://" in (url := getattr(config, name, "")):
-            _require_openable(url, f"--{name.replace('_', '-')}" if name in given else kind.variable_of(name))
+            _require_openable(url, f"--{name.replace('_', '-')}" if name in chosen else kind.variable_of(name))
     return config if "host" in config.model_fields_set else config.model_copy(update={"host": LOOPBACK})
 
 
@@ -122,8 +125,8 @@ def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenA
         profile = read_profile()
     except ConnectionSettingsError as problem:
         raise UsageError(str(problem)) from None
-    said = {"temporal_address": None if flag else profile.address, "temporal_namespace": profile.namespace}
-    known: dict[str, str | None] = {name: value for name, value in said.items() if value}
+    connection = {"temporal_address": None if flag else profile.address, "temporal_namespace": profile.namespace}
+    known: dict[str, str | None] = {name: value for name, value in connection.items() if value}
     if "temporal_ui_url" not in config.model_fields_set:
         known["temporal_ui_url"] = temporal_ui_of(known.get("temporal_address") or config.temporal_address)
     return config.model_copy(update=known)
@@ -161,8 +164,16 @@ def count_worker_processes(config: GreenAgentConfig) -> int:
     return config.worker_processes or (1 if config.ues_command else usable_cores())
 
 
+def usable_cores(quota: Path = _QUOTA) -> int:
+    """The cores that it may run on, or less where its container may use less of them; at least 1."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        share, period = quota.read_text().split()
+        cores = min(cores, round(int(share) / int(period)))
+    return max(cores, 1)
+
+
 def warn_of_settings(config: AgentBeatsConfig) -> None:
-    """Say what is allowed and probably not meant."""
     warn(validate_config(config))
 
 

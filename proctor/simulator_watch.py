@@ -61,8 +61,8 @@ class SimulatorWatch:
         if trouble == self._troubles.get(config.ues_url):
             return
         self._troubles[config.ues_url] = trouble
-        said = f"{trouble}" if trouble else f"the simulator at {config.ues_url} answers now"
-        announce(f"proctor worker: {said}", "WARNING" if trouble else "INFO", sys.stderr)
+        sentence = f"{trouble}" if trouble else f"the simulator at {config.ues_url} answers now"
+        announce(f"proctor worker: {sentence}", "WARNING" if trouble else "INFO", sys.stderr)
 
 
 async def find_problem_of_simulator(url: str, config: GreenAgentConfig) -> Problem | None:

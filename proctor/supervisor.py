@@ -118,12 +118,10 @@ class Supervisor:
             await asyncio.gather(*starts, return_exceptions=True)
 
     def find_pid(self, name: str) -> int | None:
-        """The process id of a service, None while it has none."""
         process = self._children[name].process
         return process.pid if process and process.exit_code is None else None
 
     def read_log_tail(self, name: str, lines: int = _TAIL_LINES) -> str:
-        """The last lines that a service has written."""
         try:
             text = self._children[name].log.read_bytes()[-64 * 1024 :].decode(errors="replace")
         except FileNotFoundError:
@@ -216,11 +214,10 @@ class Supervisor:
 
 
 def _open_log(path: Path) -> BinaryIO:
-    """A log to append to, for its owner alone."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
 
 
 def _added(changes: Mapping[str, str | None]) -> dict[str, str]:
     """The supervisor's own environment with a service's changes."""
-    wanted: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **changes}
-    return {name: value for name, value in wanted.items() if value is not None}
+    environment: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **changes}
+    return {name: value for name, value in environment.items() if value is not None}

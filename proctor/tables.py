@@ -38,7 +38,6 @@ def rows_of(archive: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str,
 
 
 def columns_of(rows: Rows) -> list[str]:
-    """The names of all columns, in order."""
     return list(dict.fromkeys(name for row in rows for name in row)) or list(COLUMNS)
 
 

@@ -36,12 +36,12 @@ class Telemetry:
 
     @classmethod
     def of(cls, config: GreenAgentConfig) -> Self:
-        """As the settings have it: the SDK counts where somebody can ask for it, and logs JSON where we do."""
+        """As the settings have it: the SDK counts where metrics are served, and logs JSON where we do."""
         if config.observe_port is None:
             is_json = logs.is_json(config.log_format)
             return cls(Runtime(telemetry=TelemetryConfig(logging=_logging())) if is_json else None, metrics.render)
         for _ in range(_TRIES):
-            (port,) = free_ports(1)  # the SDK doesn't tell which port it took, and somebody may be quicker
+            (port,) = free_ports(1)  # the SDK doesn't tell which port it took, and another process may be quicker
             counting = _prometheus(f"127.0.0.1:{port}")
             try:
                 runtime = Runtime(telemetry=TelemetryConfig(logging=_logging(), metrics=counting))

@@ -19,7 +19,15 @@ TASK_QUEUE = "terminal-bench"
 
 
 def validate_dataset(dataset: str, task_ids: list[str] | None, state: str | None = None) -> ExitCode:
-    """Say of each task of a folder, or of an added dataset, why it can't be played and what one should know of it.
+    """Print for each task why it can't be played, and remarks.
+
+    Args:
+        dataset: a folder, or ``NAME@VERSION`` of a dataset that was added.
+        task_ids: ids or patterns of tasks; None for all.
+        state: the state folder; None for the settings' one.
+
+    Returns:
+        ``FAILED`` where a task can't be played, else ``DONE``.
 
     Raises:
         UsageError: there is no such folder, or no such task.
@@ -43,8 +51,8 @@ def validate_dataset(dataset: str, task_ids: list[str] | None, state: str | None
         warned += bool(problems) and not is_broken
         mark, style = ("broken", "red") if is_broken else ("ok", "green")
         console.print(Text(f"{mark:<8}", style=style).append(clean(folder.name), style="bold"), soft_wrap=True)
-        for found in problems:
-            _say(console, clean(found.sentence), is_fatal=found.is_fatal)
+        for each_problem in problems:
+            _say(console, clean(each_problem.sentence), is_fatal=each_problem.is_fatal)
     console.print()
     console.print(f"{len(folders)} tasks: {len(folders) - broken} can be played, {broken} can't; {warned} with remarks")
     return ExitCode.FAILED if broken else ExitCode.DONE
@@ -66,6 +74,13 @@ def run_terminal_up(
     """Run an evaluator at the seed's ports, with the example agent beside it, until Ctrl-C.
 
     It has no simulator, and a task queue of its own: assessments of `proctor up` in the same state folder wait.
+
+    Args:
+        settings: of ``terminal-bench.toml``, environment and flags.
+        datasets_dir: where datasets are looked up; None for the settings' folder.
+        state: the state folder; None for the settings' one.
+        temporal_port, ui_port: of Temporal and of its UI.
+        is_open: accept remote callers without authentication.
     """
     from proctor.dataset_commands import configured_dataset
     from proctor.up import run_up
@@ -120,5 +135,5 @@ def _defaults(settings: TerminalSettings, folder: str | None) -> dict[str, Any]:
     agents = settings.agents or {
         "white_agent": settings.white_agent.url or f"http://{LOOPBACK}:{settings.white_agent.port}"
     }
-    told = {**dataset, "agents": agents, **run_config(settings)}
-    return {name: value for name, value in told.items() if value is not None}
+    defaults = {**dataset, "agents": agents, **run_config(settings)}
+    return {name: value for name, value in defaults.items() if value is not None}

@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 
 import httpx
-from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
@@ -19,7 +18,7 @@ from proctor.campaign_display import CampaignDisplay, build_failures, print_buil
 from proctor.console import make_console
 from proctor.engine_wait import find_missing
 from proctor.errors import CancelledError, CommandError, ExitCode, UnreachableError, UsageError
-from proctor.following import followed, require_completed
+from proctor.following import followed, read_results, require_completed
 from proctor.interrupts import on_signals
 from proctor.local import LocalStack, Ports
 from proctor.phrases import counted
@@ -30,7 +29,6 @@ from proctor.supervisor import Supervisor
 from proctor.terminal_settings import TerminalSettings, run_config
 from proctor.up import start_unless
 from proctor_processes.ports import free_ports
-from proctor_protocol.problems import describe
 from proctor_protocol.terminal import BENCHMARK, Blob, TerminalResults, TrialResult
 from proctor_settings.config import GreenAgentConfig
 from proctor_terminal.datasets import KnownDatasets, datasets_home
@@ -61,7 +59,6 @@ class TerminalRunOptions:
     grow: str | None = None
 
     def request(self) -> str:
-        """The request as JSON."""
         config = {
             "benchmark": BENCHMARK,
             "dataset": Path(self.dataset).absolute().name if Path(self.dataset).is_dir() else self.dataset,
@@ -81,7 +78,17 @@ def run_terminal_bench(options: TerminalRunOptions) -> ExitCode:
 
 
 def follow_terminal_bench(task_id: str, gateway_url: str, output: str, quiet: bool) -> ExitCode:
-    """Follow a run that is there already, and write its results; Ctrl-C leaves it alone."""
+    """Follow a run that is under way, and write its results; Ctrl-C leaves it alone.
+
+    Args:
+        task_id: the run's.
+        gateway_url: where the gateway is.
+        output: the folder that gets one for this run.
+        quiet: show only problems.
+
+    Raises:
+        CommandError: of the kind that says how it ended, or why it can't be followed.
+    """
     return asyncio.run(_follow(task_id, gateway_url, output, quiet))
 
 
@@ -134,7 +141,7 @@ async def _play(
         task_id = accepted.task_id if accepted else ""
     unbuilt: list[TrialResult] = []
     if ended.results is not None:
-        results = read_terminal_results(ended.results)
+        results = read_results(TerminalResults, ended.results, "one of Terminal-Bench")
         if json_file:
             _keep_exact(json_file, ended.results)
         folder = new_folder(output, f"green_agent_eval_{began_at:%Y%m%d_%H%M%S}", "--output-path")
@@ -202,18 +209,6 @@ def _own_settings(options: TerminalRunOptions) -> GreenAgentConfig:
 
 def _keep_exact(path: str, results: bytes) -> None:
     Path(path).write_bytes(results)
-
-
-def read_terminal_results(exact: bytes) -> TerminalResults:
-    """The results of a run from its artifact.
-
-    Raises:
-        CommandError: they aren't any.
-    """
-    try:
-        return TerminalResults.model_validate_json(exact)
-    except ValidationError as problem:
-        raise CommandError(f"the gateway's result is not one of Terminal-Bench: {describe(problem)}") from None
 
 
 async def _write(folder: Path, results: TerminalResults, gateway_url: str, task_id: str) -> Iterable[str]:

@@ -199,28 +199,28 @@ def read_terminal_settings(
     """
     environment = os.environ if environment is None else environment
     path = Path(config_file or CONFIG_FILE)
-    found: dict[str, dict[str, Any]] = {}
-    told_by: dict[tuple[str, str], str] = {}
+    values: dict[str, dict[str, Any]] = {}
+    sources: dict[tuple[str, str], str] = {}
     if config_file is not None or path.is_file():
         for section, content in _read_toml(path).items():
             if not isinstance(content, dict):
                 raise UsageError(f"{path}: {section} is outside of all sections: put it into one, such as [evaluation]")
-            found[section] = dict(content)
-            told_by |= {(section, key): f"{path}: {section}.{key}" for key in content}
+            values[section] = dict(content)
+            sources |= {(section, key): f"{path}: {section}.{key}" for key in content}
     _read_secrets(path.with_name(SECRETS_FILE), environment)
     for section, kind in TerminalSettings.model_fields.items():
         for key in getattr(kind.annotation, "model_fields", {}):
             variable = f"{section}_{key}".upper()
             if variable in environment:
-                found.setdefault(section, {})[key] = _read_variable(environment[variable])
-                told_by[section, key] = f"the environment's {variable}"
+                values.setdefault(section, {})[key] = _read_variable(environment[variable])
+                sources[section, key] = f"the environment's {variable}"
             if (flag := flags.get((section, key))) is not None:
-                found.setdefault(section, {})[key] = flag
-                told_by[section, key] = f"--{key.replace('_', '-')}"
+                values.setdefault(section, {})[key] = flag
+                sources[section, key] = f"--{key.replace('_', '-')}"
     try:
-        return TerminalSettings.model_validate(found)
+        return TerminalSettings.model_validate(values)
     except ValidationError as problem:
-        raise UsageError("; ".join(_sentence(each, told_by, path) for each in problem.errors())) from None
+        raise UsageError("; ".join(_sentence(each, sources, path) for each in problem.errors())) from None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -259,9 +259,9 @@ def _read_variable(text: str) -> Any:
         return text
 
 
-def _sentence(error: ErrorDetails, told_by: Mapping[tuple[str, str], str], path: Path) -> str:
+def _sentence(error: ErrorDetails, sources: Mapping[tuple[str, str], str], path: Path) -> str:
     section, key = (*map(str, error["loc"]), "", "")[:2]
-    where = told_by.get((section, key), f"{path}: {section}{f'.{key}' if key else ''}")
+    where = sources.get((section, key), f"{path}: {section}{f'.{key}' if key else ''}")
     if error["type"] == "extra_forbidden":
         kind = TerminalSettings.model_fields.get(section)
         known = ", ".join(getattr(kind.annotation, "model_fields", {}) if kind else TerminalSettings.model_fields)

@@ -20,6 +20,14 @@ def create_token(
 ) -> None:
     """Make a token and print it; it can't be printed again.
 
+    Args:
+        name: of the caller.
+        is_admin: the token may see and do everything.
+        lasts: None for a token that doesn't expire.
+        quotas: the caller's limits.
+        state: the state folder; None for the settings' one.
+        file: the file of tokens; None for the one that the settings name.
+
     Raises:
         CommandError: it can't be made or kept.
     """
@@ -41,30 +49,38 @@ def create_token(
 def list_tokens(as_json: bool, state: str | None, file: str | None) -> None:
     """Print whose tokens there are, the oldest first; never a token itself.
 
+    Args:
+        as_json: print a JSON array.
+        state, file: as of ``create_token``.
+
     Raises:
         CommandError: the file can't be read.
     """
     try:
-        found = _tokens(state, file).list_all()
+        tokens = _tokens(state, file).list_all()
     except TokensError as problem:
         raise CommandError(str(problem)) from None
     if as_json:
-        shown = [token.model_dump(mode="json", exclude={"sha256"}) for token in found]
+        shown = [token.model_dump(mode="json", exclude={"sha256"}) for token in tokens]
         sys.stdout.buffer.write(to_json(shown, indent=1) + b"\n")
         return
-    if not found:
+    if not tokens:
         print("there are no tokens: `proctor token create NAME` makes one")
         return
     table = Table(box=None, padding=(0, 2), pad_edge=False)
     for heading in ("id", "name", "may", "made", "expires", "at once", "per day", "cost per day"):
         table.add_column(heading)
-    for token in found:
+    for token in tokens:
         table.add_row(*_cells(token))
     show(make_console(), table)
 
 
 def revoke_tokens(which: str, state: str | None, file: str | None) -> None:
     """Revoke a token, by its id, or all tokens of a name.
+
+    Args:
+        which: a token's id, or a name.
+        state, file: as of ``create_token``.
 
     Raises:
         UsageError: there is none.

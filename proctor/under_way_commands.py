@@ -1,22 +1,26 @@
-"""``proctor follow`` and ``proctor cancel``: an assessment or a campaign that somebody else asked for, by its id."""
+"""``proctor follow`` and ``proctor cancel``: an assessment or a campaign that is under way, by its id."""
 
 import asyncio
 import json
 import signal
 import sys
 from datetime import datetime
+from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 
 from proctor.assessing import AssessOptions, conclude_results
-from proctor.caller import AssessmentCall, Ended
-from proctor.campaign_display import print_table
+from proctor.caller import Accepted, AssessmentCall, CallEvent, Ended, Progress
+from proctor.campaign_display import CampaignDisplay, print_table
 from proctor.campaign_runs import conclude_run
 from proctor.console import make_console
+from proctor.display import AssessmentDisplay
 from proctor.errors import ExitCode
-from proctor.following import followed, require_completed
-from proctor.terminal_run import read_terminal_results
-from proctor.under_way_display import UnderWayDisplay
+from proctor.following import followed, read_results, require_completed
+from proctor_protocol.campaigns import CampaignUpdateType
+from proctor_protocol.terminal import TerminalResults
+from proctor_protocol.updates import ErrorOccurredUpdate
 
 
 def run_follow(gateway_url: str, name: str, output: str | None = None) -> ExitCode:
@@ -34,13 +38,13 @@ def run_follow(gateway_url: str, name: str, output: str | None = None) -> ExitCo
 
 
 async def _follow(gateway_url: str, name: str, output: str | None) -> ExitCode:
-    left = asyncio.Event()
+    interrupted = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, left.set)
+        asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
     task_id = await _find(gateway_url, name)
     console = make_console(sys.stdout)
     following = asyncio.create_task(_show(gateway_url, task_id, console, output))
-    leaving = asyncio.create_task(left.wait())
+    leaving = asyncio.create_task(interrupted.wait())
     await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
     leaving.cancel()
     if following.done():
@@ -70,7 +74,7 @@ def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: st
             conclude_run(console, ended.results, output, datetime.now(), gateway_url)
             return "campaign"
         case "terminal_bench_results":
-            print_table(console, read_terminal_results(ended.results))
+            print_table(console, read_results(TerminalResults, ended.results, "one of Terminal-Bench"))
             return "run"
         case _:
             options = AssessOptions(scenario_id="", agent_url="", gateway_url=gateway_url)
@@ -105,3 +109,46 @@ async def _cancel(gateway_url: str, name: str) -> str:
 async def _find(gateway_url: str, name: str) -> str:
     async with AssessmentCall.of_task(gateway_url, name) as call:
         return await call.find(name)
+
+
+class UnderWayDisplay:
+    """Shows the events of one call, an assessment's or a campaign's; a context manager as the displays of both are.
+
+    It begins as a campaign's, which says what holds up either kind, and continues as an assessment's at the first
+    update of one.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._accepted: Accepted | None = None
+        self._is_known = False
+        self._display: AssessmentDisplay | CampaignDisplay = CampaignDisplay(console)
+
+    def __enter__(self) -> Self:
+        self._display.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._display.__exit__(kind, problem, trace)
+
+    def show(self, event: CallEvent) -> None:
+        if isinstance(event, Accepted) and not self._is_known:
+            self._accepted = event
+            return
+        if isinstance(event, Progress) and not isinstance(event.update, ErrorOccurredUpdate) and not self._is_known:
+            self._become(is_campaign=event.update.message_type in set(CampaignUpdateType))
+        self._display.show(event)
+
+    def say(self, sentence: str) -> None:
+        self._display.say(sentence)
+
+    def _become(self, *, is_campaign: bool) -> None:
+        self._is_known = True
+        if not is_campaign:
+            self._display.__exit__(None, None, None)
+            self._display = AssessmentDisplay(self._console)
+            self._display.__enter__()
+        if self._accepted:
+            self._display.show(self._accepted)

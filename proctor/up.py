@@ -98,15 +98,15 @@ def run_up(
     with state_folder(Path(config.state)) as folder:
         has_simulator = config.card_subject != "terminal-bench"
         stack = LocalStack(config, ports, folder, is_durable=True, agent=agent, has_simulator=has_simulator)
-        wanted = {
+        addresses_by_flag = {
             "--port": (config.host, ports.gateway),
             **({"--ues-port": (stack.ues_host, ports.ues)} if has_simulator else {}),
             "--temporal-port": (LOOPBACK, ports.temporal),
             "--ui-port": (LOOPBACK, ports.temporal_ui),
         }
         if ports.agent:
-            wanted["--agent-port"] = (LOOPBACK, ports.agent)
-        require_free(wanted)
+            addresses_by_flag["--agent-port"] = (LOOPBACK, ports.agent)
+        require_free(addresses_by_flag)
         warn_of_settings(config)
         warn(what_is_open(stack))
         asyncio.run(_stay_up(replace(stack, config=with_secret(config)), make_console()))
@@ -121,28 +121,28 @@ def what_is_open(stack: LocalStack) -> list[str]:
     gateway, ues = stack.ports.gateway, stack.ports.ues
     is_gateway_open = is_open_to_others(stack.config.host)
     is_ues_open = stack.has_simulator and is_open_to_others(stack.ues_host)
-    said = []
+    warnings = []
     if is_gateway_open and not Identity(stack.config).is_asked():
-        said.append(
+        warnings.append(
             f"everyone who reaches port {gateway} of this machine may start assessments, which use your models' keys, "
             "and read all results: the gateway doesn't authenticate callers"
         )
     if is_ues_open:
-        said.append(
+        warnings.append(
             f"port {ues} is open, too: the simulator answers only who has the key of an assessment, but unencrypted; "
             "Temporal and its UI stay on this machine"
         )
         if not stack.ues_public_url:
-            said.append(
+            warnings.append(
                 f"participants get {stack.ues_url} as the simulator's address, which other machines can't reach: "
                 "name this machine with --card-url or --ues-public-url"
             )
     elif stack.has_simulator and is_gateway_open and not stack.ues_public_url:
-        said.append(
+        warnings.append(
             f"the simulator listens on {stack.ues_host} only: participants on other machines can't reach it; choose "
             "another --ues-host"
         )
-    return said
+    return warnings
 
 
 async def _stay_up(stack: LocalStack, console: Console) -> None:
@@ -162,7 +162,13 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
 async def start_unless(
     stopping: asyncio.Event, supervisor: Supervisor, console: Console, *, has_simulator: bool = True
 ) -> None:
-    """Start all services; give up at once when ``stopping`` is set meanwhile.
+    """Start all services; stop at once when ``stopping`` is set meanwhile.
+
+    Args:
+        stopping: set by a signal.
+        supervisor: has the services.
+        console: where to say what starts.
+        has_simulator: a simulator is among them.
 
     Raises:
         ServiceStartError: as ``Supervisor.start``.
@@ -190,8 +196,8 @@ def addresses(stack: LocalStack) -> RenderableType:
     table.add_row("Temporal UI", stack.ui_url, "every assessment, step by step")
     table.add_row("Temporal", stack.temporal_address)
     if stack.has_simulator:
-        told = [f"participants: {stack.ues_public_url}"] if stack.ues_public_url else []
-        table.add_row("simulator", stack.ues_url, *told)
+        note = [f"participants: {stack.ues_public_url}"] if stack.ues_public_url else []
+        table.add_row("simulator", stack.ues_url, *note)
     if stack.agent_url:
         table.add_row("agent", stack.agent_url, "the baseline" if stack.agent[0] == "triage" else stack.agent[0])
     table.add_row("state", str(stack.state), "logs, database, checkpoints")

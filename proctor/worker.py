@@ -103,7 +103,7 @@ _JUDGED_AT_ONCE = 8
 _THINKING_AT_ONCE = 100
 _WAITING_AT_ONCE = 3_000
 _BEGUN_PER_SECOND = 25.0
-"""How many of those that wait for somebody a worker begins in a second, where a great many come at once: the same holds
+"""How many waiting activities a worker begins in a second, where a great many come at once: the same holds
 for them.
 """
 _CACHED = 3_000

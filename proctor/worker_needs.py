@@ -24,7 +24,13 @@ _SECONDS = 2
 
 
 def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Worker]) -> dict[str, Look]:
-    """What ``/ready`` of a worker looks at, by name."""
+    """The checks of ``/ready`` of a worker, by name.
+
+    Args:
+        config: the worker's settings.
+        client: of Temporal.
+        workers: of this process.
+    """
 
     async def temporal() -> str | None:
         try:

@@ -24,9 +24,9 @@ def main() -> None:
     from proctor.worker import Part
 
     announce_as_logs()
-    given = json.loads(sys.argv[1])
+    job = json.loads(sys.argv[1])
     try:
-        work(read_worker_settings(**given["flags"]), part=Part(given["number"], os.getppid(), given["attempts"]))
+        work(read_worker_settings(**job["flags"]), part=Part(job["number"], os.getppid(), job["attempts"]))
     except CommandError as problem:
         announce(f"proctor: {problem}", "ERROR", sys.stderr)
         leave(problem.exit_code)

@@ -94,17 +94,16 @@ class _Process:
 
     @property
     def exit_code(self) -> int | None:
-        """How it has ended."""
         return self._child.exit_code if self._child else None
 
     async def start(self) -> bool:
         """Start it, and wait until it works; False where it ended first."""
         self._works.clear()
         read, write = pipe_for_lines()
-        given = {"number": self._number, "attempts": write, "flags": self._flags}
+        arguments = {"number": self._number, "attempts": write, "flags": self._flags}
         try:
             self._child = await Child.start(
-                python_command("-m", "proctor.worker_process", json.dumps(given)),
+                python_command("-m", "proctor.worker_process", json.dumps(arguments)),
                 self._guard,
                 environment=self._environment,
                 stdout=asyncio.subprocess.PIPE,
@@ -152,13 +151,12 @@ class _Process:
         """Give back to Temporal what it was at."""
         assert self._noting is not None
         await self._noting
-        if left := self._attempts.left():
+        if pending := self._attempts.pending():
             from proctor.handing_back import hand_back  # with Temporal's client, which a parent needs for nothing else
 
-            await hand_back(self._config, left)
+            await hand_back(self._config, pending)
 
     async def _read(self, output: asyncio.StreamReader) -> None:
-        """Pass on what it writes."""
         async for line in output:
             print(line.decode(errors="replace").rstrip("\n"), flush=True)
 

@@ -25,7 +25,6 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """See ``uvicorn.Server``."""
         yield
 
 
@@ -41,9 +40,9 @@ def observing_app(needs: Mapping[str, Look], render: metrics.Render = metrics.re
         return JSONResponse({"status": "ok"})
 
     async def ready(_: Request) -> JSONResponse:
-        found = await look_at(needs)
-        is_ready = set(found.values()) <= {"ok"}
-        return JSONResponse({"status": "ready" if is_ready else "not ready", **found}, 200 if is_ready else 503)
+        findings = await look_at(needs)
+        is_ready = set(findings.values()) <= {"ok"}
+        return JSONResponse({"status": "ready" if is_ready else "not ready", **findings}, 200 if is_ready else 503)
 
     async def counted(_: Request) -> Response:
         return Response(await render(), media_type=metrics.MEDIA_TYPE)
@@ -73,9 +72,9 @@ async def observed(
     try:
         listener = listen(host, port, who)
     except OSError as problem:
-        told = f"{who} can't tell how it is at {host}:{port} ({os.strerror(problem.errno or 0)}): "
+        problem_text = f"{who} can't tell how it is at {host}:{port} ({os.strerror(problem.errno or 0)}): "
         remedy = "choose another AGENTBEATS_GREEN_OBSERVE_PORT, or none"
-        raise OSError(problem.errno, told + remedy) from None
+        raise OSError(problem.errno, problem_text + remedy) from None
     app = observing_app(needs, render)
     server = _Server(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", log_config=None))
     serving = asyncio.create_task(server.serve(sockets=[listener]))

@@ -68,8 +68,8 @@ def _about_record(record: logging.LogRecord) -> Mapping[str, str | int]:
     for kind, kind_of_step in (("temporal_activity", "activity_type"), ("temporal_workflow", "workflow_type")):
         details = getattr(record, kind, None)
         if isinstance(details, Mapping) and "task" not in what_it_is_about():
-            found = {"task": "workflow_id", "step": kind_of_step, "attempt": "attempt"}
-            return {**what_it_is_about(), **{name: details[key] for name, key in found.items() if key in details}}
+            keys = {"task": "workflow_id", "step": kind_of_step, "attempt": "attempt"}
+            return {**what_it_is_about(), **{name: details[key] for name, key in keys.items() if key in details}}
     return what_it_is_about()
 
 
@@ -79,7 +79,6 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """See ``logging.Formatter``."""
         line: dict[str, str | int] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -100,7 +99,6 @@ class TextLines(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        """See ``logging.Formatter``."""
-        said = _about_record(record)
-        ends = f" [{' '.join(f'{name}={value}' for name, value in said.items())}]" if said else ""
+        subject = _about_record(record)
+        ends = f" [{' '.join(f'{name}={value}' for name, value in subject.items())}]" if subject else ""
         return super().formatMessage(record) + ends

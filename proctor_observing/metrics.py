@@ -42,7 +42,7 @@ def _read(url: str) -> bytes:
     try:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(url, timeout=_SDK_ANSWERS_WITHIN) as answer:
-            told: bytes = answer.read()
+            exposition: bytes = answer.read()
     except (urllib.error.URLError, OSError):
         return b""
-    return told
+    return exposition

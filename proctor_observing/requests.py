@@ -27,7 +27,6 @@ class CountedRequests:
         self._streams = streams
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request, and count it."""
         if scope["type"] != "http" or scope["path"] in QUIET:
             await self._app(scope, receive, send)
             return

@@ -128,7 +128,13 @@ def span(
 
 
 def begin_span(name: str, attributes: Attributes | None = None, kind: str = "client") -> "Span | None":
-    """A span that its maker ends (``end()``), for what begins and ends in different functions."""
+    """A span that its maker ends (``end()``), where begin and end are in different functions; None without traces.
+
+    Args:
+        name: the span's name.
+        attributes: OpenTelemetry's attributes.
+        kind: ``client``, ``server`` or ``internal``.
+    """
     if _tracer is None:
         return None
     from opentelemetry.trace import SpanKind
@@ -145,7 +151,6 @@ def fail(span: "Span", problem: BaseException) -> None:
 
 
 def is_on() -> bool:
-    """Whether this process makes spans."""
     return _tracer is not None
 
 
@@ -167,7 +172,6 @@ def httpx_hooks() -> dict[str, list[Callable[[Any], Any]]]:
 
 
 def note(attributes: Attributes) -> None:
-    """Add attributes to the span that is under way."""
     if _tracer is not None:
         from opentelemetry import trace
 
@@ -214,7 +218,6 @@ class TracedRequests:
         self._name_of = name_of
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request within its span."""
         if scope["type"] != "http" or scope["path"] in QUIET:
             await self._app(scope, receive, send)
             return
@@ -239,8 +242,8 @@ def _exporter() -> Any:
         return ConsoleSpanExporter()
     protocol = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
     if name != "otlp" or protocol not in (None, "", "http/protobuf"):
-        said = f"OTEL_TRACES_EXPORTER={name}" if name != "otlp" else f"OTEL_EXPORTER_OTLP_PROTOCOL={protocol}"
-        raise TracingError(f"{said} can't be used: spans go out as otlp by http/protobuf, or to the console")
+        setting = f"OTEL_TRACES_EXPORTER={name}" if name != "otlp" else f"OTEL_EXPORTER_OTLP_PROTOCOL={protocol}"
+        raise TracingError(f"{setting} can't be used: spans go out as otlp by http/protobuf, or to the console")
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     except ImportError as problem:

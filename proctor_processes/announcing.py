@@ -8,21 +8,19 @@ from typing import Literal, TextIO
 _as_json = False
 
 
-def announce_as_json(wanted: bool) -> None:
+def announce_as_json(is_on: bool) -> None:
     """Whether this process's announcements are JSON, as its log lines are."""
     global _as_json
-    _as_json = wanted
-
-
-def announces_json() -> bool:
-    """Whether this process's announcements are JSON."""
-    return _as_json
+    _as_json = is_on
 
 
 def announce(text: str, level: Literal["INFO", "WARNING", "ERROR"] = "INFO", stream: TextIO | None = None) -> None:
-    """Print a line, to standard output unless ``stream`` is given.
+    """Print a line, as text or as JSON with ``time``, ``level``, ``logger`` and ``message``.
 
-    As JSON it has ``time``, ``level``, ``logger`` and ``message``.
+    Args:
+        text: the line.
+        level: of the JSON line: a level's name in ``logging``.
+        stream: where to; None for standard output.
     """
     if _as_json:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -31,7 +31,6 @@ class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
         self.has_ended = asyncio.Event()
 
     def process_exited(self) -> None:
-        """See ``asyncio.SubprocessProtocol``."""
         super().process_exited()
         self.has_ended.set()
 
@@ -173,7 +172,7 @@ class Child:
         """Kill it with its group, at once."""
         self._signal(signal.SIGKILL)
         if not self._is_over:
-            self._is_over = True  # from now on the number may be that of somebody else's group
+            self._is_over = True  # from now on another group may have this number
             if self._guard is not None:
                 self._guard.discard(self.pid)
 

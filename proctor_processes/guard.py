@@ -54,7 +54,7 @@ class Guard:
 
     def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # somebody killed the guard: the children's parent can do without it
+        with suppress(BrokenPipeError):  # the guard was killed: the children's parent can do without it
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
 
@@ -72,7 +72,6 @@ def read_children(pipe: TextIO) -> set[int]:
 
 
 def kill_groups(groups: set[int]) -> None:
-    """Kill every process of these groups."""
     for group in groups:
         try:
             os.killpg(group, signal.SIGKILL)

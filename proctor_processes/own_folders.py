@@ -26,7 +26,6 @@ class OwnFolder(tempfile.TemporaryDirectory[str]):
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def cleanup(self) -> None:
-        """Remove it."""
         super().cleanup()
         if self._lock is not None:
             os.close(self._lock)

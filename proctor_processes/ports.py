@@ -11,7 +11,7 @@ from pathlib import Path
 
 _NOT_FOR_OUTGOING = range(10_081, 32_000)
 """Ports that no system gives to outgoing connections: Linux takes 32768 up for them, others take 49152 up (RFC 6335).
-Any other free port may be somebody's connection by the time that a server wants it. The range begins behind the last
+Any other free port may belong to a connection by the time that a server wants it. The range begins behind the last
 port that browsers refuse (10080, https://fetch.spec.whatwg.org/#port-blocking).
 """
 

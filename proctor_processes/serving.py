@@ -57,7 +57,6 @@ class Server(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """See ``uvicorn.Server``."""
         await super().startup(sockets=sockets)
         if self.started:
             announce(self._ready)

@@ -26,17 +26,14 @@ class NoSlowSenders(HttpToolsProtocol):
         self._too_late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See ``asyncio.Protocol``."""
         super().connection_made(transport)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See ``asyncio.Protocol``."""
         self._wait_no_longer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """See ``asyncio.Protocol``."""
         heads, was_in_head = self._heads, self._in_head
         super().data_received(data)
         if was_in_head and self._heads == heads:
@@ -46,13 +43,11 @@ class NoSlowSenders(HttpToolsProtocol):
         self._watch()
 
     def on_headers_complete(self) -> None:
-        """See ``httptools.HttpRequestParser``."""
         self._heads += 1
         self._bytes_of_head, self._in_head = 0, False
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """See ``httptools.HttpRequestParser``."""
         self._in_head = True
         super().on_message_complete()
 

@@ -45,7 +45,6 @@ class _CommonVariables(EnvSettingsSource):
         super().__init__(kind, env_prefix=COMMON_PREFIX)
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """See ``PydanticBaseSettingsSource``."""
         if field_name not in AgentBeatsConfig.model_fields:
             return None, field_name, False
         return super().get_field_value(field, field_name)
@@ -111,8 +110,8 @@ class AgentBeatsConfig(BaseSettings):
                 parser.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, default=None)
             else:
                 parser.add_argument(flag, dest=name, default=None)
-        given = {name: value for name, value in vars(parser.parse_args(args)).items() if value is not None}
-        return cls(**given)
+        flags = {name: value for name, value in vars(parser.parse_args(args)).items() if value is not None}
+        return cls(**flags)
 
     @property
     def effective_card_url(self) -> str:
@@ -152,7 +151,7 @@ def temporal_ui_of(address: str) -> str | None:
 
 
 def _archive_of(others: dict[str, Any]) -> str:
-    """Where the archive is unless somebody says so: beside a store in the state folder or at a URL that ends with
+    """The default place of the archive: beside a store in the state folder or at a URL that ends with
     ``/storage``, so that one can be pruned without the other; in any other store.
     """
     state, store = str(others.get("state", ".")), str(others.get("storage_url", "storage"))
@@ -671,13 +670,13 @@ def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
         for field in kind.model_fields:
             variable = f"{kind.model_config.get('env_prefix', '')}{field}".upper()
             nearest |= {variable.removeprefix(COMMON_PREFIX): variable, field.upper(): variable}
-    found: dict[str, str | None] = {}
+    nearest_names: dict[str, str | None] = {}
     for name in sorted(name for name in names if name.upper().startswith(COMMON_PREFIX)):
         rest = name.upper().removeprefix(COMMON_PREFIX)
         if f"{COMMON_PREFIX}{rest}" not in {*nearest.values(), *CALLER_VARIABLES}:
             close = get_close_matches(rest, nearest, n=1)
-            found[name] = nearest[close[0]] if close else None
-    return found
+            nearest_names[name] = nearest[close[0]] if close else None
+    return nearest_names
 
 
 def validate_config(config: AgentBeatsConfig) -> list[str]:

@@ -61,7 +61,7 @@ def compared(
         by_unit[key[0], None if key[0] in copied else key[1]].append(firsts[key] - seconds[key])
     means = np.array([np.mean(differences) for differences in by_unit.values()])
     difference, p_value = mean_difference(means, len(shared), has_copies=bool(copied)) if shared else (None, None)
-    found = Comparison(
+    comparison = Comparison(
         first=first,
         second=second,
         pairs=len(shared),
@@ -71,14 +71,14 @@ def compared(
         spread=float(np.std(means, ddof=1)) if len(means) > 1 else None,
         units=len(means),
     )
-    needed = {points: count for points in DIFFERENCES if (count := units_needed(found, points)) is not None}
-    ranges = {points: units_needed_range(found, points) for points in needed}
-    return found.model_copy(
+    needed = {points: count for points in DIFFERENCES if (count := units_needed(comparison, points)) is not None}
+    ranges = {points: units_needed_range(comparison, points) for points in needed}
+    return comparison.model_copy(
         update={"units_needed": needed, "units_needed_range": {p: each for p, each in ranges.items() if each}}
     )
 
 
-def units_needed(found: Comparison, difference: float) -> int | None:
+def units_needed(comparison: Comparison, difference: float) -> int | None:
     """How many units (scenario and seed) would show such a difference, in points, four times in five; None where
     their spread isn't known, or 0.
 
@@ -87,16 +87,16 @@ def units_needed(found: Comparison, difference: float) -> int | None:
     """
     if difference <= 0:
         raise ValueError(f"difference is {difference}: it is a number of percentage points above 0")
-    return _needed(found.spread, difference) if found.spread else None
+    return _needed(comparison.spread, difference) if comparison.spread else None
 
 
-def units_needed_range(found: Comparison, difference: float) -> tuple[int, int] | None:
+def units_needed_range(comparison: Comparison, difference: float) -> tuple[int, int] | None:
     """The range of ``units_needed`` by what the spread may be; None where it isn't known."""
-    if not found.spread or found.units < 2:
+    if not comparison.spread or comparison.units < 2:
         return None
-    free = found.units - 1
+    free = comparison.units - 1
     tails = scipy.stats.chi2.ppf([(1 + _SURE_OF_SPREAD) / 2, (1 - _SURE_OF_SPREAD) / 2], free)
-    low, high = (_needed(found.spread * float(np.sqrt(free / each)), difference) for each in tails)
+    low, high = (_needed(comparison.spread * float(np.sqrt(free / each)), difference) for each in tails)
     return low, high
 
 
@@ -132,10 +132,16 @@ def _is_copied(scenario: str, agents: Sequence[str], runs: Sequence[Run]) -> boo
 
 
 def mean_difference(means: np.ndarray, pairs: int, *, has_copies: bool = False) -> tuple[Estimate, float | None]:
-    """The mean of the units' differences, -100 to 100, with its interval, and the p-value."""
+    """The mean of the units' differences, -100 to 100, with its interval, and the p-value.
+
+    Args:
+        means: the mean difference of each unit, in points, -100 to 100; at least one.
+        pairs: how many pairs of runs they are of.
+        has_copies: some scenario's runs are copies, which explains few units.
+    """
     units = len(means)
     error = float(np.std(means, ddof=1) / np.sqrt(units)) if units > 1 else None
-    found = Estimate(
+    estimate = Estimate(
         mean=float(means.mean()),
         standard_error=error,
         low=None,
@@ -146,8 +152,8 @@ def mean_difference(means: np.ndarray, pairs: int, *, has_copies: bool = False) 
     )
     if units < FEWEST_UNITS:
         few = f"{units} independent pair{'' if units == 1 else 's'}, and a difference takes at least {FEWEST_UNITS}"
-        return found.model_copy(update={"why": f"{SAME_RUNS}; {few}" if has_copies else few}), None
+        return estimate.model_copy(update={"why": f"{SAME_RUNS}; {few}" if has_copies else few}), None
     lows, highs = endpoint_draws(means, _BOUNDS)
     low, high = limits(lows, highs, _BOUNDS)
     p_value = min(1.0, 2 * float(min((lows <= 0).mean(), (highs >= 0).mean())))
-    return found.model_copy(update={"low": low, "high": high, "method": "endpoints"}), p_value
+    return estimate.model_copy(update={"low": low, "high": high, "method": "endpoints"}), p_value

@@ -127,7 +127,12 @@ def endpoint_draws(means: _Floats, bounds: tuple[float, float]) -> tuple[_Floats
 
 
 def limits(lows: _Floats, highs: _Floats, bounds: tuple[float, float]) -> tuple[float, float]:
-    """The interval by its draws."""
+    """The interval of a mean, from its draws.
+
+    Args:
+        lows, highs: draws for the lower and for the upper limit.
+        bounds: the lowest and the highest possible value.
+    """
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(lows, tail, method="lower"), np.quantile(highs, 1 - tail, method="higher")
     return float(np.clip(low, *bounds)), float(np.clip(high, *bounds))

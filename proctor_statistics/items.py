@@ -13,14 +13,14 @@ from proctor_protocol.statistics import Item, Run
 
 def items(runs: Sequence[Run]) -> list[Item]:
     """All criteria of the judged runs, those that separate best first."""
-    found = []
+    analyses = []
     for scenario in dict.fromkeys(run.scenario for run in runs):
         judged = [run for run in runs if run.scenario == scenario and run.percent is not None]
         for criterion in dict.fromkeys(name for run in judged for name in run.criteria):
             item = _item(scenario, criterion, judged)
             if item:
-                found.append(item)
-    return sorted(found, key=lambda item: -2.0 if item.discrimination is None else item.discrimination, reverse=True)
+                analyses.append(item)
+    return sorted(analyses, key=lambda item: -2.0 if item.discrimination is None else item.discrimination, reverse=True)
 
 
 def _item(scenario: str, criterion: str, judged: Sequence[Run]) -> Item | None:

@@ -23,6 +23,11 @@ from proctor_statistics.estimates import CONFIDENCE, clopper_pearson
 def pass_at_k(runs: int, passed: int, k: int) -> float:
     """The chance that at least one of k runs drawn from these passes.
 
+    Args:
+        runs: how many there are.
+        passed: how many of them passed.
+        k: how many are drawn.
+
     Raises:
         ValueError: k isn't between 1 and runs.
     """
@@ -32,6 +37,11 @@ def pass_at_k(runs: int, passed: int, k: int) -> float:
 
 def pass_hat_k(runs: int, passed: int, k: int) -> float:
     """The chance that all of k runs drawn from these pass.
+
+    Args:
+        runs: how many there are.
+        passed: how many of them passed.
+        k: how many are drawn.
 
     Raises:
         ValueError: k isn't between 1 and runs.

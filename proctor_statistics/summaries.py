@@ -76,14 +76,14 @@ def _part(agent: str, scenario: str | None, runs: Sequence[Run], of: Of, name: s
     costs = [run.cost for run in runs if run.cost is not None]
     copied = _copied(runs)
     why_one = same_runs(len(values)) if copied else None
-    found = estimated(_units(values, copied), bounds=(0, 100), why_one=why_one) if values else None
+    estimate = estimated(_units(values, copied), bounds=(0, 100), why_one=why_one) if values else None
     return Summary(
         agent=agent,
         scenario=scenario,
         of=of,
         name=name,
         counts=_counts(runs, percent),
-        percent=found,
+        percent=estimate,
         percent_judged=sum(judged) / len(judged) if judged else None,
         percent_without_doubtful=sum(certain) / len(certain) if 0 < len(certain) < len(values) else None,
         by_scenario_error=_by_scenario_error(values),

@@ -155,7 +155,7 @@ class Archive:
 
     @contextmanager
     def indexing(self, entry: ArchiveEntry) -> Iterator[None]:
-        """While an entry is written by somebody else, without ``is_indexed``; raises as ``write``."""
+        """Index an entry that the caller writes meanwhile; raises as ``write``."""
         with self._index.entering(entry, _folder_of(entry)):
             yield
 
@@ -164,18 +164,18 @@ class Archive:
 
         It lists the whole archive and reads each entry; see ``select``.
         """
-        found = [entry for entry in self._walked_entries() if self._caller.may_see(entry.owner)]
-        return sorted(found, key=lambda entry: (entry.started_at, entry.id), reverse=True)
+        visible = [entry for entry in self._walked_entries() if self._caller.may_see(entry.owner)]
+        return sorted(visible, key=lambda entry: (entry.started_at, entry.id), reverse=True)
 
     def in_full(self, summaries: Sequence[EntrySummary]) -> list[ArchiveEntry]:
         """The entries of summaries; those that can't be read are left out."""
-        found: list[ArchiveEntry] = []
+        entries: list[ArchiveEntry] = []
         for start in range(0, len(summaries), _READ_AT_ONCE):
             some = {_folder_of(each): each for each in summaries[start : start + _READ_AT_ONCE]}
             read = self._read_entries(list(some))
             each_read = (read.get(folder) or self.get(each.id) for folder, each in some.items())
-            found += [entry for entry in each_read if entry is not None]
-        return found
+            entries += [entry for entry in each_read if entry is not None]
+        return entries
 
     def forks_of(self, entry_id: str) -> list[EntrySummary]:
         """The assessments that began with turns of this one, the latest first; raises as ``select``."""
@@ -201,7 +201,7 @@ class Archive:
         Raises:
             StoreUnavailableError: the archive can't be read just now.
         """
-        own = [asked for each in (query, *others) if (asked := self._own(each)) is not None]
+        own = [restricted for each in (query, *others) if (restricted := self._own(each)) is not None]
         if not own:
             return [], [0] * (1 + len(others))
         return self._local.ask(lambda table: (table.select(own[0]), [table.count(each) for each in own]))
@@ -223,9 +223,9 @@ class Archive:
         if len(some) > 1:
             named = ", ".join(some[:_NAMED])
             raise SeveralEntriesError(f"{total} entries begin with {prefix!r}: {named}{', …' * (len(some) > _NAMED)}")
-        if (found := self.get(some[0])) is None:
+        if (match := self.get(some[0])) is None:
             raise NoSuchEntryError(f"the archive's entry {some[0]!r} is not complete")
-        return found
+        return match
 
     def get(self, entry_id: str) -> ArchiveEntry | None:
         """The entry of exactly this id, or None."""
@@ -329,7 +329,6 @@ class Archive:
         return [path for path, (_, at) in files.items() if path not in used and (at is None or at < before)]
 
     def size(self, entry: ArchiveEntry) -> int:
-        """Bytes of an entry's own files."""
         return sum(content.size for content in entry.files.values())
 
     def _lines_of(self, entry: ArchiveEntry, name: str, kind: type[M]) -> list[M]:
@@ -370,12 +369,12 @@ class Archive:
     def _folders_of(self, entry_id: str) -> list[str]:
         """All folders of an id, complete or not."""
         is_known = self._ids.is_complete()
-        found = self._ids.of(entry_id) if is_known else []
-        if not found and is_known:
+        folders = self._ids.of(entry_id) if is_known else []
+        if not folders and is_known:
             is_known = self._ids.is_complete(look=True)  # the index may have been removed
         if not is_known or not self._ids.is_complete():
-            found = list(dict.fromkeys([*self._ids.of(entry_id), *self._walked_of(entry_id)]))
-        return found
+            folders = list(dict.fromkeys([*self._ids.of(entry_id), *self._walked_of(entry_id)]))
+        return folders
 
     def _read_entry(self, folder: str) -> ArchiveEntry | None:
         if folder in self._known:
@@ -385,11 +384,13 @@ class Archive:
 
     def _read_entries(self, folders: Sequence[str]) -> dict[str, ArchiveEntry]:
         read = self.folder.read_all([f"{folder}/{ENTRY}" for folder in folders])
-        found = {path.removesuffix(f"/{ENTRY}"): entry for path, c in read.items() if (entry := _entry(c)) is not None}
-        self._known.update(found)
+        entries = {
+            path.removesuffix(f"/{ENTRY}"): entry for path, c in read.items() if (entry := _entry(c)) is not None
+        }
+        self._known.update(entries)
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
-        return found
+        return entries
 
     def _walked_entries(self) -> Iterator[ArchiveEntry]:
         """Every entry that can be read, by a listing of the whole archive; of each id the one of the highest fence."""
@@ -397,16 +398,16 @@ class Archive:
         for folders in self._walk():
             for folder in folders:
                 by_id.setdefault(id_of(folder), []).append(folder)
-        left = [sorted(folders, key=fence_of) for folders in by_id.values()]
-        while left:  # those whose newest is being written just now come again, with the one before it
+        pending = [sorted(folders, key=fence_of) for folders in by_id.values()]
+        while pending:  # those whose newest is being written just now come again, with the one before it
             missed = []
-            for start in range(0, len(left), _READ_AT_ONCE):
-                some = left[start : start + _READ_AT_ONCE]
+            for start in range(0, len(pending), _READ_AT_ONCE):
+                some = pending[start : start + _READ_AT_ONCE]
                 known = {each[-1]: self._known[each[-1]] for each in some if each[-1] in self._known}
                 known |= self._read_entries([each[-1] for each in some if each[-1] not in known])
                 yield from known.values()
                 missed += [each[:-1] for each in some if each[-1] not in known and len(each) > 1]
-            left = missed
+            pending = missed
 
     def _walk(self) -> Iterator[list[str]]:
         """The folders of all entries, complete or not, in a list for each date."""
@@ -431,7 +432,6 @@ def open_archive(config: GreenAgentConfig) -> Archive:
 
 
 def content_of(content: bytes) -> Content:
-    """The name of a content."""
     return Content(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
 
 

@@ -41,7 +41,6 @@ class BlobDamagedError(ValueError):
 
 
 def blob_ref(content: bytes) -> BlobRef:
-    """The name of a content."""
     return BlobRef(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
 
 

@@ -40,7 +40,6 @@ class EncryptedPayloads(PayloadCodec):
         self._writes = next(iter(keys))
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Encrypt."""
         return [self._encrypt(payload) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
@@ -92,14 +91,14 @@ def read_keys(text: str) -> dict[str, bytes]:
     Raises:
         PayloadKeyError: something in it isn't one.
     """
-    found: dict[str, bytes] = {}
+    keys: dict[str, bytes] = {}
     for number, word in enumerate(text.replace(",", " ").split(), start=1):
         key_id, _, encoded = word.partition(":")
         try:
             key = base64.b64decode(encoded, altchars=b"-_" if set(encoded) & set("-_") else None, validate=True)
         except binascii.Error:
             key = b""
-        if not key_id or len(key) != _KEY or key_id in found:
+        if not key_id or len(key) != _KEY or key_id in keys:
             raise PayloadKeyError(
                 Problem(
                     f"AGENTBEATS_GREEN_PAYLOAD_KEYS: number {number} is not a key",
@@ -107,7 +106,7 @@ def read_keys(text: str) -> dict[str, bytes]:
                     f"{_KEY}`)",
                 )
             )
-        found[key_id] = key
-    if not found:
+        keys[key_id] = key
+    if not keys:
         raise PayloadKeyError(Problem("AGENTBEATS_GREEN_PAYLOAD_KEYS is empty", "write ID:KEY, or don't set it at all"))
-    return found
+    return keys

@@ -42,14 +42,14 @@ def read_profile() -> Profile:
     """
     try:
         profile = ClientConfigProfile.load()
-        given = profile.to_client_connect_config()
+        connect_config = profile.to_client_connect_config()
     except Exception as problem:  # the SDK's own error is no public class
-        said = " ".join(str(problem).split())
+        reason = " ".join(str(problem).split())
         raise ConnectionSettingsError(
             Problem(
-                f"the connection to Temporal can't be read from TEMPORAL_* and temporal.toml ({said})",
+                f"the connection to Temporal can't be read from TEMPORAL_* and temporal.toml ({reason})",
                 "mend it, or set TEMPORAL_CONFIG_FILE to another file",
             )
         ) from None
-    options = {name: value for name, value in given.items() if name not in _WHERE}
+    options = {name: value for name, value in connect_config.items() if name not in _WHERE}
     return Profile(profile.address or None, profile.namespace or None, options)

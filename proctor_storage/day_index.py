@@ -104,8 +104,8 @@ class DayIndex:
 
     def versions(self, day: str) -> dict[str, str]:
         """The files of a day, with what changes when one is written again."""
-        found = self._folder.versions(f"{DAYS}/{day}")
-        return {f"{DAYS}/{day}/{name}": version for name, version in found.items() if name.endswith(".jsonl.gz")}
+        versions = self._folder.versions(f"{DAYS}/{day}")
+        return {f"{DAYS}/{day}/{name}": version for name, version in versions.items() if name.endswith(".jsonl.gz")}
 
     def _put(self, entry: EntrySummary, folder: str) -> None:
         with self._lock:
@@ -118,8 +118,8 @@ class DayIndex:
             self._folder.write(self._path, _packed(line for _, line in self._lines.values()))
 
     def _write_packed(self, lines: Iterable[bytes]) -> dict[str, str]:
-        left, days, written = iter(lines), set[str](), set[str]()
-        while some := list(islice(left, _PACKED_LINES)):
+        remaining, days, written = iter(lines), set[str](), set[str]()
+        while some := list(islice(remaining, _PACKED_LINES)):
             day = f"{datetime.now(UTC):%Y-%m-%d}"
             path = _new_path(day)
             self._folder.write(path, _packed(some))

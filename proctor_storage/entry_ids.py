@@ -39,8 +39,8 @@ class EntryIds:
         """Whether every entry is known here; it is remembered once it is so, unless one is to ``look`` again."""
         if self._has_earlier is None or look:
             try:
-                said = json.loads(self._folder.read(_COMPLETE))
-                self._has_earlier, self.name = bool(said.get("earlier", True)), str(said.get("name", ""))
+                note = json.loads(self._folder.read(_COMPLETE))
+                self._has_earlier, self.name = bool(note.get("earlier", True)), str(note.get("name", ""))
             except (FileNotFoundError, ValueError, AttributeError):
                 self._has_earlier = None
         return self._has_earlier is not None
@@ -70,20 +70,19 @@ class EntryIds:
         """All folders of an id, complete or not."""
         first = self._first_of(entry_id)
         again = [_folder_again(entry_id, name) for name in self._folder.names(_again(entry_id))]
-        found = [*([first] if first else []), *again, *self._earlier(entry_id)]
-        return list(dict.fromkeys(found))
+        folders = [*([first] if first else []), *again, *self._earlier(entry_id)]
+        return list(dict.fromkeys(folders))
 
     def remove(self, entry_id: str) -> None:
-        """Forget an id that is removed."""
         self._folder.remove(_first(entry_id))
         self._folder.remove(_again(entry_id))
 
     def _first_of(self, entry_id: str) -> str | None:
         try:
-            said = self._folder.read(_first(entry_id)).decode(errors="replace")
+            folder = self._folder.read(_first(entry_id)).decode(errors="replace")
         except FileNotFoundError:
             return None
-        return said if id_of(said) == entry_id else None
+        return folder if id_of(folder) == entry_id else None
 
     def _earlier(self, entry_id: str) -> list[str]:
         if self._has_earlier is False:
@@ -101,7 +100,6 @@ class EntryIds:
 
 
 def id_of(folder: str) -> str:
-    """The id of the entry that a folder is of."""
     return unquote(folder.rpartition("/")[2].rpartition(".")[0])
 
 

@@ -20,7 +20,7 @@ from proctor_protocol.archive import FORMAT, EntrySummary
 from proctor_storage.day_index import Line
 from proctor_storage.entry_ids import fence_of, id_of
 
-_VERSION = 4
+_VERSION = 5
 _BUSY_SECONDS = 60.0
 _SPARSE = 20_000
 """Up to this number entries are sorted; of more, the latest are looked up by time."""
@@ -41,7 +41,7 @@ CREATE TABLE shared (
 );
 CREATE INDEX shared_by_campaign ON shared (campaign);
 CREATE INDEX shared_of_campaigns ON shared (kind) WHERE kind = 'campaign';
-CREATE TABLE said (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, said TEXT NOT NULL);
+CREATE TABLE contents (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, content TEXT NOT NULL);
 CREATE TABLE entries (
     id TEXT NOT NULL UNIQUE, fence INTEGER NOT NULL, at INTEGER NOT NULL, date TEXT NOT NULL,
     shared INTEGER NOT NULL, started REAL NOT NULL, ended REAL NOT NULL, seed INTEGER, cost REAL, share REAL,
@@ -95,7 +95,7 @@ _COLUMNS = {"scenario": "s.scenario", "agent": "s.agent", "status": "s.status", 
 
 @dataclass(frozen=True)
 class EntryQuery:
-    """Which entries are wanted, in which order; None and empty are any.
+    """Which entries to return, in which order; None and empty are any.
 
     Attributes:
         search: words that have to be in its id, kind, scenario, agent, status or campaign.
@@ -167,11 +167,10 @@ class EntryTable:
         self._db = self._opened()
         self._letters: set[str] = set()
         self._writes = 0
-        self._found: object = None
+        self._searched: object = None
         self._counts: dict[tuple[str, int, int], int] = {}
 
     def close_connection(self) -> None:
-        """End the use of the file."""
         self._db.close()
 
     @contextmanager
@@ -197,7 +196,6 @@ class EntryTable:
                 self._learn(line, is_indexed)
 
     def drop_walked(self) -> None:
-        """Forget the folders of the last walk."""
         self._db.execute("DELETE FROM walked")
 
     def walk(self, folders: Iterable[str]) -> None:
@@ -206,16 +204,15 @@ class EntryTable:
         self._db.executemany("INSERT OR REPLACE INTO walked VALUES (?, ?, ?)", rows)
 
     def walked(self) -> Iterator[str]:
-        """The folders of the walk."""
         yield from (row[0] for row in self._db.execute("SELECT folder FROM walked"))
 
     def unknown(self) -> list[str]:
         """Folders of the walk with a higher fence than is known of their ids, the highest fence of each id first."""
-        found = self._db.execute(
+        rows = self._db.execute(
             "SELECT w.folder FROM walked w LEFT JOIN entries e ON e.id = w.id "
             "WHERE e.id IS NULL OR e.fence < w.fence ORDER BY w.id, w.fence DESC"
         )
-        return [row[0] for row in found]
+        return [row[0] for row in rows]
 
     def remove_missing(self, before: int) -> None:
         """Remove what the walk didn't find, unless its line is younger than ``before`` (microseconds since 1970)."""
@@ -249,7 +246,6 @@ class EntryTable:
         return row and str(row[0])
 
     def set_version(self, path: str, version: str) -> None:
-        """Note which version of a file was read."""
         self._db.execute("INSERT OR REPLACE INTO files VALUES (?, ?)", (path, version))
 
     def is_closed(self, day: str) -> bool:
@@ -267,38 +263,35 @@ class EntryTable:
         self._db.execute("DELETE FROM files")
 
     def forget_all(self) -> None:
-        """Empty the table."""
-        for name in ("entries", "shared", "said", "pending", "removed", "files", "closed", "notes"):
+        for name in ("entries", "shared", "contents", "pending", "removed", "files", "closed", "notes"):
             self._db.execute(f"DELETE FROM {name}")
 
     def has(self, note: str) -> bool:
-        """Whether something was noted."""
         return self._db.execute("SELECT 1 FROM notes WHERE name = ?", (note,)).fetchone() is not None
 
     def note(self, note: str) -> None:
-        """Note something."""
         self._db.execute("INSERT OR REPLACE INTO notes VALUES (?)", (note,))
 
     def select(self, query: EntryQuery) -> list[EntrySummary]:
-        """The entries that are wanted, in order."""
-        where, given = self._where(query)
+        """The entries that match a query, in order."""
+        where, parameters = self._where(query)
         order = _ordered(query)
         limit = f"LIMIT {-1 if query.most is None else int(query.most)} OFFSET {int(query.skip)}"
         # First only numbers, which an index has without the rows; then the rows of these.
         shared = "CROSS JOIN shared s ON s.number = e.shared" if query.order in _COLUMNS else ""
         numbers = f"SELECT e.rowid number FROM entries e {self._index_for(query)} {shared}"
-        wanted = f"({numbers} {where} {order} {limit}) wanted CROSS JOIN entries e ON e.rowid = wanted.number"
-        rows = self._db.execute(f"{_SELECT.format(wanted)} {order}", given).fetchall()
+        source = f"({numbers} {where} {order} {limit}) matching CROSS JOIN entries e ON e.rowid = matching.number"
+        rows = self._db.execute(f"{_SELECT.format(source)} {order}", parameters).fetchall()
         return [summary for row in rows if (summary := _summary(row)) is not None]
 
     def matrix(self, query: EntryQuery) -> list[MatrixCell]:
-        """The assessments and trials that are wanted, by agent and scenario, in the order of their names."""
+        """The assessments and trials that match a query, by agent and scenario, in the order of their names."""
         if query.search or query.without or _own_conditions(query)[0]:
-            where, given = self._where(query)
+            where, parameters = self._where(query)
             totals = "e.shared, count(*) runs, count(e.share) scored, sum(e.share) total"
             by_shared = f"SELECT {totals} FROM entries e {where} GROUP BY e.shared"
         else:
-            sets, given = _sets(query)
+            sets, parameters = _sets(query)
             where = " AND ".join(["entries > 0", *sets])
             by_shared = f"SELECT number shared, entries runs, scored, shares total FROM shared WHERE {where}"
         rows = self._db.execute(
@@ -306,7 +299,7 @@ class EntryTable:
             f"sum(CASE WHEN s.has_failed THEN 0 ELSE g.total END) FROM ({by_shared}) g "
             "JOIN shared s ON s.number = g.shared WHERE s.kind != 'campaign' "
             "GROUP BY s.agent, s.scenario ORDER BY s.agent, s.scenario",
-            given,
+            parameters,
         )
         return [
             MatrixCell(agent, scenario, runs, scored, (total or 0.0) / scored if scored else None)
@@ -324,14 +317,14 @@ class EntryTable:
     def _count(self, query: EntryQuery) -> int:
         if _own_conditions(query)[0]:
             return self._counted(query)
-        sets, given = _sets(query)
-        words, said = _words(query.search)
+        sets, parameters = _sets(query)
+        words, terms = _words(query.search)
         sets += words.values()
         total = f"SELECT coalesce(sum(entries), 0) FROM shared {'WHERE ' if sets else ''}{' AND '.join(sets)}"
-        (in_all,) = self._db.execute(total, {**given, **said}).fetchone()
+        (in_all,) = self._db.execute(total, {**parameters, **terms}).fetchone()
         if words:
             self._find_by_ids(query)
-            in_all += self._db.execute("SELECT count(*) FROM found").fetchone()[0]
+            in_all += self._db.execute("SELECT count(*) FROM id_matches").fetchone()[0]
         if query.without:
             in_all -= self._counted(replace(query, without=()), among=query.without)
         return int(in_all)
@@ -349,67 +342,73 @@ class EntryTable:
         return "" if self.count(query) <= _SPARSE else f"INDEXED BY {_INDEXES.get(query.order, 'entries_by_time')}"
 
     def _counted(self, query: EntryQuery, among: Sequence[str] = ()) -> int:
-        where, given = self._where(query)
+        where, parameters = self._where(query)
         if among:
             where += (" AND " if where else "WHERE ") + "e.id IN (SELECT value FROM json_each(:among))"
-            given["among"] = json.dumps(list(among))
-        return int(self._db.execute(f"SELECT count(*) FROM entries e {where}", given).fetchone()[0])
+            parameters["among"] = json.dumps(list(among))
+        return int(self._db.execute(f"SELECT count(*) FROM entries e {where}", parameters).fetchone()[0])
 
     def _where(self, query: EntryQuery) -> tuple[str, dict[str, Any]]:
         """The condition of a query, and its parameters."""
-        sets, given = _sets(query)
-        words, said = _words(query.search)
+        sets, parameters = _sets(query)
+        words, terms = _words(query.search)
         own, times = _own_conditions(query)
-        given |= {**said, **times}
+        parameters |= {**terms, **times}
         sets += words.values()
         where = [_among(sets)] if sets else []
         if words:
             self._find_by_ids(query)
-            where = [f"({where[0]} OR e.rowid IN (SELECT number FROM found))"]
+            where = [f"({where[0]} OR e.rowid IN (SELECT number FROM id_matches))"]
         where += own
         if query.without:
             where.append("e.id NOT IN (SELECT value FROM json_each(:without))")
-            given["without"] = json.dumps(list(query.without))
-        return (f"WHERE {' AND '.join(where)}" if where else ""), given
+            parameters["without"] = json.dumps(list(query.without))
+        return (f"WHERE {' AND '.join(where)}" if where else ""), parameters
 
     def _state(self) -> tuple[int, int]:
         """What changes with every change of the table, by this process or by others."""
         return self._writes, int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
     def _find_by_ids(self, query: EntryQuery) -> None:
-        """Note entries that have all words of a search, but one or more of them in their id alone, in ``found``."""
+        """Fill ``id_matches`` with entries that have all words of a search, one or more of them only in their id."""
         key = (replace(query, most=None, skip=0, without=()), *self._state())
-        if key == self._found:
+        if key == self._searched:
             return
-        self._db.execute("DELETE FROM found")
-        sets, given = _sets(query)
-        words, said = _words(query.search)
+        self._db.execute("DELETE FROM id_matches")
+        sets, parameters = _sets(query)
+        words, terms = _words(query.search)
         letters = {row[0] for row in self._db.execute("SELECT letter FROM letters")}
-        in_ids = [name for name in words if letters.issuperset(said[name])]
+        in_ids = [name for name in words if letters.issuperset(terms[name])]
         sets += [test for name, test in words.items() if name not in in_ids]
         if in_ids:
             ids = {name: f"e.id LIKE :{name}_id ESCAPE '!'" for name in in_ids}
-            said |= {f"{name}_id": f"%{_escaped(said[name])}%" for name in in_ids}
+            terms |= {f"{name}_id": f"%{_escaped(terms[name])}%" for name in in_ids}
             where = [f"({' OR '.join(ids.values())})", *([_among(sets)] if sets else [])]
             where += [f"({ids[name]} OR {_among([words[name]])})" for name in in_ids]
             where.append(f"NOT {_among([*sets, *words.values()])}")
             scan = "FROM entries e INDEXED BY entries_by_time"
-            into = f"INSERT INTO found SELECT e.rowid {scan} WHERE {' AND '.join(where)}"
-            self._db.execute(into, {**given, **said})
-        self._found = key
+            into = f"INSERT INTO id_matches SELECT e.rowid {scan} WHERE {' AND '.join(where)}"
+            self._db.execute(into, {**parameters, **terms})
+        self._searched = key
 
     def ids_with(self, prefix: str, owner: str | None, most: int) -> tuple[int, list[str]]:
-        """How many ids begin with a prefix, and the shortest of them; members of the shortest one count as it does."""
+        """How many ids begin with a prefix, and the shortest of them; members of the shortest one count as it does.
+
+        Args:
+            prefix: of the ids.
+            owner: whose entries; None for all.
+            most: the most ids that are returned.
+        """
         whose = "" if owner is None else "AND shared IN (SELECT number FROM shared WHERE owner = :owner)"
-        given = {"prefix": prefix, "end": prefix + "\U0010ffff", "owner": owner, "most": most}
+        parameters = {"prefix": prefix, "end": prefix + "\U0010ffff", "owner": owner, "most": most}
         within = f"FROM entries WHERE id >= :prefix AND id < :end {whose}"
-        found = self._db.execute(f"SELECT id {within} ORDER BY length(id), id LIMIT 1", given).fetchone()
-        if found is None:
+        shortest = self._db.execute(f"SELECT id {within} ORDER BY length(id), id LIMIT 1", parameters).fetchone()
+        if shortest is None:
             return 0, []
         others = f"{within} AND id NOT BETWEEN :own AND :last"
-        bounds = {**given, "own": f"{found[0]}.", "last": f"{found[0]}.\U0010ffff"}
+        bounds = {**parameters, "own": f"{shortest[0]}.", "last": f"{shortest[0]}.\U0010ffff"}
         rows = self._db.execute(f"SELECT id {others} ORDER BY id LIMIT :most", bounds).fetchall()
-        total = self._db.execute(f"SELECT count(*) {within}", given).fetchone()[0] if len(rows) > 1 else 1
+        total = self._db.execute(f"SELECT count(*) {within}", parameters).fetchone()[0] if len(rows) > 1 else 1
         return int(total), [row[0] for row in rows]
 
     def _opened(self) -> sqlite3.Connection:
@@ -434,7 +433,7 @@ class EntryTable:
             db.execute(f"PRAGMA user_version = {_VERSION}")
         db.execute("COMMIT")
         db.execute(_WALKED)  # a connection's own: two processes may walk at the same time
-        db.execute("CREATE TEMP TABLE found (number INTEGER PRIMARY KEY)")
+        db.execute("CREATE TEMP TABLE id_matches (number INTEGER PRIMARY KEY)")
         return db
 
     def _forget(self, line: Line) -> None:
@@ -461,20 +460,20 @@ class EntryTable:
             )
 
     def _learn(self, line: Line, is_indexed: bool) -> None:
-        said = dict(line.summary or {})
-        if said.get("format", 1) > FORMAT or self._is_removed(line):
+        own = dict(line.summary or {})
+        if own.get("format", 1) > FORMAT or self._is_removed(line):
             return
-        common = {name: said.pop(name) for name in _SHARED if name in said}
+        common = {name: own.pop(name) for name in _SHARED if name in own}
         entry_id, fence, date = _named(line.folder)
-        if (said.pop("id", None), said.pop("fence", 0)) != (entry_id, fence):
+        if (own.pop("id", None), own.pop("fence", 0)) != (entry_id, fence):
             return
         try:
-            times = (_moment(said["started_at"]), _moment(said["ended_at"]))
+            times = (_moment(own["started_at"]), _moment(own["ended_at"]))
         except (KeyError, TypeError, ValueError):
             return  # the entry itself says more
-        share, points = said.get("earned"), common.get("max_score")
+        share, points = own.get("earned"), common.get("max_score")
         if share is None and points:
-            share = said.get("score", 0) / points
+            share = own.get("score", 0) / points
         self._db.execute(
             "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
             "fence = excluded.fence, at = excluded.at, date = excluded.date, shared = excluded.shared, "
@@ -483,8 +482,8 @@ class EntryTable:
             "WHERE excluded.fence > fence OR (excluded.fence = fence AND excluded.at >= at)",
             (
                 *(entry_id, fence, line.at, date, self._number_of(common), *times),
-                *(said.get("seed"), said.get("cost"), share, (said.get("forked_from") or {}).get("task_id")),
-                *(is_indexed, json.dumps(said, separators=(",", ":"))),
+                *(own.get("seed"), own.get("cost"), share, (own.get("forked_from") or {}).get("task_id")),
+                *(is_indexed, json.dumps(own, separators=(",", ":"))),
             ),
         )
         self._db.execute("DELETE FROM pending WHERE folder = ?", (line.folder,))
@@ -493,9 +492,9 @@ class EntryTable:
             self._db.executemany("INSERT OR IGNORE INTO letters VALUES (?)", list(letters))
 
     def _number_of(self, common: dict[str, Any]) -> int:
-        said = json.dumps(common, separators=(",", ":"))
-        digest = hashlib.sha256(said.encode()).digest()[:16]
-        row = self._db.execute("SELECT number FROM said WHERE digest = ?", (digest,)).fetchone()
+        text = json.dumps(common, separators=(",", ":"))
+        digest = hashlib.sha256(text.encode()).digest()[:16]
+        row = self._db.execute("SELECT number FROM contents WHERE digest = ?", (digest,)).fetchone()
         if row:
             return int(row[0])
         names = ("role", "participant", "participant_url")
@@ -506,7 +505,7 @@ class EntryTable:
             str(common.get(n) or d) for n, d in (("kind", "assessment"), ("status", ""), ("scenario_id", ""))
         )
         words = [kind, scenario, str(common.get("scenario_name") or ""), agent, participant, url, status, campaign]
-        made = self._db.execute("INSERT INTO said VALUES (NULL, ?, ?)", (digest, said))
+        made = self._db.execute("INSERT INTO contents VALUES (NULL, ?, ?)", (digest, text))
         self._db.execute(
             "INSERT INTO shared VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?, ?)",
             (
@@ -519,13 +518,12 @@ class EntryTable:
 
 
 _SELECT = (
-    "SELECT t.said, e.own, e.id, e.fence, e.date FROM {} CROSS JOIN shared s ON s.number = e.shared "
-    "CROSS JOIN said t ON t.number = e.shared"
+    "SELECT t.content, e.own, e.id, e.fence, e.date FROM {} CROSS JOIN shared s ON s.number = e.shared "
+    "CROSS JOIN contents t ON t.number = e.shared"
 )
 
 
 def delete_table(path: str) -> None:
-    """Remove a table's file."""
     for suffix in ("", "-wal", "-shm"):
         with suppress(OSError):
             os.unlink(f"{path}{suffix}")
@@ -542,31 +540,31 @@ def _sets(query: EntryQuery) -> tuple[list[str], dict[str, Any]]:
         "owner": query.owner,
     }
     sets = [f"{name} = :{name}" for name, value in alike.items() if value is not None]
-    given: dict[str, Any] = {name: value for name, value in alike.items() if value is not None}
+    parameters: dict[str, Any] = {name: value for name, value in alike.items() if value is not None}
     if query.agent:
         sets.append("instr(agents, :part)")
-        given["part"] = query.agent.lower()
+        parameters["part"] = query.agent.lower()
     if query.called:
         among = "(SELECT value FROM json_each(:called))"
-        any_of = " OR ".join(f"said ->> '{name}' IN {among}" for name in ("role", "participant", "participant_url"))
-        sets.append(f"number IN (SELECT number FROM said WHERE {any_of})")
-        given["called"] = json.dumps(list(query.called))
+        any_of = " OR ".join(f"content ->> '{name}' IN {among}" for name in ("role", "participant", "participant_url"))
+        sets.append(f"number IN (SELECT number FROM contents WHERE {any_of})")
+        parameters["called"] = json.dumps(list(query.called))
     if query.judge is not None:
         sets.append("EXISTS (SELECT 1 FROM json_each(judges) WHERE value = :judge)")
-        given["judge"] = query.judge
+        parameters["judge"] = query.judge
     if query.is_alone:
         sets.append(
             "(campaign = '' OR campaign NOT IN (SELECT id FROM entries WHERE shared IN "
             "(SELECT number FROM shared WHERE kind = 'campaign') UNION ALL SELECT value FROM json_each(:campaigns)))"
         )
-        given["campaigns"] = json.dumps(list(query.campaigns))
-    return sets, given
+        parameters["campaigns"] = json.dumps(list(query.campaigns))
+    return sets, parameters
 
 
 def _words(search: str) -> tuple[dict[str, str], dict[str, str]]:
     """The condition on ``shared`` of each word of a search, and its parameters, both by the parameter's name."""
-    said = {f"word{number}": word for number, word in enumerate(search.lower().split())}
-    return {name: f"instr(words, :{name})" for name in said}, said
+    terms = {f"word{number}": word for number, word in enumerate(search.lower().split())}
+    return {name: f"instr(words, :{name})" for name in terms}, terms
 
 
 def _escaped(word: str) -> str:
@@ -584,9 +582,9 @@ def _own_conditions(query: EntryQuery) -> tuple[list[str], dict[str, Any]]:
         ("cost_from", query.cost_from, "e.cost >= :cost_from"),
         ("origin", query.origin, "e.origin = :origin"),
     )
-    wanted = [(name, value, test) for name, value, test in named if value is not None]
-    given = {name: value.timestamp() if isinstance(value, datetime) else value for name, value, _ in wanted}
-    return [test for _, _, test in wanted], given
+    conditions = [(name, value, test) for name, value, test in named if value is not None]
+    parameters = {name: value.timestamp() if isinstance(value, datetime) else value for name, value, _ in conditions}
+    return [test for _, _, test in conditions], parameters
 
 
 def _among(sets: Sequence[str]) -> str:
@@ -605,14 +603,13 @@ def _ordered(query: EntryQuery) -> str:
 def _summary(row: Sequence[Any]) -> EntrySummary | None:
     """The summary of a row; None where the row is invalid."""
     try:
-        said = {**json.loads(row[0]), **json.loads(row[1]), "id": row[2], "fence": row[3]}
-        return EntrySummary.model_validate(said)
+        content = {**json.loads(row[0]), **json.loads(row[1]), "id": row[2], "fence": row[3]}
+        return EntrySummary.model_validate(content)
     except ValueError:
         return None
 
 
 def _named(folder: str) -> tuple[str, int, str]:
-    """The id, fence and date of an entry's folder."""
     return id_of(folder), fence_of(folder), folder.partition("/")[0]
 
 

@@ -76,8 +76,8 @@ class Fingerprint:
     @classmethod
     def read(cls, identity: str) -> Self | None:
         """The fingerprint in a worker's identity, or None."""
-        found = _WRITTEN.search(identity)
-        return cls(*found.groups()) if found else None
+        match = _WRITTEN.search(identity)
+        return cls(*match.groups()) if match else None
 
     def __str__(self) -> str:
         return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
@@ -106,9 +106,13 @@ def no_worker_at(queue: str) -> Problem:
 
 
 async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
-    """Why the workers at the deployment's task queue can't work together, as a sentence; None where they can.
+    """Why the workers at the deployment's task queue can't work together; None where they can. Raises as
+    ``find_stranger``.
 
-    Raises what ``find_stranger`` does.
+    Args:
+        client: of Temporal.
+        config: the deployment's settings.
+        timeout: of each request.
     """
     stranger = await find_stranger(client, config, timeout)
     return stranger or await _find_version_problem(client, config, timeout)
@@ -117,9 +121,9 @@ async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: 
 async def _find_version_problem(client: Client, config: GreenAgentConfig, timeout: timedelta) -> Problem | None:
     if not await are_versioned(client, config.task_queue, timeout):
         return None
-    asked = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=config.task_queue)
+    request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=config.task_queue)
     try:
-        described = await client.workflow_service.describe_worker_deployment(asked, timeout=timeout)
+        described = await client.workflow_service.describe_worker_deployment(request, timeout=timeout)
     except RPCError as problem:
         if problem.status == RPCStatusCode.NOT_FOUND:  # Temporal learns of it some moments after the first worker
             return None
@@ -138,6 +142,11 @@ async def _find_version_problem(client: Client, config: GreenAgentConfig, timeou
 async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
     """A sentence about a worker at the deployment's task queue that uses other things than this process; None where all
     use the same.
+
+    Args:
+        client: of Temporal.
+        config: the settings of this process.
+        timeout: of each request.
 
     Raises:
         temporalio.service.RPCError: Temporal doesn't answer.
@@ -168,10 +177,10 @@ async def _id_of(url: str) -> str:
     try:
         new = secrets.token_hex(_DIGITS // 2).encode()
         folder = await asyncio.to_thread(Folder, url, "store")
-        found = await folder.within_time(
+        stored = await folder.within_time(
             lambda: folder.write_once(_ID_FILE, new), "written", seconds=_SECONDS.total_seconds()
         )
-        _ids[url] = found.decode()
+        _ids[url] = stored.decode()
     except (StoreUnavailableError, OSError, ImportError, ValueError):
         return _UNKNOWN
     return _ids[url]

@@ -207,35 +207,35 @@ class Folder:
             return {path: content for path in paths if (content := self._read_if_there(path)) is not None}
         try:
             at_once = [self._at(path) for path in paths]
-            found = self._fs.cat(at_once, on_error="omit", **self._download) if paths else {}
+            contents = self._fs.cat(at_once, on_error="omit", **self._download) if paths else {}
         except Exception as problem:
             raise self.unavailable(problem, "read") from problem
-        if isinstance(found, bytes):
-            return {paths[0]: found}
+        if isinstance(contents, bytes):
+            return {paths[0]: contents}
         at = {self._fs._strip_protocol(self._at(path)): path for path in paths}
-        return {at[self._fs._strip_protocol(name)]: content for name, content in found.items()}
+        return {at[self._fs._strip_protocol(name)]: content for name, content in contents.items()}
 
     @_bounded("read")
     def names(self, path: str = "") -> list[str]:
         """The names of what is in a folder below; none where there is no such folder."""
         try:
-            found = self._fs.ls(self._at(path) if path else self.root, detail=False, refresh=True)
+            paths = self._fs.ls(self._at(path) if path else self.root, detail=False, refresh=True)
         except (FileNotFoundError, NotADirectoryError) as problem:
             self._require_bucket(problem)
             return []
         except TypeError:  # a file system without a cache of its own
-            found = self._fs.ls(self._at(path) if path else self.root, detail=False)
+            paths = self._fs.ls(self._at(path) if path else self.root, detail=False)
         except Exception as problem:
             raise self.unavailable(problem, "read") from problem
-        return sorted(posixpath.basename(str(each).rstrip("/")) for each in found)
+        return sorted(posixpath.basename(str(each).rstrip("/")) for each in paths)
 
     @_bounded("read")
     def versions(self, path: str) -> dict[str, str]:
         """The files in a folder below: the name of each, and a text that changes whenever it is written again."""
         try:
             if self._is_local:
-                with os.scandir(self._at(path)) as found:
-                    stats = {each.name: each.stat() for each in found if each.is_file()}
+                with os.scandir(self._at(path)) as listing:
+                    stats = {each.name: each.stat() for each in listing if each.is_file()}
                 return {name: f"{about.st_mtime_ns}.{about.st_size}.{about.st_ino}" for name, about in stats.items()}
             listed = self._fs.ls(self._at(path), detail=True, **({"refresh": True} if self._store else {}))
         except (FileNotFoundError, NotADirectoryError) as problem:
@@ -251,7 +251,7 @@ class Folder:
     def sizes(self, path: str = "") -> dict[str, tuple[int, datetime | None]]:
         """Every file below a folder, at any depth: its path to its size in bytes and when it was written."""
         try:
-            found = self._fs.find(self._at(path) if path else self.root, detail=True)
+            details = self._fs.find(self._at(path) if path else self.root, detail=True)
         except (FileNotFoundError, NotADirectoryError) as problem:
             self._require_bucket(problem)
             return {}
@@ -259,7 +259,7 @@ class Folder:
             raise self.unavailable(problem, "read") from problem
         return {
             name.removeprefix(self.root).lstrip("/"): (int(about.get("size") or 0), _written_at(about))
-            for name, about in found.items()
+            for name, about in details.items()
         }
 
     @_bounded("read")
@@ -338,8 +338,12 @@ class Folder:
             raise
 
     def unavailable(self, problem: Exception, done: str, path: str | None = None) -> StoreUnavailableError:
-        """The error for a problem of the file system; ``done`` is what couldn't be: written, read. Of a store of
-        objects it names bucket and key.
+        """The error for a problem of the file system. Of a store of objects it names bucket and key.
+
+        Args:
+            problem: what the file system raised.
+            done: what couldn't be done: ``read``, ``written``.
+            path: the file, below the folder.
         """
         code = problem.errno if isinstance(problem, OSError) else None
         reason = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__
@@ -384,14 +388,14 @@ def _version_of(about: dict[str, object]) -> str:
 def _written_at(about: dict[str, object]) -> datetime | None:
     """When a file was written, in the words of its file system."""
     for name in ("mtime", "LastModified", "last_modified", "updated", "created"):
-        said = about.get(name)
-        if isinstance(said, int | float):
-            return datetime.fromtimestamp(said, UTC)
-        if isinstance(said, datetime):
-            return said.astimezone(UTC)
-        if isinstance(said, str):
+        instant = about.get(name)
+        if isinstance(instant, int | float):
+            return datetime.fromtimestamp(instant, UTC)
+        if isinstance(instant, datetime):
+            return instant.astimezone(UTC)
+        if isinstance(instant, str):
             with suppress(ValueError):
-                return datetime.fromisoformat(said).astimezone(UTC)
+                return datetime.fromisoformat(instant).astimezone(UTC)
     return None
 
 

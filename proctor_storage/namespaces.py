@@ -20,26 +20,31 @@ _NO_ATTRIBUTE = "no mapping defined for search attribute"
 
 
 async def find_missing_attributes(
-    client: Client, wanted: Sequence[SearchAttributeKey[Any]], timeout: timedelta = _SECONDS
+    client: Client, keys: Sequence[SearchAttributeKey[Any]], timeout: timedelta = _SECONDS
 ) -> list[SearchAttributeKey[Any]]:
     """The search attributes that the client's namespace lacks.
+
+    Args:
+        client: of Temporal, with the namespace.
+        keys: the search attributes that are needed.
+        timeout: of the request.
 
     Raises:
         temporalio.service.RPCError: Temporal doesn't say.
     """
-    asked = ListSearchAttributesRequest(namespace=client.namespace)
-    known = await client.operator_service.list_search_attributes(asked, timeout=timeout)
-    return [key for key in wanted if key.name not in known.custom_attributes]
+    request = ListSearchAttributesRequest(namespace=client.namespace)
+    known = await client.operator_service.list_search_attributes(request, timeout=timeout)
+    return [key for key in keys if key.name not in known.custom_attributes]
 
 
-async def find_namespace_problem(client: Client, wanted: Sequence[SearchAttributeKey[Any]]) -> Problem | None:
+async def find_namespace_problem(client: Client, keys: Sequence[SearchAttributeKey[Any]]) -> Problem | None:
     """Why assessments can't be started in the client's namespace; None where they can, or Temporal doesn't say.
 
     Raises:
         temporalio.service.RPCError: Temporal doesn't answer.
     """
     try:
-        missing = await find_missing_attributes(client, wanted)
+        missing = await find_missing_attributes(client, keys)
     except RPCError as problem:
         if problem.status in NOT_OURS_TO_DO:
             return None

@@ -126,24 +126,26 @@ def require_openable(url: str) -> None:
 def open_object_store(url: str, store: ObjectStore) -> tuple[Any, str]:
     """The file system of a store of objects, and the path in it."""
     require_openable(url)
-    given = fsspec.config.conf.get(url.partition("://")[0], {})
-    opened: tuple[Any, str] = fsspec.core.url_to_fs(url, **{"use_listings_cache": False, **store.options, **given})
+    own_options = fsspec.config.conf.get(url.partition("://")[0], {})
+    opened: tuple[Any, str] = fsspec.core.url_to_fs(
+        url, **{"use_listings_cache": False, **store.options, **own_options}
+    )
     return opened
 
 
 def remedy_for(store: ObjectStore, problem: BaseException) -> str | None:
     """What helps against a store's error; None where it doesn't say anything known."""
-    said = " ".join(f"{type(each).__name__} {each}" for each in _causes_of(problem))
+    report = " ".join(f"{type(each).__name__} {each}" for each in _causes_of(problem))
     for marks, remedy in _REMEDIES:
-        if any(mark in said for mark in marks):
+        if any(mark in report for mark in marks):
             return remedy.format(credentials=store.credentials)
     return None
 
 
 def is_there_already(problem: BaseException) -> bool:
     """Whether an upload that should have been the first of its name was refused since there is such an object."""
-    said = " ".join(str(each) for each in _causes_of(problem))
-    return isinstance(problem, FileExistsError) or "PreconditionFailed" in said
+    report = " ".join(str(each) for each in _causes_of(problem))
+    return isinstance(problem, FileExistsError) or "PreconditionFailed" in report
 
 
 def is_being_written(problem: BaseException) -> bool:
@@ -153,8 +155,8 @@ def is_being_written(problem: BaseException) -> bool:
 
 def names_no_bucket(problem: BaseException) -> bool:
     """Whether what was looked for is missing because its whole bucket is."""
-    said = " ".join(str(each) for each in _causes_of(problem))
-    return any(mark in said for mark in _NO_BUCKET)
+    report = " ".join(str(each) for each in _causes_of(problem))
+    return any(mark in report for mark in _NO_BUCKET)
 
 
 def _causes_of(problem: BaseException) -> Iterator[BaseException]:

@@ -32,15 +32,21 @@ async def keep_parts(
     """See to it that parts are in the store: those that came along, and others, fetched by their names where they
     aren't there.
 
+    Args:
+        store: where they are kept.
+        new: the parts' names.
+        along: contents that came along, in any order.
+        fetch: a part's content by its SHA-256.
+
     Raises:
         proctor_storage.blobs.StoreUnavailableError: the store can't be written just now.
     """
-    given = {blob_ref(content): content for content in along}
+    contents = {blob_ref(content): content for content in along}
     few = asyncio.Semaphore(AT_ONCE)
 
     async def keep(ref: BlobRef) -> None:
         async with few:
-            if (content := given.get(ref)) is not None:
+            if (content := contents.get(ref)) is not None:
                 await store.put(content)
             elif not await store.holds(ref):
                 await store.put(await fetch(ref.sha256))
@@ -166,7 +172,13 @@ class InParts:
 
 
 def parts_of_checkpoint(store: Contents, manifest: bytes, known: dict[str, Any] | None = None) -> InParts:
-    """A checkpoint's parts."""
+    """The parts of a checkpoint that is a manifest, read as they are needed.
+
+    Args:
+        store: where they are.
+        manifest: the checkpoint's content.
+        known: decoded parts by their SHA-256, which are added to.
+    """
     return InParts(store, from_json(manifest)["parts"], f"the checkpoint {blob_ref(manifest).sha256}", known)
 
 

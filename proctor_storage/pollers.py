@@ -29,6 +29,12 @@ async def last_polls(
 ) -> dict[str, datetime]:
     """When each process asked for work at a task queue last, by its identity.
 
+    Args:
+        client: of Temporal.
+        queue: the task queue.
+        kind: its workflows or its activities.
+        timeout: of the request.
+
     Raises:
         temporalio.service.RPCError: Temporal doesn't say.
     """
@@ -53,5 +59,7 @@ async def count_workers(client: Client, queue: str, kind: TaskQueueType.ValueTyp
 async def _pollers(
     client: Client, queue: str, kind: TaskQueueType.ValueType, timeout: timedelta
 ) -> Sequence[PollerInfo]:
-    asked = DescribeTaskQueueRequest(namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind)
-    return (await client.workflow_service.describe_task_queue(asked, timeout=timeout)).pollers
+    request = DescribeTaskQueueRequest(
+        namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind
+    )
+    return (await client.workflow_service.describe_task_queue(request, timeout=timeout)).pollers

@@ -13,12 +13,23 @@ class NotOursError(ValueError):
 
 
 def seal(config: GreenAgentConfig, purpose: str, text: str) -> str:
-    """Encrypt a text with the deployment's secret; ``purpose`` has to be the same to open it."""
+    """Encrypt a text with the deployment's secret.
+
+    Args:
+        config: has the secret.
+        purpose: what the text is for; ``unseal`` needs the same.
+        text: the text.
+    """
     return _box(config, purpose).encrypt(text.encode()).decode()
 
 
 def unseal(config: GreenAgentConfig, purpose: str, sealed: str) -> str:
     """The reverse of ``seal``.
+
+    Args:
+        config: has the secret.
+        purpose: as of ``seal``.
+        sealed: what ``seal`` returned.
 
     Raises:
         NotOursError: it was sealed with another secret, or changed since.

@@ -72,15 +72,12 @@ class BlobPayloads(StorageDriver):
         return "proctor-blobs"
 
     async def store(self, context: StorageDriverStoreContext, payloads: Sequence[Payload]) -> list[StorageDriverClaim]:
-        """Put payloads away."""
         refs = await asyncio.gather(*(self._keep(payload.SerializeToString()) for payload in payloads))
         return [StorageDriverClaim(claim_data={"sha256": ref.sha256, "size": str(ref.size)}) for ref in refs]
 
     async def retrieve(
         self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
     ) -> list[Payload]:
-        """Fetch payloads back."""
-
         async def fetch(claim: StorageDriverClaim) -> Payload:
             ref = BlobRef(sha256=claim.claim_data["sha256"], size=int(claim.claim_data["size"]))
             return Payload.FromString(await self._store.get(ref))

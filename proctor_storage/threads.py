@@ -22,7 +22,6 @@ def submit(place: str, work: Callable[[], T]) -> "Future[T]":
 
 
 def is_one_of_ours() -> bool:
-    """Whether this code runs in such a thread."""
     return getattr(_here, "is_one_of_ours", False)
 
 

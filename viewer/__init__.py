@@ -6,9 +6,9 @@ content security policy allows our scripts only.
 * ``app``: the routes, and their HTTP headers
 * ``pages``: from an archive's entry to HTML, for the server and as one self-contained file
 * ``actions``: the actions that a page offers, and which requests may use them
-* ``live``: the running work, as the pages ask for it; ``stories``: its updates so far
+* ``live``: the running work, as the pages ask for it; ``progress``: its updates so far
 * ``versions``: the items of mailbox, messages, chat and calendar, from which turn to which
-* ``shelves``: the same as a person reads it: threads, conversations, days
+* ``modalities``: the same as a person reads it: threads, conversations, days
 * ``scores``: the score as a table, with verdicts, quotes, and what they lead to
 * ``campaigns``: a campaign's tables and plots; ``plots``: SVG
 * ``trials``: what an agent did in a terminal

@@ -3,12 +3,12 @@
 An ``Action`` describes one. The server of the pages passes the list (``viewer.app.create_app``), since the pages
 themselves can't act. To add one, such as *fork from this turn*:
 
-1. Write ``async def do(asked: Asked) -> str``. It performs the action and returns the id of the entry to show next
-   (the same assessment, a new one, a campaign). If it can't, it raises ``ActionRefusedError`` with a sentence for the
-   reader.
+1. Write ``async def do(request: ActionRequest) -> str``. It performs the action and returns the id of the entry to
+   show next (the same assessment, a new one, a campaign). If it can't, it raises ``ActionRefusedError`` with a sentence
+   for the reader.
 2. Make an ``Action`` of it: its ``name`` (a part of the address) and the ``label`` on the button. ``at_each_turn`` says
    whether the button is at each turn or once on the page. ``is_offered`` chooses the entries that have it. ``fields``
-   are further inputs (an address, a number), which come as ``asked.fields``.
+   are further inputs (an address, a number), which come as ``request.fields``.
 3. Add it to the list in ``proctor.page_actions.page_actions``.
 
 The rest is here. The button leads to a page that asks for confirmation (``question`` says what would be lost). Its form
@@ -56,7 +56,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ActionRequest:
     """A request of the reader ``caller`` for an action on an entry; ``turn`` if the button belonged to one."""
 
     entry: ArchiveEntry
@@ -86,7 +86,7 @@ class Action:
 
     name: str
     label: str
-    do: Callable[[Asked], Awaitable[str]]
+    do: Callable[[ActionRequest], Awaitable[str]]
     question: Callable[[ArchiveEntry, int | None], str]
     at_each_turn: bool = False
     is_offered: Callable[[ArchiveEntry], bool] = _of_assessments
@@ -116,11 +116,16 @@ class Actions:
         self._for_nameless = for_nameless
 
     def find(self, name: str) -> Action | None:
-        """The action of a name."""
         return self._actions.get(name)
 
     def offered(self, request: Request, entry: ArchiveEntry, *, has_history: bool) -> list[Action]:
-        """What may be done with an entry by who asks."""
+        """The actions that the caller of a request may use on an entry.
+
+        Args:
+            request: of the page.
+            entry: the page's entry.
+            has_history: Temporal has not forgotten the assessment.
+        """
         if not self.is_open_to(request):
             return []
         fitting = (action for action in self._actions.values() if action.is_offered(entry))
@@ -138,17 +143,30 @@ class Actions:
         return self._for_nameless == "all"
 
     def token(self, action: Action, entry: ArchiveEntry, turn: int | None) -> str:
-        """What a form has to carry to be believed."""
+        """The token that a form must carry.
+
+        Args:
+            action: what is to be done.
+            entry: with which entry.
+            turn: at which turn, if at one.
+        """
         about = f"{action.name}\n{entry.id}\n{entry.fence}\n{turn}"
         return hmac.new(self._key, about.encode(), sha256).hexdigest()
 
-    def refusal(self, request: Request, action: Action, asked: Asked, token: str) -> str | None:
-        """Why a form isn't believed, as a sentence; None where it is."""
+    def refusal(self, request: Request, action: Action, action_request: ActionRequest, token: str) -> str | None:
+        """Why a form is refused, as a sentence; None where it is accepted.
+
+        Args:
+            request: with the form.
+            action: what it asks for.
+            action_request: with which entry and turn.
+            token: the form's.
+        """
         if not self.is_open_to(request):
             return NOT_FROM_HERE
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not _is_same_origin(request):
             return "This comes from another site, and is not done."
-        if not hmac.compare_digest(token, self.token(action, asked.entry, asked.turn)):
+        if not hmac.compare_digest(token, self.token(action, action_request.entry, action_request.turn)):
             return "The page is not of today's state: go back, load it again, and repeat."
         return None
 

@@ -17,8 +17,8 @@ from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.callers import caller_of
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.folder import StoreUnavailableError
-from viewer.actions import LONGEST_FIELD, NOT_FROM_HERE, Action, ActionRefusedError, Actions, Asked
-from viewer.live import Live, NothingRuns, Running, Story
+from viewer.actions import LONGEST_FIELD, NOT_FROM_HERE, Action, ActionRefusedError, ActionRequest, Actions
+from viewer.live import Live, NothingRuns, Running, RunningDetails
 from viewer.overviews import Overview
 from viewer.pages import Offered, Pages, address_of, static
 
@@ -89,7 +89,11 @@ def create_app(
     actions: Actions | None = None,
     table: str = "",
 ) -> Starlette:
-    """The pages alone, as ``proctor view`` serves them; see ``routes``."""
+    """The pages alone, as ``proctor view`` serves them.
+
+    Args:
+        archive_url, ui_url, live, actions, table: as of ``routes``.
+    """
     return Starlette(routes=routes(archive_url, ui_url, live, actions, table))
 
 
@@ -111,16 +115,16 @@ class _Served:
         nothing: Sequence[Running] = ()
         known = await self._known(lambda: self._live.running(caller), nothing)
         running = [each for each in known if caller.may_see(each.owner)]
-        asked = Overview.of(request.query_params)
-        return await self._answer(lambda: pages.overview(running, asked))
+        filters = Overview.of(request.query_params)
+        return await self._answer(lambda: pages.overview(running, filters))
 
     async def entry(self, request: Request) -> Response:
         """The page of any id: running work from Temporal, ended work from the archive."""
         pages, name, turn = self._seen(request), request.path_params["id"], _turn(request)
-        none: Story | None = None
-        story = await self._known(lambda: self._live.story(name), none)
-        if story is not None and caller_of(request.scope).may_see(story.running.owner):
-            return await self._answer(lambda: pages.running(story))
+        none: RunningDetails | None = None
+        details = await self._known(lambda: self._live.details(name), none)
+        if details is not None and caller_of(request.scope).may_see(details.running.owner):
+            return await self._answer(lambda: pages.running(details))
 
         async def make() -> str:
             entry = await asyncio.to_thread(pages.archive.find, name)
@@ -153,28 +157,30 @@ class _Served:
 
     async def ask(self, request: Request) -> Response:
         """The page that asks before something is done."""
-        action, asked = await self._asked(request, {})
+        action, action_request = await self._read_action(request, {})
         if not self._actions.is_open_to(request):
             return HTMLResponse(self._pages.problem(NOT_FROM_HERE), 403, headers=_HEADERS)
-        return self._asking(action, asked)
+        return self._question(action, action_request)
 
     async def do(self, request: Request) -> Response:
         """Do it, where the form can be believed."""
         form = await _form(request)
-        action, asked = await self._asked(request, form)
-        if refusal := self._actions.refusal(request, action, asked, form.get("token", "")):
+        action, action_request = await self._read_action(request, form)
+        if refusal := self._actions.refusal(request, action, action_request, form.get("token", "")):
             return HTMLResponse(self._pages.problem(refusal), 403, headers=_HEADERS)
         try:
-            shown = await action.do(asked)
+            shown = await action.do(action_request)
         except ActionRefusedError as problem:
-            return self._asking(action, asked, _sentence(problem), 409)
+            return self._question(action, action_request, _sentence(problem), 409)
         return RedirectResponse(address_of(shown), 303, headers=_HEADERS)
 
-    def _asking(self, action: Action, asked: Asked, refusal: str | None = None, status: int = 200) -> Response:
-        token = self._actions.token(action, asked.entry, asked.turn)
-        return HTMLResponse(self._pages.question(action, asked, token, refusal), status, headers=_HEADERS)
+    def _question(
+        self, action: Action, action_request: ActionRequest, refusal: str | None = None, status: int = 200
+    ) -> Response:
+        token = self._actions.token(action, action_request.entry, action_request.turn)
+        return HTMLResponse(self._pages.question(action, action_request, token, refusal), status, headers=_HEADERS)
 
-    async def _asked(self, request: Request, form: dict[str, str]) -> tuple[Action, Asked]:
+    async def _read_action(self, request: Request, form: dict[str, str]) -> tuple[Action, ActionRequest]:
         action = self._actions.find(request.path_params["action"])
         entry = await asyncio.to_thread(self._seen(request).archive.get, request.path_params["id"])
         if action is None or entry is None or not action.is_offered(entry):
@@ -182,8 +188,8 @@ class _Served:
         turn = _number(form["turn"]) if form.get("turn") else _turn(request)
         if action.at_each_turn and turn is None:
             raise HTTPException(400, "turn is missing: it is a whole number")
-        said = {each.name: form.get(each.name, "").strip()[:LONGEST_FIELD] for each in action.fields}
-        return action, Asked(entry, turn, said, caller_of(request.scope))
+        inputs = {each.name: form.get(each.name, "").strip()[:LONGEST_FIELD] for each in action.fields}
+        return action, ActionRequest(entry, turn, inputs, caller_of(request.scope))
 
     async def _known(self, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
         """The running work; ``otherwise`` if that isn't known soon, so that pages of ended work stay readable.
@@ -202,7 +208,7 @@ class _Served:
     async def _offered(self, request: Request, entry: ArchiveEntry) -> list[Offered]:
         if not self._actions.is_open_to(request):
             return []
-        has_history = await self._known(lambda: self._live.may_go_on(entry.id), False)
+        has_history = await self._known(lambda: self._live.may_continue(entry.id), False)
         fitting = self._actions.offered(request, entry, has_history=has_history)
         return [Offered(action.name, action.label, action.at_each_turn) for action in fitting]
 
@@ -239,16 +245,16 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def _sentence(problem: Exception) -> str:
-    said = str(problem)
-    return f"{said[:1].upper()}{said[1:]}"
+    text = str(problem)
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _turn(request: Request) -> int | None:
-    said = request.query_params.get("turn")
-    return None if said is None else _number(said)
+    value = request.query_params.get("turn")
+    return None if value is None else _number(value)
 
 
-def _number(said: str) -> int:
-    if not said.isdecimal() or len(said) > 6:
+def _number(digits: str) -> int:
+    if not digits.isdecimal() or len(digits) > 6:
         raise HTTPException(400, "turn is a whole number")
-    return int(said)
+    return int(digits)

@@ -31,7 +31,7 @@ class RunRow:
     run: Run
     label: str
     status: str
-    told: str
+    score_text: str
     failure_kind: str | None = None
     failure: str | None = None
     plays: int = 1
@@ -86,8 +86,6 @@ class Failures:
 
 @dataclass(frozen=True)
 class CampaignView:
-    """Everything that the page shows of a campaign."""
-
     agents: Sequence[str]
     grid: Sequence[GridRow]
     distributions: Sequence[tuple[str, Markup, Summary]] = ()
@@ -123,8 +121,8 @@ def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tup
     from proctor_statistics import summaries
 
     rows = _rows_of_trials(results, runs)
-    found = [row.run for row in rows]
-    return _view(rows, summaries(found, threshold=100), [], results.comparisons, 100, names)
+    runs_of_rows = [row.run for row in rows]
+    return _view(rows, summaries(runs_of_rows, threshold=100), [], results.comparisons, 100, names)
 
 
 def of_entries(entries: Sequence[EntrySummary]) -> CampaignView:
@@ -158,8 +156,8 @@ def _view(
         summary = overall.get((agent, scenario))
         if summary is None:
             return None
-        found = summary.percent
-        plot = plots.interval(found.mean, found.low, found.high, numbers[agent]) if found else None
+        percent = summary.percent
+        plot = plots.interval(percent.mean, percent.low, percent.high, numbers[agent]) if percent else None
         return GridCell(summary, plot, of_cell.get((agent, scenario), []) if scenario else [])
 
     which = [None, *scenarios] if len(scenarios) > 1 else scenarios
@@ -246,11 +244,11 @@ def _failures(rows: Sequence[RunRow]) -> list[Failures]:
     for row in rows:
         if row.failure_kind or row.status in ("failed", "timeout", "canceled"):
             by_kind[row.failure_kind or row.status, row.run.failed_by_participant].append(row)
-    found = [
+    failures = [
         Failures(kind, by_participant, next((row.failure for row in of_it if row.failure), ""), of_it)
         for (kind, by_participant), of_it in by_kind.items()
     ]
-    return sorted(found, key=lambda each: -len(each.rows))
+    return sorted(failures, key=lambda each: -len(each.rows))
 
 
 def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRow]:
@@ -277,7 +275,7 @@ def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRo
                 + (f", repeat {cell.repeat + 1}" if has_repeats else "")
                 + (f", from turn {cell.from_turn}" if cell.from_turn else ""),
                 status=cell.status,
-                told=f"{cell.score}/{cell.max_score}" if cell.max_score else "unscored",
+                score_text=f"{cell.score}/{cell.max_score}" if cell.max_score else "unscored",
                 failure_kind=cell.failure_kind,
                 failure=cell.failure,
                 plays=cell.plays,
@@ -311,7 +309,7 @@ def _rows_of_trials(results: TerminalResults, runs: Sequence[Run]) -> list[RunRo
                 run=run,
                 label=f"attempt {trial.attempt}",
                 status="completed" if is_judged else "failed",
-                told="resolved" if trial.is_resolved else f"{reward:.0%}" if reward else "not resolved",
+                score_text="resolved" if trial.is_resolved else f"{reward:.0%}" if reward else "not resolved",
                 failure_kind=str(trial.failure_mode) if has_failed else None,
                 failure=trial.failure,
                 plays=trial.tries,
@@ -345,6 +343,6 @@ def _rows_of_entries(entries: Sequence[EntrySummary]) -> list[RunRow]:
         )
         repeats[key] += 1
         label = f"attempt {run.repeat + 1}" if entry.seed is None else f"seed {entry.seed}"
-        told = "unscored" if points is None else f"{entry.told}/{entry.max_score}"
-        rows.append(RunRow(run, label, entry.status, told, failure=entry.sentence or None, seconds=entry.seconds))
+        score_text = "unscored" if points is None else f"{entry.told}/{entry.max_score}"
+        rows.append(RunRow(run, label, entry.status, score_text, failure=entry.sentence or None, seconds=entry.seconds))
     return rows

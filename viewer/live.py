@@ -31,7 +31,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Told:
+class PublishedUpdate:
     """An update of something that is under way: its place from 0, its data, and when it was published."""
 
     sequence: int
@@ -61,16 +61,16 @@ class LiveTerminal:
 
 
 @dataclass(frozen=True)
-class Story:
-    """Running work with its updates so far; ``stands`` says why it waits, if it does.
+class RunningDetails:
+    """Running work with its updates so far; ``wait_reason`` says why it waits, if it does.
 
     ``cells`` are those of a campaign that run now. ``step`` is what a trial is at. ``terminal`` is a trial's, None
     where it is recorded on another machine.
     """
 
     running: Running
-    updates: Sequence[Told] = field(default_factory=tuple)
-    stands: str | None = None
+    updates: Sequence[PublishedUpdate] = field(default_factory=tuple)
+    wait_reason: str | None = None
     cells: Sequence[RunningCell] = ()
     step: str | None = None
     terminal: LiveTerminal | None = None
@@ -82,10 +82,10 @@ class Live(Protocol):
     async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
         """Everything of a caller's that is under way, the latest first."""
 
-    async def story(self, name: str) -> Story | None:
+    async def details(self, name: str) -> RunningDetails | None:
         """The updates of running work; None if it doesn't run, or not here."""
 
-    async def may_go_on(self, name: str) -> bool:
+    async def may_continue(self, name: str) -> bool:
         """Whether something that has ended can be reset: Temporal has not forgotten it."""
 
 
@@ -93,13 +93,10 @@ class NothingRuns:
     """For who looks at an archive alone."""
 
     async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
-        """Nothing."""
         return ()
 
-    async def story(self, name: str) -> Story | None:
-        """None."""
+    async def details(self, name: str) -> RunningDetails | None:
         return None
 
-    async def may_go_on(self, name: str) -> bool:
-        """Nothing can."""
+    async def may_continue(self, name: str) -> bool:
         return False

@@ -56,14 +56,13 @@ class Overview:
     @classmethod
     def of(cls, params: Mapping[str, str]) -> "Overview":
         """From the parameters of an address; unknown ones are passed over."""
-        given = {each.name: params[each.name].strip()[:_LONGEST] for each in fields(cls) if each.name in params}
+        filters = {each.name: params[each.name].strip()[:_LONGEST] for each in fields(cls) if each.name in params}
         if "all" in params:
-            given["all"] = "1"
-        return cls(**given)
+            filters["all"] = "1"
+        return cls(**filters)
 
     @property
     def active(self) -> dict[str, str]:
-        """The filters that are set."""
         return {name: value for name in FILTERS if (value := getattr(self, name))}
 
     @property
@@ -118,8 +117,8 @@ class Overview:
     def address(self, **changes: str) -> str:
         """The address of the overview's first page with some parameters changed; an empty text removes one."""
         now = {each.name: getattr(self, each.name) for each in fields(self)} | {"page": ""} | changes
-        said = urlencode({name: value for name, value in now.items() if value})
-        return f"/?{said}" if said else "/"
+        query = urlencode({name: value for name, value in now.items() if value})
+        return f"/?{query}" if query else "/"
 
     def sorted_by(self, column: str) -> str:
         """The address that sorts by a column, or the other way round where it is sorted by it already."""

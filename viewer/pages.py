@@ -27,13 +27,13 @@ from proctor_protocol.updates import ActionObservedUpdate
 from proctor_storage.archive import Archive, EntryDamagedError
 from proctor_storage.entry_table import EntryQuery, MatrixCell
 from viewer import words
-from viewer.actions import Action, Asked
+from viewer.actions import Action, ActionRequest
 from viewer.campaigns import of_entries, of_results
-from viewer.live import Running, Story
+from viewer.live import Running, RunningDetails
+from viewer.modalities import ModalityView, modality_views
 from viewer.overviews import PAGE, STATUSES, Overview
+from viewer.progress import progress_of
 from viewer.scores import Row, dimensions_of, row_of
-from viewer.shelves import Shelf, shelves_of
-from viewer.stories import so_far
 from viewer.trials import phases_of, steps_of
 from viewer.versions import Version, anchor_of, versions_of
 
@@ -81,7 +81,6 @@ class TurnView:
 
 
 def static(name: str) -> bytes:
-    """One of our own style sheets or scripts."""
     return (_STATIC / name).read_bytes()
 
 
@@ -123,36 +122,36 @@ class Pages:
         )
         return environment
 
-    def overview(self, running: Sequence[Running], asked: Overview = Overview()) -> str:  # noqa: B008
+    def overview(self, running: Sequence[Running], filters: Overview = Overview()) -> str:  # noqa: B008
         """What was assessed, the newest first unless sorted otherwise; a campaign's runs are on the campaign's page.
 
         Args:
             running: what is under way.
-            asked: filters and order. With a search or filter, runs of campaigns are found, too.
+            filters: filters and order. With a search or filter, runs of campaigns are found, too.
         """
         under_way = {each.id for each in running}
-        everything = replace(asked.query(), without=sorted(under_way))
-        wanted = everything
-        if not asked.search and not asked.active and not asked.all:
-            wanted = replace(everything, is_alone=True, campaigns=sorted(under_way))
+        everything = replace(filters.query(), without=sorted(under_way))
+        query = everything
+        if not filters.search and not filters.active and not filters.all:
+            query = replace(everything, is_alone=True, campaigns=sorted(under_way))
             running = [each for each in running if each.campaign not in under_way]
-        entries, (total, in_all) = self.archive.survey(wanted, everything)
+        entries, (total, in_all) = self.archive.survey(query, everything)
         last = max(1, -(-total // PAGE))
-        if asked.number > last:
-            asked, wanted = replace(asked, page=str(last)), replace(wanted, skip=(last - 1) * PAGE)
-            entries = self.archive.select(wanted)
+        if filters.number > last:
+            filters, query = replace(filters, page=str(last)), replace(query, skip=(last - 1) * PAGE)
+            entries = self.archive.select(query)
         return self._render(
             "overview.html",
             None,
             running=[]
-            if asked.active or asked.number > 1
-            else [each for each in running if _is_meant(each, asked.search)],
+            if filters.active or filters.number > 1
+            else [each for each in running if _matches(each, filters.search)],
             entries=entries,
             matrix=_matrix(self.archive.matrix(everything)),
             total=total,
             last=last,
             in_campaigns=in_all - total,
-            asked=asked,
+            filters=filters,
             statuses=STATUSES,
         )
 
@@ -164,7 +163,14 @@ class Pages:
         as_file: bool = False,
         offered: Sequence[Offered] = (),
     ) -> str:
-        """The page of any archived entry; ``assessment`` has the details of an assessment's."""
+        """The page of any archived entry; raises as ``assessment``.
+
+        Args:
+            entry: the entry.
+            turn: of an assessment, as of ``assessment``.
+            as_file: everything in one file.
+            offered: the actions that the page offers.
+        """
         if entry.kind == "campaign":
             return self.campaign(entry, as_file=as_file)
         if entry.kind == "trial":
@@ -192,7 +198,7 @@ class Pages:
             tally=entry.tally,
             missing=results.n_missing if isinstance(results, TerminalResults) else results.missing,
             stopped=results.stopped,
-            stands=None,
+            wait_reason=None,
             accuracy=_accuracy(results) if isinstance(results, TerminalResults) and results.n_trials else None,
             doubts=results.doubts_in_words() if isinstance(results, TerminalResults) else "",
             pass_at=_pass_at(results) if isinstance(results, TerminalResults) else [],
@@ -261,35 +267,34 @@ class Pages:
             names.update({(scenario, each.criterion_id): each.name for each in judged})
         return names
 
-    def running(self, story: Story) -> str:
-        """The page of running work."""
-        if story.running.kind == "campaign":
-            return self._running_campaign(story)
-        if story.running.kind == "trial":
-            steps, left_out = steps_of(story.terminal.records if story.terminal else ())
+    def running(self, details: RunningDetails) -> str:
+        if details.running.kind == "campaign":
+            return self._running_campaign(details)
+        if details.running.kind == "trial":
+            steps, left_out = steps_of(details.terminal.records if details.terminal else ())
             return self._render(
                 "running_trial.html",
                 None,
-                running=story.running,
-                url=story.running.url if self._ui_url else None,
-                step=story.step,
-                stands=story.stands,
-                terminal=story.terminal,
-                shown=words.plain(story.terminal.shown) if story.terminal else "",
+                running=details.running,
+                url=details.running.url if self._ui_url else None,
+                step=details.step,
+                wait_reason=details.wait_reason,
+                terminal=details.terminal,
+                shown=words.plain(details.terminal.shown) if details.terminal else "",
                 steps=steps,
                 left_out=left_out,
             )
         return self._render(
             "running.html",
             None,
-            running=story.running,
-            url=story.running.url if self._ui_url else None,
-            story=so_far(story.updates),
-            stands=story.stands,
+            running=details.running,
+            url=details.running.url if self._ui_url else None,
+            progress=progress_of(details.updates),
+            wait_reason=details.wait_reason,
         )
 
-    def _running_campaign(self, story: Story) -> str:
-        running = story.running
+    def _running_campaign(self, details: RunningDetails) -> str:
+        running = details.running
         ended = self.archive.select(EntryQuery(campaign=running.id))
         of_trials = any(entry.kind == "trial" for entry in ended) or running.scenario_id.startswith("terminal-bench ")
         costs = [entry.cost for entry in ended if entry.cost is not None]
@@ -304,12 +309,12 @@ class Pages:
             noun="trial" if of_trials else "assessment",
             status=running.status,
             is_running=True,
-            cells=story.cells,
+            cells=details.cells,
             results=None,
             tally=running.tally,
             missing=0,
             stopped=None,
-            stands=story.stands,
+            wait_reason=details.wait_reason,
             accuracy=None,
             doubts="",
             pass_at=[],
@@ -320,18 +325,28 @@ class Pages:
             url=running.url if self._ui_url else None,
         )
 
-    def question(self, action: Action, asked: Asked, token: str, refusal: str | None = None) -> str:
-        """The page that asks before something is done; ``refusal`` says why it was not."""
+    def question(self, action: Action, action_request: ActionRequest, token: str, refusal: str | None = None) -> str:
+        """The page that asks for confirmation of an action.
+
+        Args:
+            action: what is to be done.
+            action_request: with which entry and turn, and the reader's inputs.
+            token: that the form carries.
+            refusal: why the action failed before, if it did.
+        """
         return self._render(
             "question.html",
             None,
             action=action,
-            entry=asked.entry,
-            turn=asked.turn,
+            entry=action_request.entry,
+            turn=action_request.turn,
             token=token,
             refusal=refusal,
-            question=action.question(asked.entry, asked.turn),
-            fields=[(each, asked.fields.get(each.name) or each.value(asked.entry)) for each in action.fields],
+            question=action.question(action_request.entry, action_request.turn),
+            fields=[
+                (each, action_request.fields.get(each.name) or each.value(action_request.entry))
+                for each in action.fields
+            ],
         )
 
     def assessment(
@@ -368,7 +383,7 @@ class Pages:
             turn=chosen,
             last=last,
             turns=[_turn_view(t, zone, names, is_whole=t.turn in shown) for t in turns],
-            shelves=_shelves(versions, zone, None if as_file else chosen),
+            modalities=_modalities(versions, zone, None if as_file else chosen),
             losses=[row_of(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
             dimensions=dimensions_of(results, turns),
             lacking={r.turn: r.lacking for r in records if r.lacking},
@@ -379,7 +394,12 @@ class Pages:
         )
 
     def comparison(self, one: ArchiveEntry, other: ArchiveEntry, *, as_file: bool = False) -> str:
-        """Two assessments side by side; raises as ``assessment``."""
+        """Two assessments side by side; raises as ``assessment``.
+
+        Args:
+            one, other: the assessments.
+            as_file: everything in one file.
+        """
         results = [self.archive.results(each) for each in (one, other)]
         turns = [self.archive.turns(each) for each in (one, other)]
         parting = parting_turns(*turns)
@@ -484,13 +504,13 @@ def _matrix(cells: Sequence[MatrixCell]) -> Matrix | None:
     return Matrix(shown[0], shown[1], {(each.agent, each.scenario): each for each in cells}, left_out)
 
 
-def _is_meant(each: Running, search: str) -> bool:
+def _matches(each: Running, search: str) -> bool:
     text = " ".join([each.id, each.kind, each.scenario_id, each.participant_url, each.status, each.campaign or ""])
     return all(word in text.lower() for word in search.lower().split())
 
 
-def _shelves(versions: Sequence[Version], zone: tzinfo | None, turn: int | None) -> list[Shelf]:
-    return shelves_of([v for v in versions if turn is None or v.is_at(turn)], zone)
+def _modalities(versions: Sequence[Version], zone: tzinfo | None, turn: int | None) -> list[ModalityView]:
+    return modality_views([v for v in versions if turn is None or v.is_at(turn)], zone)
 
 
 def _zone(turns: Sequence[TurnRecord]) -> tzinfo | None:
@@ -530,7 +550,15 @@ def action_view(
     zone: tzinfo | None = None,
     names: Mapping[str, tuple[str, str]] | None = None,
 ) -> ActionView:
-    """An action in words; ``names`` has the titles of items, by their ids."""
+    """An action in words.
+
+    Args:
+        action: from a log or an update.
+        turn: its turn.
+        number: its place in the turn, from 0.
+        zone: in which its time is shown.
+        names: paths and titles of items, by the items' ids.
+    """
     known = names or {}
     return ActionView(
         anchor=f"d{turn}-{number}",

@@ -13,19 +13,24 @@ _MOST_DOTS = 400
 
 
 def colour(number: int) -> str:
-    """The class of a series."""
     return f"s{number % COLOURS}"
 
 
 def interval(mean: float, low: float | None, high: float | None, number: int = 0) -> Markup:
-    """A mean and its interval on a line from 0 to 100."""
+    """A mean and its interval on a line from 0 to 100, as SVG.
+
+    Args:
+        mean: in percent.
+        low, high: the interval, in percent; None where there is none.
+        number: of the series, from 0, for its colour.
+    """
     span = ""
     if low is not None and high is not None:
         span = f'<line class="span" x1="{low:.1f}" x2="{max(high, low + 0.5):.1f}" y1="6" y2="6"/>'
-    said = f"{mean:.1f} %" + ("" if low is None or high is None else f", between {low:.1f} and {high:.1f}")
+    label = f"{mean:.1f} %" + ("" if low is None or high is None else f", between {low:.1f} and {high:.1f}")
     return Markup(
         f'<svg class="interval {colour(number)}" viewBox="-2 0 104 12" preserveAspectRatio="none" role="img" '
-        f'aria-label="{said}"><line class="track" x1="0" x2="100" y1="6" y2="6"/>{span}'
+        f'aria-label="{label}"><line class="track" x1="0" x2="100" y1="6" y2="6"/>{span}'
         f'<line class="mean" x1="{mean:.1f}" x2="{mean:.1f}" y1="1" y2="11"/></svg>'
     )
 
@@ -37,15 +42,21 @@ def dots(percents: Sequence[float | None]) -> Markup:
         for n, each in enumerate(percents)
         if each is not None
     )
-    said = ", ".join("none" if each is None else f"{each:.0f} %" for each in percents)
+    label = ", ".join("none" if each is None else f"{each:.0f} %" for each in percents)
     return Markup(
-        f'<svg class="dots" viewBox="-4 0 108 12" preserveAspectRatio="xMinYMid meet" role="img" aria-label="{said}">'
+        f'<svg class="dots" viewBox="-4 0 108 12" preserveAspectRatio="xMinYMid meet" role="img" aria-label="{label}">'
         f'<line class="track" x1="0" x2="100" y1="6" y2="6"/>{marks}</svg>'
     )
 
 
 def distribution(values: Sequence[float], number: int = 0, bins: int = 20) -> Markup:
-    """How often each share of points was earned: percents from 0 to 100."""
+    """How often each share of points was earned, as SVG.
+
+    Args:
+        values: percents, 0 to 100.
+        number: of the series, from 0, for its colour.
+        bins: how many columns.
+    """
     counts = [0] * bins
     for value in values:
         counts[min(int(value * bins / 100), bins - 1)] += 1
@@ -57,10 +68,10 @@ def distribution(values: Sequence[float], number: int = 0, bins: int = 20) -> Ma
         for at, count in enumerate(counts)
         if count
     )
-    said = f"{len(values)} runs; the most in one step of {width:.0f} points are {most}"
+    label = f"{len(values)} runs; the most in one step of {width:.0f} points are {most}"
     return Markup(
         f'<svg class="distribution {colour(number)}" viewBox="0 0 100 41" preserveAspectRatio="none" role="img" '
-        f'aria-label="{said}">{bars}<line class="axis" x1="0" x2="100" y1="40.5" y2="40.5"/></svg>'
+        f'aria-label="{label}">{bars}<line class="axis" x1="0" x2="100" y1="40.5" y2="40.5"/></svg>'
     )
 
 
@@ -84,7 +95,13 @@ def curves(series: Sequence[tuple[str, Mapping[int, float]]], *, label: str) -> 
 
 
 def scatter(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, label: str, across: str) -> Markup:
-    """Percents over something else: a dot for each run, and a ring at each series' mean."""
+    """Percents over something else, as SVG: a dot for each run, and a ring at each series' mean.
+
+    Args:
+        series: names, each with its points (x, percent).
+        label: what the plot shows, for those who can't see it.
+        across: the name of x.
+    """
     across_most = max((x for _, points in series for x, _ in points), default=0) or 1
     frame = _Frame(0, across_most, 0, 100)
     groups = []
@@ -125,12 +142,12 @@ class _Frame:
     def axes(self, across: Sequence[tuple[float, str]], up: Sequence[tuple[float, str]], name: str) -> str:
         lines = [
             f'<line class="grid" x1="{self.left}" x2="{self.right}" y1="{self.y(at):.1f}" y2="{self.y(at):.1f}"/>'
-            f'<text class="up" x="{self.left - 6}" y="{self.y(at) + 4:.1f}">{escape(said)}</text>'
-            for at, said in up
+            f'<text class="up" x="{self.left - 6}" y="{self.y(at) + 4:.1f}">{escape(text)}</text>'
+            for at, text in up
         ]
         lines += [
-            f'<text class="across" x="{self.x(at):.1f}" y="{self.bottom + 17}">{escape(said)}</text>'
-            for at, said in across
+            f'<text class="across" x="{self.x(at):.1f}" y="{self.bottom + 17}">{escape(text)}</text>'
+            for at, text in across
         ]
         lines.append(f'<text class="across name" x="{(self.left + self.right) / 2}" y="236">{escape(name)}</text>')
         return "".join(lines)

@@ -25,8 +25,6 @@ class Quote:
 
 @dataclass(frozen=True)
 class Item:
-    """One item of a verdict."""
-
     statement: str
     points: str
     is_met: bool | None
@@ -37,8 +35,6 @@ class Item:
 
 @dataclass(frozen=True)
 class Row:
-    """One criterion."""
-
     result: CriterionResult
     lost: int
     missing: list[str]
@@ -52,8 +48,6 @@ class Row:
 
 @dataclass(frozen=True)
 class DimensionRows:
-    """The criteria of one dimension."""
-
     name: str
     score: str
     max_score: int
@@ -62,30 +56,36 @@ class DimensionRows:
 
 def dimensions_of(results: AssessmentResults, turns: Sequence[TurnRecord]) -> list[DimensionRows]:
     """All dimensions, and in each the criteria that cost most first."""
-    found = []
+    dimensions = []
     for name in DIMENSIONS:
         rows = [row_of(c, turns, results) for c in results.criteria_results if c.dimension == name]
         if rows:
             whole = results.scores.dimensions[name]
             rows.sort(key=lambda row: (-row.lost, row.result.name))
-            found.append(DimensionRows(name.replace("_", " "), whole.told, whole.max_score, rows))
-    return found
+            dimensions.append(DimensionRows(name.replace("_", " "), whole.told, whole.max_score, rows))
+    return dimensions
 
 
 def row_of(criterion: CriterionResult, turns: Sequence[TurnRecord], results: AssessmentResults) -> Row:
-    """One criterion with its verdict's items."""
+    """One criterion with its verdict's items.
+
+    Args:
+        criterion: the criterion's result.
+        turns: of the assessment, to find quoted actions.
+        results: of the assessment.
+    """
     loss = loss_of(criterion)
     items = (criterion.details or {}).get("items")
-    found: list[Item] = []
+    rows: list[Item] = []
     if isinstance(items, list):
-        found = [_item(item, turns, results) for item in items if isinstance(item, Mapping)]
+        rows = [_item(item, turns, results) for item in items if isinstance(item, Mapping)]
     elif isinstance(items, Mapping):
-        found = [
+        rows = [
             Item(clip(name), _points(item), None if item.get("points") else False, clip(item.get("finding"), 2_000), "")
             for name, item in items.items()
             if isinstance(item, Mapping)
         ]
-    return Row(criterion, loss.points, [clip(each) for each in loss.missing], found)
+    return Row(criterion, loss.points, [clip(each) for each in loss.missing], rows)
 
 
 def _item(item: Mapping[str, Any], turns: Sequence[TurnRecord], results: AssessmentResults) -> Item:
@@ -103,12 +103,12 @@ def _item(item: Mapping[str, Any], turns: Sequence[TurnRecord], results: Assessm
 
 def _points(item: Mapping[str, Any]) -> str:
     points, most = item.get("points"), item.get("max_points")
-    told = f"{points:g}" if isinstance(points, int | float) else ""
-    return f"{told}/{most:g}" if isinstance(most, int | float) else told
+    earned = f"{points:g}" if isinstance(points, int | float) else ""
+    return f"{earned}/{most:g}" if isinstance(most, int | float) else earned
 
 
-def _mappings(found: Any) -> Iterable[Mapping[str, Any]]:
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+def _mappings(value: Any) -> Iterable[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def _quote(quote: Mapping[str, Any], turns: Sequence[TurnRecord], results: AssessmentResults) -> Quote:
@@ -128,7 +128,7 @@ def _action_with(text: str, turn: int, channel: str, turns: Sequence[TurnRecord]
     for record in turns:
         if record.turn == turn:
             for number, action in enumerate(record.actions):
-                said = " ".join(" ".join(str(value) for value in action.parameters.values()).split())
-                if action.action.startswith(channel) and words in said:
+                text_of_action = " ".join(" ".join(str(value) for value in action.parameters.values()).split())
+                if action.action.startswith(channel) and words in text_of_action:
                     return f"d{turn}-{number}"
     return None

@@ -34,12 +34,12 @@ def steps_of(records: Sequence[CommandRecord]) -> tuple[list[Step], int]:
         record.id: record for record in records if record.kind == _BY_THE_ENGINE and record.id and not record.command
     }
     shown = [record for record in records if record.kind in ("command", "keys", "screen") or _is_begun(record)]
-    found, room = [], _SHOWN_AT_MOST
+    steps, room = [], _SHOWN_AT_MOST
     for record in shown[:_COMMANDS_AT_MOST]:
         step = _step(record, ends, room)
         room -= len(step.output)
-        found.append(step)
-    return found, max(0, len(shown) - _COMMANDS_AT_MOST)
+        steps.append(step)
+    return steps, max(0, len(shown) - _COMMANDS_AT_MOST)
 
 
 def _is_begun(record: CommandRecord) -> bool:
@@ -89,5 +89,4 @@ def _about(record: CommandRecord, code: int | None) -> Iterable[str]:
 
 
 def phases_of(phases: Mapping[str, float]) -> Sequence[tuple[str, str]]:
-    """How long each step of a trial took."""
     return [(name, took(seconds)) for name, seconds in phases.items()]

@@ -32,7 +32,6 @@ class Version:
 
     @property
     def modality(self) -> str:
-        """Its modality: email, sms, chat, calendar, …"""
         return self.path.partition("/")[0]
 
     @property
@@ -49,12 +48,12 @@ def anchor_of(path: str) -> str:
 def versions_of(initial: Items, records: Sequence[StateRecord]) -> list[Version]:
     """Every version of every item, in order of the items' first appearance."""
     last = records[-1].turn if records else 0
-    found: dict[str, list[Version]] = {path: [Version(path, item, 0, last, True)] for path, item in initial.items()}
+    by_path: dict[str, list[Version]] = {path: [Version(path, item, 0, last, True)] for path, item in initial.items()}
     items: Items = dict(initial)
     for record in records:
         after = merged({path: items[path] for path in record.patch if path in items}, record.patch)
         for path in record.patch:
-            versions = found.setdefault(path, [])
+            versions = by_path.setdefault(path, [])
             if versions and versions[-1].until >= record.turn:
                 was = versions.pop()
                 if was.since < record.turn:
@@ -63,7 +62,7 @@ def versions_of(initial: Items, records: Sequence[StateRecord]) -> list[Version]
             if path in after:
                 items[path] = after[path]
                 versions.append(Version(path, after[path], record.turn, last, not versions))
-    return [version for versions in found.values() for version in versions]
+    return [version for versions in by_path.values() for version in versions]
 
 
 def at(turn: int, versions: Iterable[Version]) -> list[Version]:

@@ -17,21 +17,27 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def clip(text: Any, longest: int = LONGEST_LINE) -> str:
     """A text that is cut where it is too long, saying how long it was."""
-    said = text if isinstance(text, str) else "" if text is None else str(text)
-    return said if len(said) <= longest else f"{said[:longest]}… ({len(said):,} characters)"
+    whole = text if isinstance(text, str) else "" if text is None else str(text)
+    return whole if len(whole) <= longest else f"{whole[:longest]}… ({len(whole):,} characters)"
 
 
 def plain(text: Any) -> str:
     """What a terminal would show of a text, near enough: no escape sequences, no control characters, and of a line
     that was written over the last form.
     """
-    said = _ESCAPES.sub("", str(text or "")).replace("\r\n", "\n")
-    lines = (line.rstrip("\r").rpartition("\r")[2] for line in said.split("\n")) if "\r" in said else said.split("\n")
+    text_only = _ESCAPES.sub("", str(text or "")).replace("\r\n", "\n")
+    lines = [line.rstrip("\r").rpartition("\r")[2] for line in text_only.split("\n")]
     return _CONTROLS.sub("", "\n".join(lines))
 
 
 def when(value: Any, zone: tzinfo | None = None, form: str = "%a %d %b %H:%M") -> str:
-    """A time as people write it, in a zone; other values stay unchanged."""
+    """A time as people write it; other values stay unchanged.
+
+    Args:
+        value: an ISO 8601 text or a datetime.
+        zone: in which it is shown; None for its own.
+        form: as of ``strftime``.
+    """
     if isinstance(value, str):
         try:
             value = instant(value)

@@ -60,18 +60,18 @@ async def measure_with_engine(url: str, trials: int) -> Trial:
 
 def read_many(text: str, takes: str, load: float | None = None) -> Together:
     """What ``benchmarks.many`` has printed, its last line alone or with what came before."""
-    told = json.loads(text.strip().splitlines()[-1])
+    figures = json.loads(text.strip().splitlines()[-1])
     shortest, longest = map(float, takes.split("-"))
     return Together(
-        what=f"{told['assessments']:,} at once, {shortest:g} to {longest:g} s a turn",
+        what=f"{figures['assessments']:,} at once, {shortest:g} to {longest:g} s a turn",
         scenario="email_triage_basic",
         participant="instant",
-        assessments=told["assessments"],
-        turns=round(told["turns"] / told["assessments"]),
+        assessments=figures["assessments"],
+        turns=round(figures["turns"] / figures["assessments"]),
         cores=os.cpu_count() or 1,
-        worker_processes=sum(name.startswith("worker, process") for name in told["peak_mb"]) or 1,
+        worker_processes=sum(name.startswith("worker, process") for name in figures["peak_mb"]) or 1,
         turn_seconds=(shortest, longest),
-        seconds=told["took_s"],
+        seconds=figures["took_s"],
         load=load,
     )
 
@@ -84,22 +84,22 @@ def main() -> None:
     parser.add_argument("--many", type=Path, metavar="FILE", help="add what benchmarks.many has printed")
     parser.add_argument("--takes", default="5-20", help="with --many: seconds of a turn, as given to it (default 5-20)")
     parser.add_argument("--load", type=float, help="with --many: the load of the machine before")
-    asked = parser.parse_args()
-    if asked.repetitions < 1:
-        parser.error(f"--repetitions is {asked.repetitions}: give at least 1")
-    if asked.many:
-        bill = Bill.load(asked.file).with_together(
-            read_many(asked.many.read_text(encoding="utf-8"), asked.takes, asked.load)
+    arguments = parser.parse_args()
+    if arguments.repetitions < 1:
+        parser.error(f"--repetitions is {arguments.repetitions}: give at least 1")
+    if arguments.many:
+        bill = Bill.load(arguments.file).with_together(
+            read_many(arguments.many.read_text(encoding="utf-8"), arguments.takes, arguments.load)
         )
     else:
-        bill = asyncio.run(measure(asked.repetitions))
-        bill.save(asked.file)  # so that an engine that can't be had doesn't cost what was measured
-        if asked.engine:
+        bill = asyncio.run(measure(arguments.repetitions))
+        bill.save(arguments.file)  # so that an engine that can't be had doesn't cost what was measured
+        if arguments.engine:
             with contextlib.ExitStack() as stack:
-                url = stack.enter_context(an_engine(None if asked.engine == OWN else asked.engine))
+                url = stack.enter_context(an_engine(None if arguments.engine == OWN else arguments.engine))
                 bill = bill.model_copy(update={"trial": asyncio.run(measure_with_engine(url, 4))})
-    bill.save(asked.file)
-    print(f"{os.path.relpath(asked.file)} is written")
+    bill.save(arguments.file)
+    print(f"{os.path.relpath(arguments.file)} is written")
 
 
 if __name__ == "__main__":

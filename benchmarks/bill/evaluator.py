@@ -105,13 +105,12 @@ class Evaluator:
             but: the run ids. least: the number to wait for, since the list lags.
         """
         while True:
-            found = [run async for run in self.client.list_workflows() if run.run_id not in but]
-            if len(found) >= least and all(run.close_time for run in found):
-                return found
+            ended = [run async for run in self.client.list_workflows() if run.run_id not in but]
+            if len(ended) >= least and all(run.close_time for run in ended):
+                return ended
             await asyncio.sleep(0.1)
 
     async def history(self, run: WorkflowExecution) -> WorkflowHistory:
-        """The history of one run."""
         return await self.client.get_workflow_handle(run.id, run_id=run.run_id).fetch_history()
 
 

@@ -135,12 +135,12 @@ async def _measure_thinking(
     evaluator.endpoint.delay = 0.0
     slow = [await evaluator.history(each) for each in await evaluator.ended_workflows(known, 1)]
     of_one = quick[:1]
-    found = {}
+    figures = {}
     for who, activity in (("characters", "respond"), ("judges", "judge_criterion")):
         (depth, waits), (least_depth, least_waits) = waited_for(slow, activity), waited_for(of_one, activity)
-        found[f"{who}_depth"] = max(depth - least_depth, 0) / LATENCY
-        found[f"{who}_waits"] = max(waits - least_waits, 0) / LATENCY
-    return Thinking(**found)
+        figures[f"{who}_depth"] = max(depth - least_depth, 0) / LATENCY
+        figures[f"{who}_waits"] = max(waits - least_waits, 0) / LATENCY
+    return Thinking(**figures)
 
 
 def waited_for(histories: Iterable[WorkflowHistory], activity: str | None = None) -> tuple[float, float]:
@@ -190,8 +190,8 @@ def _tokens(prompts: Iterable[str]) -> tuple[Tokens, Tokens]:
 
 
 def _counted(prompts: list[str]) -> Tokens:
-    found = counted(prompts)
-    return Tokens(calls=found.calls, input=found.all, uncached=found.uncached)
+    counts = counted(prompts)
+    return Tokens(calls=counts.calls, input=counts.all, uncached=counts.uncached)
 
 
 async def measure_waiting(evaluator: Evaluator, at_once: int = 12) -> Waiting:
@@ -279,16 +279,16 @@ async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
 
 async def measure_memory(evaluator: Evaluator, at_once: Iterable[int]) -> list[Memory]:
     """The most memory of each process, for each number of assessments at once."""
-    found = []
+    memories = []
     for count in at_once:
         peaks: dict[str, int] = {}
         watching = asyncio.create_task(evaluator.watch_memory(peaks))
         plays = [evaluator.assess("email_triage_basic", "triage", FEW_TURNS, 400 + i) for i in range(count)]
         await asyncio.gather(*plays)
         watching.cancel()
-        found.append(Memory(at_once=count, peak={name: peaks[name] for name in PROCESSES.values()}))
-        say(f"{count} at once: {', '.join(f'{n} {held / 1e6:.0f} MB' for n, held in found[-1].peak.items())}")
-    return found
+        memories.append(Memory(at_once=count, peak={name: peaks[name] for name in PROCESSES.values()}))
+        say(f"{count} at once: {', '.join(f'{n} {peak / 1e6:.0f} MB' for n, peak in memories[-1].peak.items())}")
+    return memories
 
 
 async def measure_together(evaluator: Evaluator, at_once: int, cores: int) -> Together:

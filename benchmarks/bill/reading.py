@@ -50,11 +50,11 @@ def stored_in(folder: Path) -> Stored:
 
 def resident(pid: int) -> int:
     """The memory of a process and of its children, in bytes, what they share counted once (PSS); 0 when it is gone."""
-    held = 0
+    size = 0
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         for each in (process, *process.children(recursive=True)):
             with suppress(OSError, psutil.NoSuchProcess, StopIteration):
                 lines = Path(f"/proc/{each.pid}/smaps_rollup").read_text().splitlines()
-                held += next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
-    return held
+                size += next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return size

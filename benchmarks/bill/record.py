@@ -198,11 +198,9 @@ class Bill(Record):
 
     @classmethod
     def load(cls, file: Path = FILE) -> Self:
-        """Read what is kept."""
         return cls.model_validate_json(file.read_bytes())
 
     def save(self, file: Path = FILE) -> None:
-        """Keep it."""
         file.write_text(_rounded(self).model_dump_json(indent=1) + "\n")
 
     def with_together(self, played: Together) -> Self:
@@ -239,12 +237,11 @@ def _rounded(bill: Bill) -> Bill:
 
 
 def this_machine() -> Machine:
-    """The machine that this runs on."""
     root = Path(__file__).parents[2]
-    asked = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
-    commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-    told = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    names = [line.partition(":")[2].strip() for line in told.splitlines() if line.startswith("model name")]
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    cpu_info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    names = [line.partition(":")[2].strip() for line in cpu_info.splitlines() if line.startswith("model name")]
     return Machine(
         measured_at=datetime.now(UTC).replace(microsecond=0),
         commit=commit or "unknown",

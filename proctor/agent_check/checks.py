@@ -318,22 +318,21 @@ def _cancellation(evidence: Evidence) -> tuple[Judgement, str]:
     "When assessment_complete comes, stop all work of the assessment, forget its key, and answer with no failure.",
 )
 def _after_end(evidence: Evidence) -> tuple[Judgement, str]:
-    if evidence.farewell is None or evidence.after_end is None:
+    if evidence.conclusion is None or evidence.after_end is None:
         return "not seen", "no assessment began"
     if evidence.after_end:
         request = evidence.after_end[0]
         return "wrong", f"{request.method} {request.path} came after the end"
-    if evidence.farewell.problem is not None:
+    if evidence.conclusion.problem is not None:
         if evidence.turn is None or evidence.turn.reply is None:
             return "not seen", "no turn was completed"
-        return "wrong", evidence.farewell.problem
+        return "wrong", evidence.conclusion.problem
     return "right", "it took its leave, and asked nothing more"
 
 
 def _leads_astray(exchange: Exchange) -> bool:
-    """Whether no server was reached at the card's address."""
-    said = exchange.problem or ""
-    return exchange.kind == failures.PARTICIPANT_UNREACHABLE or "agent card" in said
+    problem = exchange.problem or ""
+    return exchange.kind == failures.PARTICIPANT_UNREACHABLE or "agent card" in problem
 
 
 def _is_version_to_blame(evidence: Evidence, version: str) -> bool:

@@ -5,13 +5,12 @@ import json
 from urllib.parse import urlsplit
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from proctor.agent_check.checks import Finding, Judgement, find_all
 from proctor.agent_check.playing import Play
 from proctor.agent_check.watch import Watch
-from proctor.console import make_console, show
+from proctor.console import make_console, plain_table, show
 from proctor.errors import ExitCode, UsageError
 from proctor.own_simulator import own_simulator
 from proctor.phrases import clean, counted
@@ -41,8 +40,8 @@ def check_agent(url: str, *, timeout: float, host: str | None, as_json: bool) ->
     findings = look_at(url, read_settings(GreenAgentConfig), timeout, host or LOOPBACK)
     wrong = [finding for finding in findings if finding.judgement == "wrong"]
     if as_json:
-        told = {"agent": url, "passed": not wrong, "findings": [finding.model_dump() for finding in findings]}
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        outcome = {"agent": url, "passed": not wrong, "findings": [finding.model_dump() for finding in findings]}
+        print(json.dumps(outcome, indent=2, ensure_ascii=False))
     else:
         _print(make_console(), findings)
     return ExitCode.FAILED if wrong else ExitCode.DONE
@@ -51,7 +50,15 @@ def check_agent(url: str, *, timeout: float, host: str | None, as_json: bool) ->
 def look_at(
     url: str, settings: GreenAgentConfig, timeout: float, host: str = LOOPBACK, settle: float = SETTLE
 ) -> list[Finding]:
-    """All findings about the agent at an address; ``settle`` as in ``Play``. Raises as ``check_agent`` does."""
+    """All findings about the agent at an address. Raises as ``check_agent`` does.
+
+    Args:
+        url: the agent's address.
+        settings: the evaluator's settings.
+        timeout: seconds that the agent has for each message.
+        host: the address of this machine at which the agent finds the simulator.
+        settle: seconds to wait for late requests, as in ``Play``.
+    """
     watch = Watch()
     try:
         with own_simulator(settings, host, watch.wrap) as config:
@@ -65,19 +72,19 @@ def look_at(
 
 
 def _print(console: Console, findings: list[Finding]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     table.add_column("check", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column("looked for, and seen", overflow="fold")
     for finding in findings:
-        told = Text(finding.looked_for)
-        told.append(f"\n{clean(finding.seen)}", style="" if finding.judgement == "wrong" else "dim")
+        cell = Text(finding.looked_for)
+        cell.append(f"\n{clean(finding.seen)}", style="" if finding.judgement == "wrong" else "dim")
         if finding.fix is not None:
-            told.append(f"\nFix: {finding.fix}", style="yellow")
-        table.add_row(finding.check, Text(finding.judgement, style=_MARKS[finding.judgement]), told)
+            cell.append(f"\nFix: {finding.fix}", style="yellow")
+        table.add_row(finding.check, Text(finding.judgement, style=_MARKS[finding.judgement]), cell)
     show(console, table)
     wrong = sum(finding.judgement == "wrong" for finding in findings)
     unseen = sum(finding.judgement == "not seen" for finding in findings)
-    left = f", {unseen} not seen" if unseen else ""
+    unseen_note = f", {unseen} not seen" if unseen else ""
     verdict = f"{counted(wrong, 'thing')} to mend" if wrong else "nothing to mend"
-    console.print(Text(f"\n{verdict} ({counted(len(findings), 'check')}{left})", style="bold"))
+    console.print(Text(f"\n{verdict} ({counted(len(findings), 'check')}{unseen_note})", style="bold"))

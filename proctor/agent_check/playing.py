@@ -124,7 +124,7 @@ class Evidence:
         cancelled: the turn of the other assessment, cancelled under way.
         is_task_known: whether there was a task to cancel, and the turn still ran.
         after_cancel: what the agent did after it.
-        farewell: the end of the first assessment.
+        conclusion: the end of the first assessment.
         after_end: what the agent asked of the simulations after their end.
     """
 
@@ -141,7 +141,7 @@ class Evidence:
     cancelled: Exchange | None = None
     is_task_known: bool = False
     after_cancel: list[ActionLogEntryWithTurn] = field(default_factory=list)
-    farewell: Exchange | None = None
+    conclusion: Exchange | None = None
     after_end: list[SeenRequest] | None = None
 
 
@@ -202,7 +202,6 @@ class Table:
         await self.stand_at(await self.simulation.checkpoint())
 
     async def greet(self, resumes_turn: int | None = None) -> Exchange:
-        """Send ``assessment_start``."""
         access = self.simulation.make_access(self.issue)
         start = AssessmentStartMessage(
             ues_url=access.address,
@@ -221,7 +220,6 @@ class Table:
         return await self._say(turn, f"turn {number} try {attempt}", number)
 
     async def end(self) -> Exchange:
-        """Send ``assessment_complete``."""
         return await self._say(AssessmentCompleteMessage(reason="scenario_complete"), "complete")
 
     @property
@@ -230,7 +228,6 @@ class Table:
         return self.task_id is not None
 
     async def cancel(self) -> None:
-        """Have the running turn's task cancelled."""
         async with self._play.clients.talk(self._play.url, self.context_id, self._version) as participant:
             await participant.cancel(self.task_id or "")
 
@@ -313,7 +310,7 @@ class Play:
             if await self._read_card(evidence):
                 await self._play(evidence)
         finally:
-            self.watch.held = None
+            self.watch.held_simulation = None
             await self.clients.aclose()
             await self._http.aclose()
         return evidence
@@ -351,9 +348,9 @@ class Play:
             await self._cancel(evidence, other)
         for table, greeting in zip(tables, greetings, strict=True):
             if greeting.problem is None:
-                farewell = await table.end()
-                evidence.farewell = evidence.farewell or farewell
-        if evidence.farewell is not None:
+                conclusion = await table.end()
+                evidence.conclusion = evidence.conclusion or conclusion
+        if evidence.conclusion is not None:
             seen = len(self.watch.seen)
             await self._until(lambda: len(self.watch.seen) > seen, self._settle)
             evidence.after_end = self.watch.seen[seen:]
@@ -384,7 +381,7 @@ class Play:
         """Cancel a turn while the agent waits for the simulator."""
         table.task_id = None
         waiting = self.watch.waiting
-        self.watch.held = table.simulation_id
+        self.watch.held_simulation = table.simulation_id
         turn = asyncio.create_task(table.turn(1))
         try:
             await self._until(lambda: turn.done() or self.watch.waiting > waiting, self.timeout)
@@ -395,13 +392,13 @@ class Play:
             evidence.is_task_known = True
             await self._in_time(table.cancel())
             await asyncio.wait({turn}, timeout=min(_CANCELLED_WITHIN, self.timeout))
-            self.watch.held = None
+            self.watch.held_simulation = None
             end = time.monotonic() + self._settle
             while not evidence.after_cancel and time.monotonic() < end:
                 await asyncio.sleep(_LOOK_AGAIN)
                 evidence.after_cancel = await table.find_actions(1)
         finally:
-            self.watch.held = None
+            self.watch.held_simulation = None
             evidence.cancelled = await turn
             evidence.after_cancel = [*evidence.after_cancel, *evidence.cancelled.actions]
 

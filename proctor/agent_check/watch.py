@@ -38,14 +38,14 @@ class Watch:
     Attributes:
         own_keys: requests with one of these are the evaluator's.
         seen: the agent's requests, in order.
-        held: the id of the simulation in which requests wait, if any.
+        held_simulation: the id of the simulation in which requests wait, if any.
         waiting: how many requests have been held up so far.
     """
 
     def __init__(self) -> None:
         self.own_keys: Set[str] = frozenset()
         self.seen: list[SeenRequest] = []
-        self.held: str | None = None
+        self.held_simulation: str | None = None
         self.waiting = 0
         self._app: ASGIApp | None = None
 
@@ -69,7 +69,7 @@ class Watch:
                 request.status = message["status"]
             await send(message)
 
-        if self.held != place[1]:
+        if self.held_simulation != place[1]:
             await self._app(scope, receive, note)
             return
         body = [await receive()]
@@ -77,7 +77,7 @@ class Watch:
             body.append(await receive())
         leaving = asyncio.ensure_future(receive())
         self.waiting += 1
-        while self.held == place[1] and not leaving.done():  # noqa: ASYNC110 - held by another thread
+        while self.held_simulation == place[1] and not leaving.done():  # noqa: ASYNC110 - held by another thread
             await asyncio.sleep(_PAUSE)
 
         async def again() -> Message:

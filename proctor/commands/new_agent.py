@@ -12,6 +12,6 @@ def new_agent(
     """Write a project for an agent of your own: agent, tests, Dockerfile, README."""
     from pathlib import Path
 
-    from proctor.new_agent import new_agent
+    from proctor.new_projects import new_agent
 
     raise typer.Exit(new_agent(name, Path(folder)))

@@ -12,6 +12,6 @@ def new_scenario(
     """Write a scenario of your own: people, mails, criteria, calibration cases, participants that test it."""
     from pathlib import Path
 
-    from proctor.new_scenario import new_scenario
+    from proctor.new_projects import new_scenario
 
     raise typer.Exit(new_scenario(name, Path(folder)))

@@ -1,6 +1,6 @@
 """``proctor doctor``: looks at every part of a deployment and says of each what to mend.
 
-* ``findings``: what is said of a part, and the time that each look may take
+* ``findings``: the findings on a part, and the time that each look may take
 * ``temporal``: Temporal, its namespace, who works there
 * ``places``: stores, disks, clocks
 * ``services``: simulator, gateway, collector of traces

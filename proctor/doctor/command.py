@@ -49,7 +49,17 @@ def run_doctor(
     asks_models: bool,
     as_json: bool,
 ) -> ExitCode:
-    """Look at everything and show what was found; ``FAILED`` where there is a problem."""
+    """Check every part of a deployment and show the findings.
+
+    Args:
+        agents: addresses of participants; empty for the settings' example.
+        gateway_url, temporal_address, ues_url, storage_url, state: flags over the settings.
+        asks_models: ask each model for one token.
+        as_json: print a JSON array of findings.
+
+    Returns:
+        ``FAILED`` where there is a problem, else ``DONE``.
+    """
     settings = read_settings(
         GreenAgentConfig, temporal_address=temporal_address, ues_url=ues_url, storage_url=storage_url, state=state
     )
@@ -60,21 +70,28 @@ def run_doctor(
         with console.status(
             f"looking at {len(looks)} parts, each for {max(each.seconds for each in looks):g} s at most"
         ):
-            found = asyncio.run(_all(looks))
+            findings = asyncio.run(_all(looks))
     else:
-        found = asyncio.run(_all(looks))
+        findings = asyncio.run(_all(looks))
     if as_json:
-        print(json.dumps([asdict(each) for each in found], indent=1, ensure_ascii=False))
+        print(json.dumps([asdict(each) for each in findings], indent=1, ensure_ascii=False))
     else:
-        show(console, _table(found))
-        show(console, Text(_summary(found)))
-    return ExitCode.FAILED if any(each.state == "problem" for each in found) else ExitCode.DONE
+        show(console, _table(findings))
+        show(console, Text(_summary(findings)))
+    return ExitCode.FAILED if any(each.state == "problem" for each in findings) else ExitCode.DONE
 
 
 def looks_at(
     config: GreenAgentConfig, *, agents: Sequence[str] = (), gateway_url: str | None = None, asks_models: bool = True
 ) -> list[Look]:
-    """The parts to check in a deployment with these settings."""
+    """The parts to check in a deployment with these settings.
+
+    Args:
+        config: the deployment's settings.
+        agents: addresses of participants; empty for the settings' example.
+        gateway_url: None for the environment's, or else the settings' address.
+        asks_models: ask each model for one token.
+    """
     named = gateway_url or (default_gateway() if os.environ.get(GATEWAY_VARIABLE) else None)
     gateway = (named or f"http://{config.host}:{config.port}").rstrip("/")
     participants = list(agents) or [config.example_participant_url]
@@ -94,14 +111,14 @@ def looks_at(
         Look("traces", lambda: look_at_collector(config)),
     ]
     for (name, base_url), use in models_in(config).items():
-        look = partial(look_at_model, name, base_url, use) if asks_models else partial(_not_asked, name, use)
+        look = partial(look_at_model, name, base_url, use) if asks_models else partial(_skipped_model, name, use)
         looks.append(Look("model", look, MODEL_SECONDS))
     knocking = partial(look_at_participant, config=config, is_asked_for=bool(agents))
     return looks + [Look("participant", partial(knocking, url), config.connect_timeout + 5) for url in participants]
 
 
 async def _all(looks: Sequence[Look]) -> list[Finding]:
-    return [each for found in await asyncio.gather(*map(take, looks)) for each in found]
+    return [each for findings in await asyncio.gather(*map(take, looks)) for each in findings]
 
 
 async def _settings(config: GreenAgentConfig) -> list[Finding]:
@@ -110,32 +127,32 @@ async def _settings(config: GreenAgentConfig) -> list[Finding]:
         f"{name} isn't a setting{f': did you mean {nearest}?' if nearest else ''}"
         for name, nearest in unknown_variables(os.environ).items()
     ]
-    found = [Finding("settings", "warning", f"{each[:1].upper()}{each[1:]}.") for each in [*warnings, *names]]
-    return found or [Finding("settings", "ok", "All of them are known, and fit.")]
+    findings = [Finding("settings", "warning", f"{each[:1].upper()}{each[1:]}.") for each in [*warnings, *names]]
+    return findings or [Finding("settings", "ok", "All of them are known, and fit.")]
 
 
-async def _not_asked(name: str, use: str) -> Finding:
+async def _skipped_model(name: str, use: str) -> Finding:
     return Finding("model", "skipped", f"{name} ({use}) wasn't asked (--no-models).")
 
 
-def _table(found: Sequence[Finding]) -> Table:
+def _table(findings: Sequence[Finding]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("", width=1)
     table.add_column("part", no_wrap=True)
     table.add_column("what was found", ratio=1)
     table.add_column("s", justify="right", no_wrap=True)
-    for each in found:
+    for each in findings:
         mark, style = _MARKS[each.state]
-        said = Text(each.said)
+        cell = Text(each.said)
         if each.remedy:
-            said.append(f"\n→ {each.remedy}", style="bold" if each.state == "problem" else "")
+            cell.append(f"\n→ {each.remedy}", style="bold" if each.state == "problem" else "")
         dim = "dim" if each.state == "skipped" else ""
-        table.add_row(Text(mark, style=style), Text(each.part, style=dim), said, f"{each.seconds:.1f}")
+        table.add_row(Text(mark, style=style), Text(each.part, style=dim), cell, f"{each.seconds:.1f}")
     return table
 
 
-def _summary(found: Sequence[Finding]) -> str:
-    count = Counter(each.state for each in found)
+def _summary(findings: Sequence[Finding]) -> str:
+    count = Counter(each.state for each in findings)
     if count["problem"]:
         return f"\n{_number(count['problem'], 'problem')} to mend, {_number(count['warning'], 'warning')}."
     if count["warning"]:

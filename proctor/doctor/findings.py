@@ -10,7 +10,7 @@ from proctor_protocol.problems import Problem
 
 State = Literal["ok", "warning", "problem", "skipped"]
 
-_LONGEST_SAID = 500
+_LONGEST_REPORT = 500
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,6 @@ class Finding:
 
 
 def of_problem(part: str, problem: Problem) -> Finding:
-    """A problem as a finding."""
     return Finding(part, "problem", sentence(problem.what), sentence(problem.remedy))
 
 
@@ -58,11 +57,11 @@ async def take(look: Look) -> list[Finding]:
     began = time.monotonic()
     try:
         async with asyncio.timeout(look.seconds):
-            found = await look.take()
+            finding = await look.take()
     except TimeoutError:
-        found = Finding(look.part, "problem", f"It did not answer within {look.seconds:g} s.", "See whether it runs.")
+        finding = Finding(look.part, "problem", f"It did not answer within {look.seconds:g} s.", "See whether it runs.")
     except Exception as problem:  # the doctor must not be what fails
-        said = " ".join(str(problem).split())[:_LONGEST_SAID]
-        found = Finding(look.part, "problem", f"It can't be looked at ({type(problem).__name__}: {said}).")
+        report = " ".join(str(problem).split())[:_LONGEST_REPORT]
+        finding = Finding(look.part, "problem", f"It can't be looked at ({type(problem).__name__}: {report}).")
     took = round(time.monotonic() - began, 3)
-    return [replace(each, seconds=took) for each in (found if isinstance(found, list) else [found])]
+    return [replace(each, seconds=took) for each in (finding if isinstance(finding, list) else [finding])]

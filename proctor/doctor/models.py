@@ -8,22 +8,28 @@ from proctor.doctor.findings import Finding
 from proctor_settings.config import GreenAgentConfig
 
 MODEL_SECONDS = 30.0
-_LONGEST_SAID = 300
+_LONGEST_REPORT = 300
 
 
 def models_in(config: GreenAgentConfig) -> dict[tuple[str, str | None], str]:
     """The models of the settings, each (name, address) with what it is for."""
-    found: dict[tuple[str, str | None], str] = {}
+    uses: dict[tuple[str, str | None], str] = {}
     for use, model in (
         ("characters", (config.response_generator_model, config.response_generator_base_url)),
         ("judge", (config.evaluation_model, config.evaluation_base_url)),
     ):
-        found[model] = f"{found[model]} and {use}" if model in found else use
-    return found
+        uses[model] = f"{uses[model]} and {use}" if model in uses else use
+    return uses
 
 
 async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
-    """Whether a model answers: it is asked for one token, which costs next to nothing."""
+    """Whether a model answers: it is asked for one token, which costs next to nothing.
+
+    Args:
+        name: the model's.
+        base_url: of its provider; None for the provider's own.
+        use: which settings name it, for the sentence.
+    """
     part, called = "model", f"{name} ({use})"
     try:
         missing = missing_setting(name, base_url)
@@ -42,26 +48,32 @@ async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
     except Exception as problem:  # every provider's client has its own
         if _is_cut_off(problem):
             return Finding(part, "ok", f"{called} answers.")
-        said = " ".join(str(problem).split())[:_LONGEST_SAID]
+        report = " ".join(str(problem).split())[:_LONGEST_REPORT]
         at = f" at {base_url}" if base_url else ""
         return Finding(
             part,
             "problem",
-            f"{called}{at} doesn't answer ({type(problem).__name__}: {said}).",
+            f"{called}{at} doesn't answer ({type(problem).__name__}: {report}).",
             "Check the key, the model's name, and the account.",
         )
     return Finding(part, "ok", f"{called} answers.")
 
 
 async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_for: bool) -> Finding:
-    """Whether there is an agent with a card of use."""
+    """Whether an agent with a usable card answers.
+
+    Args:
+        url: the agent's address.
+        config: the evaluator's settings.
+        is_asked_for: it was named by a flag, so that a missing agent is a problem.
+    """
     clients = ParticipantClients(config)
     try:
         async with clients.talk(url, "proctor-doctor") as participant:
             card = participant.card
-            said = f"{card.name} {card.version or ''}".strip()
+            agent = f"{card.name} {card.version or ''}".strip()
             return Finding(
-                "participant", "ok", f"{said} answers at {url}, by A2A {' and '.join(participant.protocol_versions)}."
+                "participant", "ok", f"{agent} answers at {url}, by A2A {' and '.join(participant.protocol_versions)}."
             )
     except ApplicationError as problem:
         if not is_asked_for:

@@ -32,9 +32,9 @@ async def look_at_store(url: str, name: str) -> list[Finding]:
     if problem:
         return [of_problem(name, problem)]
     seconds = time.monotonic() - began
-    found = [Finding(name, "ok", f"It can be written, read and cleaned up at {url}.")]
+    findings = [Finding(name, "ok", f"It can be written, read and cleaned up at {url}.")]
     if seconds > _SLOW_STORE:
-        found = [
+        findings = [
             Finding(
                 name,
                 "warning",
@@ -42,7 +42,7 @@ async def look_at_store(url: str, name: str) -> list[Finding]:
                 "Every turn waits for it: have a store that is nearer to the workers.",
             )
         ]
-    return [*found, *await asyncio.to_thread(_clock_of, url, name)]
+    return [*findings, *await asyncio.to_thread(_clock_of, url, name)]
 
 
 def _clock_of(url: str, name: str) -> list[Finding]:
@@ -57,7 +57,6 @@ def _clock_of(url: str, name: str) -> list[Finding]:
 
 
 async def look_at_scenarios(config: GreenAgentConfig) -> Finding:
-    """Whether the scenarios' folder can be read."""
     try:
         ids = await asyncio.to_thread(ScenarioManager(config.scenarios_dir).list_ids)
     except ScenarioError as problem:
@@ -69,15 +68,15 @@ async def look_at_confinement(config: GreenAgentConfig) -> Finding:
     """What keeps scenarios' code from the rest of this machine."""
     missing = find_missing_protections()
     if not missing:
-        said = (
+        sentence = (
             f"Scenario code is confined by seccomp and Landlock {landlock_version()}: system calls, files, TCP ports."
         )
-        return Finding("confinement", "ok", said)
-    said = f"Scenario code is not confined: {'; '.join(missing)}. Scenarios that did not come with proctor are"
+        return Finding("confinement", "ok", sentence)
+    sentence = f"Scenario code is not confined: {'; '.join(missing)}. Scenarios that did not come with proctor are"
     if config.trust_scenarios:
-        return Finding("confinement", "warning", f"{said} played all the same (AGENTBEATS_GREEN_TRUST_SCENARIOS).")
+        return Finding("confinement", "warning", f"{sentence} played all the same (AGENTBEATS_GREEN_TRUST_SCENARIOS).")
     remedy = "Use Linux 6.7 or later, or set AGENTBEATS_GREEN_TRUST_SCENARIOS=true if you trust their authors."
-    return Finding("confinement", "warning", f"{said} refused.", remedy)
+    return Finding("confinement", "warning", f"{sentence} refused.", remedy)
 
 
 async def look_at_disks(config: GreenAgentConfig) -> list[Finding]:
@@ -87,7 +86,7 @@ async def look_at_disks(config: GreenAgentConfig) -> list[Finding]:
 
 def _disks(config: GreenAgentConfig) -> list[Finding]:
     folders = {"state folder": config.state, "store": config.storage_url, "archive": config.archive_url}
-    found, seen = list[Finding](), set[int]()
+    findings, seen = list[Finding](), set[int]()
     for name, folder in folders.items():
         place = Path(folder)
         if "://" in folder or "::" in folder:
@@ -99,8 +98,8 @@ def _disks(config: GreenAgentConfig) -> list[Finding]:
             continue
         seen.add(device)
         free = shutil.disk_usage(place).free
-        said = f"{free / 1e9:.1f} GB are free where the {name} is ({folder})."
+        sentence = f"{free / 1e9:.1f} GB are free where the {name} is ({folder})."
         remedy = "" if free > _SCARCE else "Free some space there, or prune what is old (`proctor prune`)."
         state = "ok" if free > _SCARCE else "warning" if free > _TOO_SCARCE else "problem"
-        found.append(Finding("disk", state, said, remedy))  # type: ignore[arg-type]
-    return found
+        findings.append(Finding("disk", state, sentence, remedy))  # type: ignore[arg-type]
+    return findings

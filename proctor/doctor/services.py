@@ -30,38 +30,40 @@ _SECONDS = 5.0
 async def look_at_simulators(config: GreenAgentConfig) -> list[Finding]:
     """Whether each simulator answers, and takes this deployment's key; that one of several doesn't is a warning."""
     if config.ues_command:
-        said = "Each assessment gets a UES server of its own (AGENTBEATS_GREEN_UES_COMMAND)."
-        return [Finding("simulator", "skipped", said)]
+        sentence = "Each assessment gets a UES server of its own (AGENTBEATS_GREEN_UES_COMMAND)."
+        return [Finding("simulator", "skipped", sentence)]
     addresses = await known_addresses(config)
     if not addresses:
-        said = f"The addresses of the simulators at {config.ues_url} are unknown."
-        return [Finding("simulator", "problem", said, "Mend the name, or AGENTBEATS_GREEN_UES_URL.")]
+        sentence = f"The addresses of the simulators at {config.ues_url} are unknown."
+        return [Finding("simulator", "problem", sentence, "Mend the name, or AGENTBEATS_GREEN_UES_URL.")]
     looks = await asyncio.gather(*(_look_at_simulator(address, config) for address in addresses))
     is_one_well = any(look[0].state != "problem" for look in looks)
-    found = [each for look in looks for each in look]
-    found = [replace(each, state="warning") if is_one_well and each.state == "problem" else each for each in found]
+    findings = [each for look in looks for each in look]
+    findings = [
+        replace(each, state="warning") if is_one_well and each.state == "problem" else each for each in findings
+    ]
     if is_one_well and (problem := await find_problem_of_public_address(config)):
-        found.append(of_problem("simulator", problem))
+        findings.append(of_problem("simulator", problem))
     elif is_one_well and (problem := await find_problem_of_public_address(config, must_answer=True)):
-        found.append(replace(of_problem("simulator", problem), state="warning"))
-    return found
+        findings.append(replace(of_problem("simulator", problem), state="warning"))
+    return findings
 
 
 async def _look_at_simulator(url: str, config: GreenAgentConfig) -> list[Finding]:
     async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
-        asked = time.time()
+        asked_at = time.time()
         try:
             answer = await http.get(f"{url}/health")
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            said = str(problem) or type(problem).__name__
+            reason = str(problem) or type(problem).__name__
             here = config.model_copy(update={"ues_url": url})
-            return [of_problem("simulator", trouble_with(here, UESConnectionError(said)))]
-        clock = _clock("the simulator", answer.headers, asked)
+            return [of_problem("simulator", trouble_with(here, UESConnectionError(reason)))]
+        clock = _clock("the simulator", answer.headers, asked_at)
     if trouble := await find_problem_of_simulator(url, config):
         return [of_problem("simulator", trouble), *clock]
     if (theirs := _json(answer).get("version")) != VERSION:
-        said = f"The one at {url} has version {theirs}, and this proctor comes with {VERSION}."
-        return [Finding("simulator", "warning", said, "Run simulator and workers from the same release."), *clock]
+        sentence = f"The one at {url} has version {theirs}, and this proctor comes with {VERSION}."
+        return [Finding("simulator", "warning", sentence, "Run simulator and workers from the same release."), *clock]
     return [Finding("simulator", "ok", f"It answers at {url} and takes the key."), *clock]
 
 
@@ -69,25 +71,25 @@ async def look_at_gateway(url: str) -> list[Finding]:
     """Whether a gateway answers, and can serve."""
     async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
         try:
-            asked = time.time()
+            asked_at = time.time()
             card = await http.get(f"{url}/.well-known/agent-card.json")
             ready = await http.get(f"{url}/ready")
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            said = f"No server answers at {url} ({str(problem) or type(problem).__name__})."
+            away = f"No server answers at {url} ({str(problem) or type(problem).__name__})."
             return [
-                Finding("gateway", "warning", said, "Start it (`proctor gateway`), or say where it is with --gateway.")
+                Finding("gateway", "warning", away, "Start it (`proctor gateway`), or say where it is with --gateway.")
             ]
     if card.status_code != 200:
-        said = f"What answers at {url} has no agent card (status {card.status_code})."
-        return [Finding("gateway", "problem", said, "Say with --gateway where the gateway is.")]
-    clock = _clock("the gateway", card.headers, asked)
+        sentence = f"What answers at {url} has no agent card (status {card.status_code})."
+        return [Finding("gateway", "problem", sentence, "Say with --gateway where the gateway is.")]
+    clock = _clock("the gateway", card.headers, asked_at)
     if lost := await _look_at_card_url(url, _json(card)):
         clock = [lost, *clock]
     if ready.status_code == 200:
         return [Finding("gateway", "ok", f"It answers at {url} and can serve."), *clock]
-    told = {name: what for name, what in _json(ready).items() if name != "status" and what != "ok"}
-    said = " ".join(str(what) for what in told.values()) or "it can't serve, and tells why to admins alone"
-    return [Finding("gateway", "problem", f"It answers at {url}, but: {said}", "Mend what it names."), *clock]
+    troubles = {name: what for name, what in _json(ready).items() if name != "status" and what != "ok"}
+    sentence = " ".join(str(what) for what in troubles.values()) or "it can't serve, and tells why to admins alone"
+    return [Finding("gateway", "problem", f"It answers at {url}, but: {sentence}", "Mend what it names."), *clock]
 
 
 async def _look_at_card_url(url: str, card: Mapping[str, object]) -> Finding | None:
@@ -100,19 +102,18 @@ async def _look_at_card_url(url: str, card: Mapping[str, object]) -> Finding | N
         try:
             if (await http.get(f"{named.rstrip('/')}/.well-known/agent-card.json")).status_code == 200:
                 return None
-            said = "no agent card is there"
+            reason = "no agent card is there"
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            said = str(problem) or type(problem).__name__
+            reason = str(problem) or type(problem).__name__
     return Finding(
         "gateway",
         "warning",
-        f"Its agent card sends callers to {named}, which doesn't answer from here ({said}).",
+        f"Its agent card sends callers to {named}, which doesn't answer from here ({reason}).",
         "See whether callers reach it, or set AGENTBEATS_GREEN_CARD_URL to the address that they use.",
     )
 
 
 async def look_at_tokens(config: GreenAgentConfig) -> Finding:
-    """Whether the file of tokens can be used."""
     tokens = Tokens(tokens_path(config))
     if not tokens.is_there() and not config.tokens_file:
         return Finding("tokens", "skipped", "This machine doesn't ask for tokens (`proctor token create`).")
@@ -154,24 +155,24 @@ async def look_at_collector(_: GreenAgentConfig) -> Finding:
     try:
         await asyncio.to_thread(lambda: socket.create_connection((parts.hostname or "", port), _SECONDS).close())
     except OSError as problem:
-        said = f"No collector takes them at {endpoint} ({problem.strerror or problem})."
-        return Finding("traces", "warning", said, "Start the collector, or set OTEL_EXPORTER_OTLP_ENDPOINT.")
+        sentence = f"No collector takes them at {endpoint} ({problem.strerror or problem})."
+        return Finding("traces", "warning", sentence, "Start the collector, or set OTEL_EXPORTER_OTLP_ENDPOINT.")
     return Finding("traces", "ok", f"A collector listens at {endpoint}.")
 
 
-def _clock(whose: str, headers: Mapping[str, str], asked: float) -> list[Finding]:
+def _clock(whose: str, headers: Mapping[str, str], asked_at: float) -> list[Finding]:
     """From the Date of an answer, which is cut to whole seconds."""
     try:
-        told = parsedate_to_datetime(headers["date"]).timestamp()
+        server_time = parsedate_to_datetime(headers["date"]).timestamp()
     except (KeyError, ValueError):
         return []
-    early, late = told - time.time(), told + 1 - asked
+    early, late = server_time - time.time(), server_time + 1 - asked_at
     return [of_clock(whose, early if early > 0 else late if late < 0 else 0.0)]
 
 
 def _json(answer: httpx.Response) -> dict[str, object]:
     try:
-        said = answer.json()
+        content = answer.json()
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return content if isinstance(content, dict) else {}

@@ -87,10 +87,10 @@ async def _of_search_attributes(client: Client) -> Finding:
 
 
 async def _of_workers(client: Client, config: GreenAgentConfig) -> Finding:
-    found = await _of_queue(client, config.task_queue, WORKFLOWS, ("workers", ".", "Start one: `proctor worker`."))
-    if found.state == "ok" and (cause := await find_fleet_problem(client, config, _SECONDS)):
+    finding = await _of_queue(client, config.task_queue, WORKFLOWS, ("workers", ".", "Start one: `proctor worker`."))
+    if finding.state == "ok" and (cause := await find_fleet_problem(client, config, _SECONDS)):
         return of_problem("workers", cause)
-    return found
+    return finding
 
 
 async def _of_models_queue(client: Client, config: GreenAgentConfig) -> Finding:

@@ -44,7 +44,6 @@ class Action:
 
     @property
     def name(self) -> str:
-        """Its name, as in logs and reports."""
         return action_name(f"{self.modality}.{self.path}")
 
     @cached_property
@@ -73,25 +72,25 @@ class Action:
         Raises:
             NotUnderstoodError: a field is missing, unknown or wrong.
         """
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         order = iter(self.positional)
         for word in words:
             name, equals, value = word.partition("=")
             named = self._field(name) if equals else None
-            field = named or next((each for each in order if each not in given), None)
+            field = named or next((each for each in order if each not in values), None)
             if field is None:
                 raise NotUnderstoodError(f"{word!r} is too much: {self.usage}; `help {self.name}` has all fields")
             text = value if named else word
-            given[field] = _moment(text, zone) if field in _MOMENTS else self._value(field, text, id_of)
-        if missing := [name for name in self.positional if name not in given]:
+            values[field] = _moment(text, zone) if field in _MOMENTS else self._value(field, text, id_of)
+        if missing := [name for name in self.positional if name not in values]:
             raise NotUnderstoodError(f"{', '.join(missing)} missing: {self.usage}")
-        self._check(given)
-        return given
+        self._check(values)
+        return values
 
-    def _check(self, given: Mapping[str, Any]) -> None:
+    def _check(self, values: Mapping[str, Any]) -> None:
         own = {name: "assistant" if name == "role" else "me@example.org" for name in _OWN & set(self.body.model_fields)}
         try:
-            self.body.model_validate({**own, **given})
+            self.body.model_validate({**own, **values})
         except ValidationError as problem:
             raise NotUnderstoodError(f"{self.name}: {describe(problem)}") from None
 
@@ -132,12 +131,12 @@ def _parts(text: str) -> list[str]:
 
 
 def _actions() -> list[Action]:
-    found = []
+    actions = []
     for route in ROUTES:
         if route.participant and route.changes and isinstance(route.body, type) and issubclass(route.body, BaseModel):
             modality, path = route.path.strip("/").split("/", 1)
-            found.append(Action(modality, path, route.summary, route.body))
-    return found
+            actions.append(Action(modality, path, route.summary, route.body))
+    return actions
 
 
 ACTIONS = _actions()
@@ -150,12 +149,12 @@ def find(word: str) -> Action | None:
     Raises:
         NotUnderstoodError: several have it.
     """
-    wanted = action_name(word)
-    found = [action for action in ACTIONS if wanted in (action.name, action_name(f"{action.modality}.{action.path}"))]
-    found = found or [action for action in ACTIONS if word in (action.path, action.name.partition(".")[2])]
-    if len(found) > 1:
-        raise NotUnderstoodError(f"{word!r} may be {' or '.join(action.name for action in found)}: write which")
-    return found[0] if found else None
+    name = action_name(word)
+    matches = [action for action in ACTIONS if name in (action.name, action_name(f"{action.modality}.{action.path}"))]
+    matches = matches or [action for action in ACTIONS if word in (action.path, action.name.partition(".")[2])]
+    if len(matches) > 1:
+        raise NotUnderstoodError(f"{word!r} may be {' or '.join(action.name for action in matches)}: write which")
+    return matches[0] if matches else None
 
 
 def words_of(line: str) -> list[str]:

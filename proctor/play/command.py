@@ -21,8 +21,8 @@ from proctor.console import make_console
 from proctor.errors import CancelledError, ExitCode, UsageError
 from proctor.interrupts import STOP_SIGNALS
 from proctor.local import throwaway_stack
-from proctor.play.desk import Desk, LeftError, Lines
-from proctor.play.seat import Over, Table, background, seat_at
+from proctor.play.participant import Over, TurnQueue, background, person_agent
+from proctor.play.shell import LeftError, Lines, Shell
 from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.supervisor import Supervisor
@@ -69,25 +69,25 @@ def run_play(options: PlayOptions) -> ExitCode:
     console = make_console()
     with _signals_interrupt() as as_usual, background() as behind:
         interrupted = asyncio.Event()
-        table = Table()
+        queue = TurnQueue()
         playing: Future[ExitCode] = asyncio.run_coroutine_threadsafe(
-            _assess(options, config, scenario_id, table, console, interrupted), behind.loop
+            _assess(options, config, scenario_id, queue, console, interrupted), behind.loop
         )
-        playing.add_done_callback(lambda _: table.put(Over()))
+        playing.add_done_callback(lambda _: queue.put(Over()))
         try:
-            _sit(table, Desk(console, Lines(console), behind, turns))
-        except (KeyboardInterrupt, LeftError) as left:
-            as_usual()  # whoever can't wait for the cancellation ends us at once; the guard ends the evaluator
-            if isinstance(left, KeyboardInterrupt):
+            _play_turns(queue, Shell(console, Lines(console), behind, turns))
+        except (KeyboardInterrupt, LeftError) as interruption:
+            as_usual()  # a second signal ends us at once; the guard ends the evaluator
+            if isinstance(interruption, KeyboardInterrupt):
                 console.print()
             behind.loop.call_soon_threadsafe(interrupted.set)
         return playing.result()
 
 
-def _sit(table: Table, desk: Desk) -> None:
+def _play_turns(queue: TurnQueue, shell: Shell) -> None:
     """Play turns as they come, until the assessment is over."""
-    while not isinstance(came := table.get(), Over):
-        desk.play(came)
+    while not isinstance(came := queue.get(), Over):
+        shell.play(came)
 
 
 def _find(options: PlayOptions) -> tuple[GreenAgentConfig, str, int | None]:
@@ -114,13 +114,13 @@ async def _assess(
     options: PlayOptions,
     config: GreenAgentConfig,
     scenario_id: str,
-    table: Table,
+    queue: TurnQueue,
     console: Console,
     interrupted: asyncio.Event,
 ) -> ExitCode:
     """Have an evaluator assess the person at the terminal, and show the result."""
-    async with _evaluator(options, config, console, interrupted) as gateway_url, _serving(table) as agent_url:
-        asked = AssessOptions(
+    async with _evaluator(options, config, console, interrupted) as gateway_url, _serving(queue) as agent_url:
+        assess_options = AssessOptions(
             scenario_id=scenario_id,
             agent_url=agent_url,
             gateway_url=gateway_url,
@@ -133,8 +133,8 @@ async def _assess(
             has_pages=options.gateway_url is not None,
             has_progress=False,
         )
-        call = AssessmentCall(gateway_url, asked.write_request())
-        return await follow(asked, console, interrupted, call)
+        call = AssessmentCall(gateway_url, assess_options.write_request())
+        return await follow(assess_options, console, interrupted, call)
 
 
 @asynccontextmanager
@@ -166,16 +166,16 @@ async def _evaluator(
 
 
 @asynccontextmanager
-async def _serving(table: Table) -> AsyncIterator[str]:
+async def _serving(queue: TurnQueue) -> AsyncIterator[str]:
     """Serve the participant on the loopback; gives its address."""
     listener = listen(LOOPBACK, 0, "the participant")
     url = address_of(listener)
     config = PurpleAgentConfig(host=LOOPBACK, port=listener.getsockname()[1])
-    app = create_app(seat_at(table), config)
+    app = create_app(person_agent(queue), config)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
-        yield url  # whoever comes before the server has started waits in the listener's queue
+        yield url  # earlier requests wait in the listener's queue
     finally:
         server.should_exit = True
         await serving

@@ -38,7 +38,7 @@ from tests.a2a_gateway.callers import message03, text03
 from tests.a2a_gateway.conftest import request, standin_worker
 from tests.viewer.entries import write_day
 from tests.waiting import PATIENCE, eventually
-from viewer.actions import ActionRefusedError, Asked
+from viewer.actions import ActionRefusedError, ActionRequest
 from viewer.app import routes
 
 V1 = {"A2A-Version": "1.0"}
@@ -560,7 +560,7 @@ async def test_a_replay_from_a_page_is_within_its_callers_quotas(place: Place, n
 
     async def refusal(caller: Caller) -> str:
         with pytest.raises(ActionRefusedError) as refused:
-            await action.do(Asked(entry, 1, {}, caller))
+            await action.do(ActionRequest(entry, 1, {}, caller))
         return str(refused.value)
 
     async def is_counted() -> bool:  # who has no quota isn't kept waiting for Temporal's list

@@ -27,7 +27,7 @@ from tests.chaos.campaigns import play
 from tests.chaos.forks import Undecided, files_of, outcome, turns_in
 from tests.stack import Assessed, Stack, assess, assess_by, request_json, serving
 from tests.work import NIGHTLY
-from viewer.actions import ActionRefusedError, Asked
+from viewer.actions import ActionRefusedError, ActionRequest
 
 
 class Correspondent:
@@ -88,9 +88,9 @@ async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
         assert kept is not None
         assert action is not None
         with pytest.raises(ActionRefusedError, match="write a whole number"):
-            await action.do(Asked(kept, 6, {"seed": "one"}))
+            await action.do(ActionRequest(kept, 6, {"seed": "one"}))
         first.turns.clear()
-        from_page = await follow(stack, await action.do(Asked(kept, 6, {"agent": url, "seed": "7"})))
+        from_page = await follow(stack, await action.do(ActionRequest(kept, 6, {"agent": url, "seed": "7"})))
         assert first.turns == [6]
         assert outcome(AssessmentResults.model_validate_json(from_page.results)) == outcome(original)
     assert files_of(stack, original.assessment_id) == before

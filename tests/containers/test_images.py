@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from proctor.new_agent import new_agent
+from proctor.new_projects import new_agent
 from proctor_protocol.results import AssessmentResults
 from tests.containers.images import STAND_IN, TARGETS, build, import_stand_in
 from tests.containers.networks import Network, network

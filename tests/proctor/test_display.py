@@ -10,14 +10,14 @@ import pytest
 from pydantic import TypeAdapter
 from rich.console import Console
 
-from proctor.caller import Accepted, ConnectionBack, ConnectionLost, Progress, Said
+from proctor.caller import Accepted, ConnectionBack, ConnectionLost, GatewayMessage, Progress
 from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures
 from proctor.display import AssessmentDisplay
 from proctor.errors import CommandError
 from proctor.phrases import clean, phrases, shorten
 from proctor.report import print_report
 from proctor.terminal_run import require_built
-from proctor.under_way_display import UnderWayDisplay
+from proctor.under_way_commands import UnderWayDisplay
 from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate, Tally
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import (
@@ -141,9 +141,9 @@ def test_what_the_gateway_says_is_shown_whole_and_once() -> None:
     away = "Temporal can't serve this request now (it has been away for longer than anybody can wait): repeat it later."
     to = console()
     with AssessmentDisplay(to, quiet=True) as display:
-        display.show(Said(sentence))
+        display.show(GatewayMessage(sentence))
         for pause in (0.5, 1.0, 2.0):
-            display.show(ConnectionLost(away, pause, is_said=True))
+            display.show(ConnectionLost(away, pause, is_from_gateway=True))
         display.show(ConnectionBack())
     assert " ".join(written(to).split()) == f"{sentence} {away}; trying again in 0.5 s connected again"
 
@@ -461,7 +461,7 @@ def test_what_is_under_way_is_shown_as_what_it_turns_out_to_be() -> None:
     to = console()
     with UnderWayDisplay(to) as display:
         display.show(Accepted("task-1", "", URL))
-        display.show(Said("No worker takes it."))
+        display.show(GatewayMessage("No worker takes it."))
         for update in recorded_updates():
             display.show(Progress(update))
     said = written(to)

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from proctor.errors import UsageError
-from proctor.new_agent import new_agent
+from proctor.new_projects import new_agent
 from proctor.purple_wheel import dependencies
 from tests.processes import ROOT
 from tests.proctor.projects import require_clean, require_in_wheel, run

@@ -8,7 +8,7 @@ import pytest
 
 from activities.judging.cases import KINDS, read_cases
 from proctor.errors import UsageError
-from proctor.new_scenario import new_scenario
+from proctor.new_projects import new_scenario
 from proctor.scenario_commands import validate_scenario
 from proctor_protocol.scenario import ScenarioConfig
 from tests.proctor.projects import require_clean, require_in_wheel, run

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from rich.console import Console
 
-from proctor.play import screen
+from proctor.play import views
 from proctor.play.actions import ACTIONS, NotUnderstoodError, find, words_of
-from proctor.play.surroundings import Surroundings
+from proctor.play.environment import EnvironmentView
 from proctor_protocol.actions import USER_ACTIONS
 from purple_sdk.ues.items import Email
 from tests.processes import end, start
@@ -207,7 +207,7 @@ def test_what_others_wrote_cannot_move_the_cursor() -> None:
     console = Console(file=shown, width=100)
     hostile = "\x1b[2J\x1b[1;1Hturn 9> \x07\u202e"
     mail = Email(message_id="m", from_address=hostile, subject=hostile, body_text=f"{hostile}\nline", labels=[hostile])
-    here = Surroundings(mails=[mail.model_copy(update={"received_at": datetime(2026, 5, 12, tzinfo=UTC)})])
-    screen.mails(console, here, here.mails)
-    screen.mail(console, here, here.mails[0])
+    here = EnvironmentView(mails=[mail.model_copy(update={"received_at": datetime(2026, 5, 12, tzinfo=UTC)})])
+    views.mails(console, here, here.mails)
+    views.mail(console, here, here.mails[0])
     assert not {"\x1b", "\x07", "\u202e"} & set(shown.getvalue())

@@ -10,8 +10,7 @@ import psutil
 import pytest
 
 from activities.attempts import failures
-from proctor.settings import count_worker_processes
-from proctor_processes.cores import usable_cores
+from proctor.settings import count_worker_processes, usable_cores
 from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect

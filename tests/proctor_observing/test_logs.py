@@ -78,7 +78,7 @@ def test_a_wrong_setting_of_a_workers_process_is_a_line_of_json(
         with pytest.raises(SystemExit):
             worker_process.main()
     finally:
-        announce_as_json(wanted=False)
+        announce_as_json(is_on=False)
     line = json.loads(capsys.readouterr().err)
     assert line["level"] == "ERROR"
     assert "AGENTBEATS_GREEN_EVALUATOR_TIMEOUT" in line["message"]

@@ -22,7 +22,7 @@ from a2a_gateway.temporal import TemporalConnection, temporal_errors
 from a2a_gateway.watching import Watching
 from activities.attempts.failures import in_words
 from activities.simulation.shared_host import SharedHost
-from proctor.caller import said_with
+from proctor.caller import error_text
 from proctor.doctor.services import look_at_engine, look_at_gateway, look_at_simulators, look_at_tokens
 from proctor.worker_needs import worker_needs
 from proctor_settings.config import GreenAgentConfig, merge_configs
@@ -169,4 +169,4 @@ def test_a_gateway_that_cannot_serve_is_quoted_to_its_caller() -> None:
     answer = httpx.Response(503, json={"error": {"code": 503, "message": "The keys can't be read."}}, request=request)
     error = A2AClientError("HTTP Error 503")
     error.__cause__ = httpx.HTTPStatusError("503", request=request, response=answer)
-    assert said_with(error) == "HTTP 503: The keys can't be read."
+    assert error_text(error) == "HTTP 503: The keys can't be read."

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from proctor_storage.archive import Archive
 from tests.viewer.under_way import ScriptedLive
-from viewer.actions import Action, ActionRefusedError, Actions, Asked, Field
+from viewer.actions import Action, ActionRefusedError, ActionRequest, Actions, Field
 from viewer.app import create_app
 
 HERE = "http://127.0.0.1:8000"
@@ -19,10 +19,10 @@ HERE = "http://127.0.0.1:8000"
 class Doer:
     """Does what is asked, and knows what that was."""
 
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ActionRequest] = field(default_factory=list)
     refuses: str | None = None
 
-    async def do(self, asked: Asked) -> str:
+    async def do(self, asked: ActionRequest) -> str:
         if self.refuses:
             raise ActionRefusedError(self.refuses)
         self.asked.append(asked)

@@ -13,7 +13,7 @@ from tests.viewer.entries import HOSTILE, write_day
 from tests.viewer.under_way import ScriptedLive, campaign, story, trial, updates_of
 from viewer.actions import Actions
 from viewer.app import create_app
-from viewer.live import Story
+from viewer.live import RunningDetails
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ class Away(ScriptedLive):
 
     asked = 0
 
-    async def story(self, name: str) -> Story | None:
+    async def details(self, name: str) -> RunningDetails | None:
         type(self).asked += 1
         raise OSError("nobody answers")
 

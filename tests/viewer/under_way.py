@@ -18,12 +18,12 @@ from proctor_protocol.updates import (
     TurnStartedUpdate,
 )
 from tests.viewer.entries import MORNING
-from viewer.live import LiveTerminal, Running, RunningCell, Story, Told
+from viewer.live import LiveTerminal, PublishedUpdate, Running, RunningCell, RunningDetails
 
 
 def updates_of(turns: int, text: str | None = None) -> list[Any]:
     """The updates of an assessment that is in a turn."""
-    told: list[Any] = [
+    published: list[Any] = [
         AssessmentStartedUpdate(
             assessment_id="live-1", scenario_id="lunch", participant_url="http://agent.example:8001", start_time=MORNING
         ),
@@ -39,8 +39,8 @@ def updates_of(turns: int, text: str | None = None) -> list[Any]:
     ]
     for turn in range(1, turns + 1):
         now = MORNING + timedelta(hours=turn)
-        told.append(TurnStartedUpdate(turn_number=turn, current_time=now, events_processed=2))
-        told.append(
+        published.append(TurnStartedUpdate(turn_number=turn, current_time=now, events_processed=2))
+        published.append(
             ActionObservedUpdate(
                 turn_number=turn,
                 timestamp=now,
@@ -54,18 +54,20 @@ def updates_of(turns: int, text: str | None = None) -> list[Any]:
             )
         )
         if turn < turns:
-            told.append(TurnCompletedUpdate(turn_number=turn, actions_taken=1, time_advanced="PT1H"))
-            told.append(ResponsesGeneratedUpdate(turn_number=turn, responses_count=1, characters_involved=["anna"]))
+            published.append(TurnCompletedUpdate(turn_number=turn, actions_taken=1, time_advanced="PT1H"))
+            published.append(
+                ResponsesGeneratedUpdate(turn_number=turn, responses_count=1, characters_involved=["anna"])
+            )
     if text:
-        told.append(ErrorOccurredUpdate(error_type=text, error_message=text, turn_number=turns, recoverable=True))
-    return told
+        published.append(ErrorOccurredUpdate(error_type=text, error_message=text, turn_number=turns, recoverable=True))
+    return published
 
 
 @dataclass
 class ScriptedLive:
     """``stories`` are what is under way; a test changes them."""
 
-    stories: dict[str, Story] = field(default_factory=dict)
+    stories: dict[str, RunningDetails] = field(default_factory=dict)
     known: set[str] = field(default_factory=lambda: {"day-one", "hostile"})
 
     def __post_init__(self) -> None:
@@ -74,30 +76,32 @@ class ScriptedLive:
     async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
         return [each.running for each in self.stories.values()]
 
-    async def story(self, name: str) -> Story | None:
+    async def details(self, name: str) -> RunningDetails | None:
         return self.stories.get(name)
 
-    async def may_go_on(self, name: str) -> bool:
+    async def may_continue(self, name: str) -> bool:
         return name in self.known
 
 
-def story(name: str, updates: Sequence[Any], text: str | None = None) -> Story:
+def story(name: str, updates: Sequence[Any], text: str | None = None) -> RunningDetails:
     running = Running(name, text or "lunch", text or "http://agent.example:8001", "working", MORNING)
-    told = tuple(Told(number, update.model_dump(mode="json")) for number, update in enumerate(updates))
-    return Story(running, told, text)
+    published = tuple(PublishedUpdate(number, update.model_dump(mode="json")) for number, update in enumerate(updates))
+    return RunningDetails(running, published, text)
 
 
-def campaign(name: str, text: str | None = None) -> Story:
+def campaign(name: str, text: str | None = None) -> RunningDetails:
     tally = Tally(total=40, done=1, running=4, waiting=35, succeeded=1, score=0.5)
     about = text or "lunch, move_house"
     cells = (RunningCell("live-3", text or "mine · lunch · attempt 1 of 2", MORNING, text or "the tests run"),)
-    return Story(Running(name, about, text or "", "working", MORNING, kind="campaign", tally=tally), cells=cells)
+    return RunningDetails(
+        Running(name, about, text or "", "working", MORNING, kind="campaign", tally=tally), cells=cells
+    )
 
 
-def trial(name: str, text: str | None = None) -> Story:
+def trial(name: str, text: str | None = None) -> RunningDetails:
     entered = text or "ls /app"
     records = [CommandRecord(at=MORNING, kind="command", command=entered, output=entered, exit_code=1)]
     running = Running(
         name, text or "mine · lunch · attempt 1 of 2", "", "working", MORNING, kind="trial", campaign="live-2"
     )
-    return Story(running, step=text or "the tests run", terminal=LiveTerminal(records, entered))
+    return RunningDetails(running, step=text or "the tests run", terminal=LiveTerminal(records, entered))

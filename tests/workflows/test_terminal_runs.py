@@ -39,7 +39,7 @@ from tests.proctor_terminal.writing import format_one
 from tests.waiting import eventually
 from tests.workflows.scripted_trials import ScriptedTrials
 from tests.workflows.test_campaigns import play
-from viewer.live import Story
+from viewer.live import RunningDetails
 from viewer.pages import Pages
 
 DEFAULTS = {"task_ids": ["easy"], "agents": {"white_agent": "http://white.example"}, "n_attempts": 2}
@@ -343,7 +343,7 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
         assert page.count("the agent is at work") == 4
         cell = next(cell for cell in story.cells if cell.label.startswith("mine · easy"))
         assert f'href="/view/{cell.id}"' in page
-        trial = await live.story(cell.id or "")
+        trial = await live.details(cell.id or "")
         assert trial is not None
         assert (trial.running.kind, trial.running.campaign, trial.step) == (
             "trial",
@@ -356,18 +356,18 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
         assert "&lt;b&gt;hello&lt;/b&gt;" in page
         assert "\x1b" not in page
         elsewhere = UnderWay(config.model_copy(update={"state": "/nowhere"}))
-        there = await elsewhere.story(cell.id or "")
+        there = await elsewhere.details(cell.id or "")
         assert there is not None
         assert "No terminal is recorded on this machine" in pages.running(there)
     finally:
         may_end.set()
         ended = await playing
     assert ended.state == "completed"
-    assert await live.story(cell.id or "") is None
+    assert await live.details(cell.id or "") is None
 
 
-async def at_work(live: UnderWay, count: int) -> Story | None:
+async def at_work(live: UnderWay, count: int) -> RunningDetails | None:
     """The campaign that runs, once so many of its cells are at a step."""
     running = await live.running()
-    story = await live.story(running[0].id) if running else None
+    story = await live.details(running[0].id) if running else None
     return story if story and sum(cell.step == "the agent is at work" for cell in story.cells) == count else None

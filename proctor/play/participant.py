@@ -74,7 +74,7 @@ class Turn:
     now: datetime
     answer: "asyncio.Future[TurnCompleteMessage | EarlyCompletionMessage]"
 
-    def is_waited_for(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether the evaluator still waits for its answer."""
         return not self.answer.done()
 
@@ -93,10 +93,10 @@ class Over:
     """The assessment has ended, or couldn't continue; those who wait for its result learn how."""
 
 
-Table = queue.SimpleQueue[Turn | Over]
+TurnQueue = queue.SimpleQueue[Turn | Over]
 
 
-def seat_at(table: Table) -> type[BasePurpleAgent]:
+def person_agent(queue: TurnQueue) -> type[BasePurpleAgent]:
     """The agent whose turns come to a table."""
 
     class Person(BasePurpleAgent):
@@ -109,8 +109,8 @@ def seat_at(table: Table) -> type[BasePurpleAgent]:
 
         async def execute_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
             answer = asyncio.get_running_loop().create_future()
-            table.put(Turn(self, self.turn_number, self.attempt, self.current_time, answer))
-            found: TurnCompleteMessage | EarlyCompletionMessage = await answer
-            return found
+            queue.put(Turn(self, self.turn_number, self.attempt, self.current_time, answer))
+            message: TurnCompleteMessage | EarlyCompletionMessage = await answer
+            return message
 
     return Person

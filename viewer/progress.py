@@ -21,26 +21,26 @@ from proctor_protocol.updates import (
     TurnStartedUpdate,
     parse_update,
 )
-from viewer.live import Told
+from viewer.live import PublishedUpdate
 
 _SHOWN_TURNS = 200
 """The number of turns that a running assessment's page shows (the last ones), since it reloads all the time."""
 
 
 @dataclass
-class TurnSoFar:
-    """One turn; ``told`` are sentences on what else happened."""
+class TurnProgress:
+    """One turn; ``notes`` are sentences on what else happened."""
 
     number: int
     began_at: datetime | None = None
     actions: list[ActionObservedUpdate] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
     is_finished: bool = False
 
 
 @dataclass
-class StorySoFar:
+class Progress:
     """All of it; ``expected_turns`` is a guess."""
 
     scenario_name: str = ""
@@ -48,61 +48,61 @@ class StorySoFar:
     began_at: datetime | None = None
     before: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
-    turns: list[TurnSoFar] = field(default_factory=list)
+    turns: list[TurnProgress] = field(default_factory=list)
     left_out: int = 0
     criteria_count: int | None = None
     criteria: list[CriterionEvaluatedUpdate] = field(default_factory=list)
     phase: str = "waiting to begin"
 
 
-def so_far(updates: Sequence[Told]) -> StorySoFar:
-    """The story that updates tell; unreadable ones are left out."""
-    story = StorySoFar()
-    turns: dict[int, TurnSoFar] = {}
-    for told in updates:
+def progress_of(updates: Sequence[PublishedUpdate]) -> Progress:
+    """The progress by the updates; unreadable ones are left out."""
+    progress = Progress()
+    turns: dict[int, TurnProgress] = {}
+    for published in updates:
         try:
-            update = parse_update(told.data)
+            update = parse_update(published.data)
         except (UnknownMessageTypeError, ValidationError):
             continue
-        _take(story, turns, update)
+        _take(progress, turns, update)
     numbers = sorted(turns)
-    story.left_out = max(0, len(numbers) - _SHOWN_TURNS)
-    story.turns = [turns[number] for number in numbers[-_SHOWN_TURNS:]]
-    return story
+    progress.left_out = max(0, len(numbers) - _SHOWN_TURNS)
+    progress.turns = [turns[number] for number in numbers[-_SHOWN_TURNS:]]
+    return progress
 
 
-def _take(story: StorySoFar, turns: dict[int, TurnSoFar], update: TaskUpdate) -> None:
+def _take(progress: Progress, turns: dict[int, TurnProgress], update: TaskUpdate) -> None:
     match update:
         case AssessmentStartedUpdate():
-            story.began_at, story.phase = update.start_time, "being prepared"
+            progress.began_at, progress.phase = update.start_time, "being prepared"
         case ScenarioLoadedUpdate():
-            story.scenario_name, story.expected_turns = update.scenario_name, update.expected_turns
-            story.before.append(update.sentence())
-        case TurnStartedUpdate():  # once more where the turn is played again: what was told of it before is void
-            turns[update.turn_number] = TurnSoFar(update.turn_number, update.current_time)
+            progress.scenario_name, progress.expected_turns = update.scenario_name, update.expected_turns
+            progress.before.append(update.sentence())
+        case TurnStartedUpdate():  # once more where the turn is played again: what came of it before is void
+            turns[update.turn_number] = TurnProgress(update.turn_number, update.current_time)
             for later in [number for number in turns if number > update.turn_number]:
                 del turns[later]
-            story.phase = f"in turn {update.turn_number}"
+            progress.phase = f"in turn {update.turn_number}"
         case ActionObservedUpdate():
             _turn(turns, update.turn_number).actions.append(update)
         case TurnCompletedUpdate():
             turn = _turn(turns, update.turn_number)
             turn.is_finished = True
             if update.early_completion_requested:
-                turn.told.append("The participant says that it is finished.")
+                turn.notes.append("The participant says that it is finished.")
         case ResponsesGeneratedUpdate():
             if update.responses_count:
-                _turn(turns, update.turn_number).told.append(update.sentence().partition(": ")[2])
+                _turn(turns, update.turn_number).notes.append(update.sentence().partition(": ")[2])
         case EvaluationStartedUpdate():
-            story.criteria_count, story.criteria, story.phase = update.criteria_count, [], "being judged"
+            progress.criteria_count, progress.criteria, progress.phase = update.criteria_count, [], "being judged"
         case CriterionEvaluatedUpdate():
-            story.criteria.append(update)
+            progress.criteria.append(update)
         case ErrorOccurredUpdate():
-            where = _turn(turns, update.turn_number).troubles if update.turn_number else story.troubles
+            where = _turn(turns, update.turn_number).troubles if update.turn_number else progress.troubles
             where.append(update.error_message)
         case SimulationAdvancedUpdate():
             pass
 
 
-def _turn(turns: dict[int, TurnSoFar], number: int) -> TurnSoFar:
-    return turns.setdefault(number, TurnSoFar(number))
+def _turn(turns: dict[int, TurnProgress], number: int) -> TurnProgress:
+    return turns.setdefault(number, TurnProgress(number))

@@ -12,7 +12,7 @@ from proctor_protocol.readings import chat_text
 from viewer.versions import Version
 from viewer.words import LONGEST_TEXT, clip, when
 
-_SHELVES = {"email": "Mail", "sms": "Texts", "chat": "Chat", "calendar": "Calendar", "contacts": "Contacts"}
+_HEADINGS = {"email": "Mail", "sms": "Texts", "chat": "Chat", "calendar": "Calendar", "contacts": "Contacts"}
 _ENTRIES = {"email": ("emails", "drafts"), "sms": ("messages",), "chat": ("messages",), "calendar": ("events",)}
 
 
@@ -53,7 +53,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ModalityView:
     """All of one modality."""
 
     key: str
@@ -69,7 +69,7 @@ class Shelf:
         return sum(card.is_shown(turn) and card.is_unread for group in self.groups for card in group.cards)
 
 
-def shelves_of(versions: Iterable[Version], zone: tzinfo | None) -> list[Shelf]:
+def modality_views(versions: Iterable[Version], zone: tzinfo | None) -> list[ModalityView]:
     """Every modality that there is something of."""
     by_modality: dict[str, list[Version]] = {}
     owner: dict[str, str] = {}
@@ -78,13 +78,13 @@ def shelves_of(versions: Iterable[Version], zone: tzinfo | None) -> list[Shelf]:
             owner[version.modality] = str(version.item)
         elif isinstance(version.item, Mapping):
             by_modality.setdefault(version.modality, []).append(version)
-    found = []
-    for key, name in _SHELVES.items():
+    views = []
+    for key, name in _HEADINGS.items():
         chosen = [v for v in by_modality.get(key, []) if v.section in _ENTRIES.get(key, (v.section,))]
         groups = _grouped(key, chosen, owner.get(key, ""), zone)
         if groups:
-            found.append(Shelf(key, name, groups))
-    return found
+            views.append(ModalityView(key, name, groups))
+    return views
 
 
 def _grouped(key: str, versions: list[Version], owner: str, zone: tzinfo | None) -> list[Group]:

@@ -14,8 +14,8 @@ _LONG_AGO = 0.0
 
 
 @dataclass
-class Surroundings:
-    """As of the last look; numbers stay from turn to turn.
+class EnvironmentView:
+    """What the last call of ``look`` read; numbers stay from turn to turn.
 
     Attributes:
         mails, texts, entries, chat: oldest first. zone: the user's.
@@ -28,10 +28,10 @@ class Surroundings:
     zone: tzinfo = field(default_factory=lambda: ZoneInfo("UTC"))
     own: set[str] = field(default_factory=set)
     _numbers: dict[str, dict[str, int]] = field(default_factory=dict)
-    _told: dict[str, str] = field(default_factory=dict)
+    _shown: dict[str, str] = field(default_factory=dict)
 
     async def look(self, agent: BasePurpleAgent) -> None:
-        """Look around."""
+        """Read the environment again."""
         ues = agent.ues
         mail, sms, calendar, chat = await asyncio.gather(
             ues.email.get_state(), ues.sms.get_state(), ues.calendar.get_state(), ues.chat.get_state()
@@ -56,9 +56,9 @@ class Surroundings:
         for kind, item in others:  # the person's own get a number when they are looked at
             self._number(kind, _id(item))
 
-    def news(self) -> "Surroundings":
+    def news(self) -> "EnvironmentView":
         """New and changed messages and entries of others since the last call."""
-        new = Surroundings(zone=self.zone, own=self.own, _numbers=self._numbers)
+        new = EnvironmentView(zone=self.zone, own=self.own, _numbers=self._numbers)
         new.mails = [one for one in self.mails if self._is_news(one.message_id) and not self.is_own(one)]
         new.texts = [one for one in self.texts if self._is_news(one.message_id) and not self.is_own(one)]
         new.chat = [one for one in self.chat if self._is_news(one.message_id) and one.role == "user"]
@@ -93,8 +93,8 @@ class Surroundings:
         return known.setdefault(item_id, len(known) + 1)
 
     def _is_news(self, item_id: str, content: str = "") -> bool:
-        is_known = self._told.get(item_id) == content
-        self._told[item_id] = content
+        is_known = self._shown.get(item_id) == content
+        self._shown[item_id] = content
         return not is_known
 
 

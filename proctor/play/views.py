@@ -1,4 +1,4 @@
-"""How a person's surroundings look in the terminal. What others wrote is data: no control character gets through."""
+"""The user's environment in the terminal. What others wrote is data: control characters are removed."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from rich.text import Text
 from proctor.console import show
 from proctor.phrases import clean, shorten
 from proctor.play.actions import ACTIONS, Action
-from proctor.play.surroundings import Surroundings
+from proctor.play.environment import EnvironmentView
 from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Email
 
 _INDENT = (0, 0, 0, 2)
@@ -47,7 +47,6 @@ def plain(text: str) -> str:
 
 
 def turn_begins(console: Console, number: int, of: int | None, attempt: int, now: datetime) -> None:
-    """The head of a turn."""
     again = f", again (try {attempt})" if attempt > 1 else ""
     title = f"turn {number}{f' of {of}' if of else ''}{again} · {now:%A %d %B %Y, %H:%M}"
     console.print()
@@ -57,12 +56,12 @@ def turn_begins(console: Console, number: int, of: int | None, attempt: int, now
         console.print(Text(f"── {title} ──"))
 
 
-def came_in(console: Console, news: Surroundings, *, is_first: bool) -> None:
+def came_in(console: Console, news: EnvironmentView, *, is_first: bool) -> None:
     """What a turn begins with."""
     if not (news.mails or news.texts or news.chat or news.entries):
         console.print(Text("nothing new" if not is_first else "there is nothing here", style="dim"))
     for message in news.chat:
-        _said(console, message, news.zone)
+        _print_message(console, message, news.zone)
     if news.mails:
         console.print(Text("new mail" if not is_first else "mail", style="bold"))
         mails(console, news, news.mails)
@@ -74,28 +73,26 @@ def came_in(console: Console, news: Surroundings, *, is_first: bool) -> None:
         entries(console, news, news.entries)
 
 
-def mails(console: Console, here: Surroundings, which: Sequence[Email]) -> None:
-    """Mails, a line each."""
+def mails(console: Console, view: EnvironmentView, which: Sequence[Email]) -> None:
     table = _table(5)
     for mail in which:
         marks = "".join(("" if mail.is_read else "●", "★" if mail.is_starred else ""))
         labels = f"  [{', '.join(map(clean, mail.labels))}]" if mail.labels else ""
         table.add_row(
-            Text(str(here.number_of(mail)), style="cyan"),
+            Text(str(view.number_of(mail)), style="cyan"),
             Text(marks, style="yellow"),
-            _at(mail.received_at or mail.sent_at, here.zone),
-            Text(shorten(_who(mail, here), 34)),
+            _at(mail.received_at or mail.sent_at, view.zone),
+            Text(shorten(_who(mail, view), 34)),
             Text.assemble(shorten(mail.subject, _LONGEST_LINE), (labels, "dim")),
         )
     _show(console, table, which, "mail")
 
 
-def _who(mail: Email, here: Surroundings) -> str:
-    return f"to {', '.join(mail.to_addresses)}" if here.is_own(mail) else mail.from_address
+def _who(mail: Email, view: EnvironmentView) -> str:
+    return f"to {', '.join(mail.to_addresses)}" if view.is_own(mail) else mail.from_address
 
 
-def mail(console: Console, here: Surroundings, one: Email) -> None:
-    """One mail, whole."""
+def mail(console: Console, view: EnvironmentView, one: Email) -> None:
     head = _grid()
     for name, value in (
         ("from", one.from_address),
@@ -108,33 +105,31 @@ def mail(console: Console, here: Surroundings, one: Email) -> None:
         if value:
             head.add_row(Text(name, style="dim"), Text(clean(value)))
     at = one.received_at or one.sent_at
-    title = f"mail {here.number_of(one)}" + (f" · {at.astimezone(here.zone):%a %d %b %H:%M}" if at else "")
+    title = f"mail {view.number_of(one)}" + (f" · {at.astimezone(view.zone):%a %d %b %H:%M}" if at else "")
     _framed(console, title, Group(head, Text(), Text(plain(one.body_text))))
 
 
-def texts(console: Console, here: Surroundings, which: Sequence[SMS]) -> None:
-    """Text messages, a line each."""
+def texts(console: Console, view: EnvironmentView, which: Sequence[SMS]) -> None:
     table = _table(5)
     for text in which:
         table.add_row(
-            Text(str(here.number_of(text)), style="cyan"),
+            Text(str(view.number_of(text)), style="cyan"),
             Text("" if text.is_read else "●", style="yellow"),
-            _at(text.sent_at, here.zone),
-            Text(f"to {', '.join(map(clean, text.to_numbers))}" if here.is_own(text) else clean(text.from_number)),
+            _at(text.sent_at, view.zone),
+            Text(f"to {', '.join(map(clean, text.to_numbers))}" if view.is_own(text) else clean(text.from_number)),
             Text(clean(text.body)),
         )
     _show(console, table, which, "text message")
 
 
-def entries(console: Console, here: Surroundings, which: Sequence[CalendarEvent]) -> None:
-    """Appointments, a line each."""
+def entries(console: Console, view: EnvironmentView, which: Sequence[CalendarEvent]) -> None:
     table = _table(4, is_cut=True)
     for entry in which:
-        start, end = entry.start.astimezone(here.zone), entry.end.astimezone(here.zone)
-        others = [who for who in entry.attendees if who.email.lower() not in here.own]
+        start, end = entry.start.astimezone(view.zone), entry.end.astimezone(view.zone)
+        others = [who for who in entry.attendees if who.email.lower() not in view.own]
         people = [f"{_ANSWERS.get(who.response, '?')} {clean(who.email.partition('@')[0])}" for who in others]
         table.add_row(
-            Text(str(here.number_of(entry)), style="cyan"),
+            Text(str(view.number_of(entry)), style="cyan"),
             Text(f"{start:%a %d %b %H:%M}–{end:%H:%M}"),
             Text(shorten(entry.title, _LONGEST_LINE)),
             Text("  ".join(people), style="dim"),
@@ -142,13 +137,12 @@ def entries(console: Console, here: Surroundings, which: Sequence[CalendarEvent]
     _show(console, table, which, "appointment")
 
 
-def entry(console: Console, here: Surroundings, one: CalendarEvent) -> None:
-    """One appointment, whole."""
+def entry(console: Console, view: EnvironmentView, one: CalendarEvent) -> None:
     grid = _grid()
-    start, end = one.start.astimezone(here.zone), one.end.astimezone(here.zone)
+    start, end = one.start.astimezone(view.zone), one.end.astimezone(view.zone)
     rows = [
         ("title", one.title),
-        ("when", f"{start:%A %d %B %H:%M} to {end:%H:%M} ({here.zone})"),
+        ("when", f"{start:%A %d %B %H:%M} to {end:%H:%M} ({view.zone})"),
         ("where", one.location or ""),
         ("by", one.organizer or ""),
         *(("invited", f"{who.email}: {who.response} {who.comment or ''}") for who in one.attendees),
@@ -156,25 +150,24 @@ def entry(console: Console, here: Surroundings, one: CalendarEvent) -> None:
     for name, value in rows:
         if value:
             grid.add_row(Text(name, style="dim"), Text(clean(value)))
-    told = [Text(), Text(plain(one.description))] if one.description else []
-    _framed(console, f"appointment {here.number_of(one)}", Group(grid, *told))
+    description = [Text(), Text(plain(one.description))] if one.description else []
+    _framed(console, f"appointment {view.number_of(one)}", Group(grid, *description))
 
 
-def chat(console: Console, here: Surroundings, which: Sequence[ChatMessage]) -> None:
-    """What was said."""
+def chat(console: Console, view: EnvironmentView, which: Sequence[ChatMessage]) -> None:
     for message in which:
-        _said(console, message, here.zone)
+        _print_message(console, message, view.zone)
     if not which:
         console.print(Text("nothing was said yet", style="dim"))
 
 
-def asked(console: Console, instructions: str) -> None:
+def print_instructions(console: Console, instructions: str) -> None:
     """What the user wants, where the chat doesn't say it."""
     console.print(Text("the user asks", style="bold"))
     show(console, Padding(Text(plain(instructions)), _INDENT))
 
 
-def _said(console: Console, message: ChatMessage, zone: tzinfo) -> None:
+def _print_message(console: Console, message: ChatMessage, zone: tzinfo) -> None:
     who = "the user says" if message.role == "user" else "you said"
     at = f", {message.timestamp.astimezone(zone):%a %H:%M}" if message.timestamp else ""
     console.print(Text(f"{who}{at}", style="bold"))
@@ -182,30 +175,27 @@ def _said(console: Console, message: ChatMessage, zone: tzinfo) -> None:
 
 
 def commands(console: Console) -> None:
-    """What can be typed."""
     grid = _grid()
     for name, what in COMMANDS:
         grid.add_row(Text(name, style="cyan"), Text(what))
     show(console, Padding(grid, _INDENT))
-    told = (
+    hint = (
         'A text with spaces goes in "quotes", \\n in it is a line end; `-` reads it from the next lines, up to one '
         "with a single dot. Reading costs nothing; your actions are judged."
     )
-    show(console, Padding(Text(told, style="dim"), (1, 0, 0, 2)))
+    show(console, Padding(Text(hint, style="dim"), (1, 0, 0, 2)))
 
 
 def actions(console: Console) -> None:
-    """What can be done."""
     grid = _grid()
     for action in ACTIONS:
         grid.add_row(Text(action.usage, style="cyan"), Text(action.summary))
     show(console, Padding(grid, _INDENT))
-    told = "Numbers are those of the lists: email.archive 2,3. A name's last part is enough where only one has it."
-    show(console, Padding(Text(told, style="dim"), (1, 0, 0, 2)))
+    hint = "Numbers are those of the lists: email.archive 2,3. A name's last part is enough where only one has it."
+    show(console, Padding(Text(hint, style="dim"), (1, 0, 0, 2)))
 
 
 def fields(console: Console, action: Action) -> None:
-    """What an action takes."""
     console.print(Text.assemble("  ", (action.usage, "cyan"), f"   {action.summary}"))
     grid = _grid()
     for name, field in action.fields.items():

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from proctor.phrases import clean, shorten
-from proctor.play import screen
+from proctor.play import views
 from proctor.play.actions import ACTIONS, Action, NotUnderstoodError, find, words_of
-from proctor.play.seat import Background, Turn
-from proctor.play.surroundings import Surroundings
+from proctor.play.environment import EnvironmentView
+from proctor.play.participant import Background, Turn
 from proctor_protocol.problems import describe
 from purple_sdk.ues import ActionResult, UESError
 from purple_sdk.ues.items import ChatMessage
@@ -48,7 +48,7 @@ class Lines:
         line = self._source.readline()
         if not line:
             raise EOFError
-        self._console.print(Text(f"{prompt}{screen.plain(line)}"), soft_wrap=True)
+        self._console.print(Text(f"{prompt}{views.plain(line)}"), soft_wrap=True)
         return line.rstrip("\n")
 
 
@@ -58,7 +58,7 @@ def _complete() -> None:
         import readline
 
         names = [
-            *(name.split()[0].strip(",") for name, _ in screen.COMMANDS),
+            *(name.split()[0].strip(",") for name, _ in views.COMMANDS),
             "help",
             *(action.name for action in ACTIONS),
         ]
@@ -69,8 +69,8 @@ def _complete() -> None:
         readline.parse_and_bind("tab: complete")
 
 
-class Desk:
-    """Where a person plays turns.
+class Shell:
+    """The commands with which a person plays turns.
 
     Args:
         console: where everything is shown.
@@ -84,8 +84,8 @@ class Desk:
         self._lines = lines
         self._background = background
         self._turns = turns
-        self._here = Surroundings()
-        self._news = Surroundings()
+        self._view = EnvironmentView()
+        self._news = EnvironmentView()
         self._is_first = True
 
     def play(self, turn: Turn) -> None:
@@ -95,22 +95,22 @@ class Desk:
             LeftError: the person wants to leave.
         """
         self._turn = turn
-        screen.turn_begins(self._console, turn.number, self._turns, turn.attempt, turn.now)
+        views.turn_begins(self._console, turn.number, self._turns, turn.attempt, turn.now)
         self._look()
-        self._news = self._here.news()
-        if self._is_first and not self._asked:
+        self._news = self._view.news()
+        if self._is_first and not self._requests:
             self._task("")
-        screen.came_in(self._console, self._news, is_first=self._is_first)
+        views.came_in(self._console, self._news, is_first=self._is_first)
         if self._is_first:
             self._say("`help` says what you can do, `done` ends the turn")
         self._is_first = False
-        while turn.is_waited_for():
+        while turn.is_pending():
             try:
                 line = self._lines.next(f"turn {turn.number}> ").strip()
             except EOFError:
                 self._say("end of input: you leave here")
                 line = "leave"
-            if not turn.is_waited_for():
+            if not turn.is_pending():
                 self._say("the evaluator doesn't wait for this turn any more")
                 return
             try:
@@ -133,7 +133,10 @@ class Desk:
         action = find(word)
         if action is None:
             raise NotUnderstoodError(f"{word!r} isn't a command: `help` lists them, `actions` what you can do")
-        self._do(action, action.read([self._text(word) for word in words_of(rest)], self._here.id_of, self._here.zone))
+        self._do(
+            action,
+            action.read([self._text(word) for word in words_of(rest)], self._view.id_of, self._view.zone),
+        )
         return False
 
     @property
@@ -145,10 +148,10 @@ class Desk:
         return {
             "help": self._help,
             "?": self._help,
-            "actions": lambda _: screen.actions(self._console),
-            "new": lambda _: screen.came_in(self._console, self._news, is_first=False),
+            "actions": lambda _: views.actions(self._console),
+            "new": lambda _: views.came_in(self._console, self._news, is_first=False),
             "task": self._task,
-            "chat": lambda _: screen.chat(self._console, self._here, self._here.chat),
+            "chat": lambda _: views.chat(self._console, self._view, self._view.chat),
             "mail": self._mail,
             "sms": self._sms,
             "text": self._sms,
@@ -161,51 +164,51 @@ class Desk:
 
     def _help(self, word: str) -> None:
         if not word:
-            screen.commands(self._console)
+            views.commands(self._console)
         elif (action := find(word)) is not None:
-            screen.fields(self._console, action)
-        elif told := [what for name, what in screen.COMMANDS if name.split()[0].strip(",") == word]:
-            self._console.print(Text(f"  {word}: {told[0]}"))
+            views.fields(self._console, action)
+        elif matches := [what for name, what in views.COMMANDS if name.split()[0].strip(",") == word]:
+            self._console.print(Text(f"  {word}: {matches[0]}"))
         else:
             raise NotUnderstoodError(f"{word!r} is neither a command nor an action: `help` lists them")
 
     def _task(self, _: str) -> None:
-        if self._asked:
-            screen.chat(self._console, self._here, self._asked)
+        if self._requests:
+            views.chat(self._console, self._view, self._requests)
         else:
-            screen.asked(self._console, self._turn.agent.instructions)
+            views.print_instructions(self._console, self._turn.agent.instructions)
 
     @property
-    def _asked(self) -> list[ChatMessage]:
-        return [message for message in self._here.chat if message.role == "user"]
+    def _requests(self) -> list[ChatMessage]:
+        return [message for message in self._view.chat if message.role == "user"]
 
     def _mail(self, which: str) -> None:
-        here = self._here
+        view = self._view
         if which.isdigit():
-            wanted = here.id_of("email", int(which))
-            screen.mail(self._console, here, next(one for one in here.mails if one.message_id == wanted))
+            message_id = view.id_of("email", int(which))
+            views.mail(self._console, view, next(one for one in view.mails if one.message_id == message_id))
             return
-        folders = sorted({one.folder for one in here.mails} | {"inbox"})
+        folders = sorted({one.folder for one in view.mails} | {"inbox"})
         if (folder := which or "inbox") not in folders:
             raise NotUnderstoodError(f"there is no mail in a folder {folder!r}: {', '.join(folders)} have some")
-        screen.mails(self._console, here, [one for one in here.mails if one.folder == folder])
+        views.mails(self._console, view, [one for one in view.mails if one.folder == folder])
 
     def _sms(self, which: str) -> None:
-        here = self._here
-        shown = here.texts
+        view = self._view
+        shown = view.texts
         if which:
-            wanted = here.id_of("sms", _number(which))
-            thread = next(one.thread_id for one in here.texts if one.message_id == wanted)
-            shown = [one for one in here.texts if one.thread_id == thread]
-        screen.texts(self._console, here, shown)
+            message_id = view.id_of("sms", _number(which))
+            thread = next(one.thread_id for one in view.texts if one.message_id == message_id)
+            shown = [one for one in view.texts if one.thread_id == thread]
+        views.texts(self._console, view, shown)
 
     def _calendar(self, which: str) -> None:
-        here = self._here
+        view = self._view
         if not which:
-            screen.entries(self._console, here, here.entries)
+            views.entries(self._console, view, view.entries)
             return
-        wanted = here.id_of("calendar", _number(which))
-        screen.entry(self._console, here, next(one for one in here.entries if one.event_id == wanted))
+        event_id = view.id_of("calendar", _number(which))
+        views.entry(self._console, view, next(one for one in view.entries if one.event_id == event_id))
 
     # Acting
 
@@ -214,24 +217,24 @@ class Desk:
 
     def _reply(self, words: str) -> None:
         number, _, text = words.partition(" ")
-        wanted = self._here.id_of("email", _number(number))
+        message_id = self._view.id_of("email", _number(number))
         body = self._needed(text.strip(), "reply N TEXT")
-        answered = next(one for one in self._here.mails if one.message_id == wanted)
-        if self._here.is_own(answered):
+        answered = next(one for one in self._view.mails if one.message_id == message_id)
+        if self._view.is_own(answered):
             raise NotUnderstoodError(f"mail {number} is your own: reply to the one that it answers, or `email.send`")
         subject = answered.subject if re.match(r"re:", answered.subject, re.IGNORECASE) else f"Re: {answered.subject}"
         to = [answered.reply_to_address or answered.from_address]
         self._do(_named("email.send"), {"to_addresses": to, "subject": subject, "body_text": body})
 
-    def _do(self, action: Action, given: dict[str, Any]) -> None:
+    def _do(self, action: Action, parameters: dict[str, Any]) -> None:
         room = getattr(self._turn.agent.ues, action.modality)
         own = {"role": "assistant"} if action.name == "chat.send_message" else {}
-        result: ActionResult = self._background.run(getattr(room, action.path)(**own, **given))
+        result: ActionResult = self._background.run(getattr(room, action.path)(**own, **parameters))
         if result.succeeded:
             self._console.print(Text(f"{action.name}: done", style="green"))
         else:
-            said = shorten(result.message or result.status, _LONGEST_MESSAGE)
-            self._console.print(Text(f"{action.name} failed: {said}", style="red"))
+            report = shorten(result.message or result.status, _LONGEST_MESSAGE)
+            self._console.print(Text(f"{action.name} failed: {report}", style="red"))
         self._look()
 
     def _needed(self, text: str, usage: str) -> str:
@@ -271,10 +274,10 @@ class Desk:
     def _end_of_turn(self) -> None:
         """The person's own actions aren't news to them."""
         self._look()
-        self._here.news()
+        self._view.news()
 
     def _look(self) -> None:
-        self._background.run(self._here.look(self._turn.agent))
+        self._background.run(self._view.look(self._turn.agent))
 
     def _say(self, sentence: str) -> None:
         self._console.print(Text(sentence, style="dim"))

@@ -1,0 +1,106 @@
+"""``proctor new-agent`` and ``proctor new-scenario``: projects from templates (``templates/``), ready to be played."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from string import Template
+from uuid import uuid4
+
+from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.purple_wheel import write_wheel
+
+_NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
+_MARK = ".tmpl"
+
+
+def new_agent(name: str, folder: Path) -> ExitCode:
+    """Write the project into ``folder / name`` and say how to continue.
+
+    Raises:
+        UsageError: the name doesn't suit a project, or the folder exists already.
+    """
+    class_name = "".join(word.capitalize() for word in _words_of(name))
+    values = {"class_name": class_name, "version": version("proctor")}
+    target = _write_project("agent", name, folder, "mail-clerk", values)
+    write_wheel(target / "wheels")
+    print(f"{target}: edit execute_turn in agent.py, then\n")
+    print(f"  cd {target}\n  pytest\n  python agent.py --port 8001")
+    print("  proctor check-agent http://localhost:8001        (in another terminal)")
+    print("  proctor up                                       (in another terminal)")
+    print("  proctor assess email_triage_basic --agent http://localhost:8001 --offline")
+    return ExitCode.DONE
+
+
+def new_scenario(name: str, folder: Path) -> ExitCode:
+    """Write the scenario into ``folder / name`` and say how to continue.
+
+    Raises:
+        UsageError: the name doesn't suit a scenario, or the folder exists already.
+        CommandError: its initial state couldn't be made.
+    """
+    target = _write_project("scenario", name, folder, "team-lunch", {"canary": str(uuid4())})
+    built = subprocess.run([sys.executable, "build.py"], cwd=target, capture_output=True, text=True, check=False)
+    if built.returncode:
+        raise CommandError(f"{target} is written, but its build.py fails: {built.stderr.strip()}")
+    where = target if target.is_absolute() else f"./{target}"
+    print(f"{target}: one character, three mails, two criteria; change them, and after each change\n")
+    print(f"  python {where}/build.py")
+    print(f"  proctor scenarios validate {where}")
+    print(f"  pytest {where}")
+    print(f"  proctor play {where}\n")
+    print("to have an agent play it\n")
+    print(f"  proctor up --scenarios-dir {folder}")
+    print(f"  proctor assess {name} --agent http://localhost:8001 --offline        (in another terminal)")
+    return ExitCode.DONE
+
+
+def _write_project(kind: str, name: str, folder: Path, example: str, values: Mapping[str, str]) -> Path:
+    """Fill in the templates of a kind, and write them into ``folder / name``.
+
+    Args:
+        kind: the templates' folder.
+        name: the project's name, which the templates get as ``$name``, and as a title in ``$title``.
+        folder: where to make its folder.
+        example: a good name, for the error.
+        values: what else the templates name.
+
+    Returns:
+        The project's folder.
+
+    Raises:
+        UsageError: the name doesn't suit a project, or the folder exists already or can't be written.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f'"{name}" cannot be the name of a project: write small letters, digits and dashes, such as {example}'
+        )
+    target = folder / name
+    if target.exists():
+        raise UsageError(f"{target} is there already: choose another name, or another --folder")
+    title = " ".join(_words_of(name)).capitalize()
+    try:
+        _write(files("proctor") / "templates" / kind, target, {"name": name, "title": title, **values})
+    except OSError as problem:
+        raise UsageError(f"can't write to {target}: {problem.strerror or problem}") from None
+    return target
+
+
+def _words_of(name: str) -> list[str]:
+    return re.split(r"[-_]", name)
+
+
+def _write(source: Traversable, target: Path, values: Mapping[str, str]) -> None:
+    """Fill in a folder of templates; ``gitignore`` gets its dot, which would hide it here."""
+    target.mkdir(parents=True)
+    for entry in source.iterdir():
+        if entry.is_dir():
+            _write(entry, target / entry.name, values)
+        elif entry.name.endswith(_MARK):
+            name = entry.name.removesuffix(_MARK)
+            text = Template(entry.read_text(encoding="utf-8")).substitute(values)
+            (target / {"gitignore": ".gitignore"}.get(name, name)).write_text(text, encoding="utf-8")
