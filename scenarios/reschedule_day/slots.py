@@ -4,11 +4,9 @@ Days and times are read as ``proctor_language.moments`` does, by the characters'
 scenario.json by build.py) and by the evaluators alike, so both read a message the same way.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from functools import lru_cache
-from typing import Any
 
 from proctor_language.facts import Told
 from proctor_language.moments import Named, Reading
@@ -59,46 +57,6 @@ def quarters(first: Slot, last: Slot) -> list[Slot]:
         found.append(found[-1].later(15))
     return found
 
-
-# In scripted replies (tests of a text, ``proctor_language.text_tests``)
-
-
-def names_one_of(slots: Iterable[Slot]) -> dict[str, Any]:
-    """A message that names one of the slots in London time."""
-    return {"moment": [f"{slot.day}T{slot.hour:02d}:{slot.minute:02d}" for slot in slots]}
-
-
-def names_in_berlin(slots: Iterable[Slot]) -> dict[str, Any]:
-    """A message that names one of the slots as a clock in Berlin shows it, marked as such ("12:30 Berlin time")."""
-    return {"marked_moment": [f"{slot.start.astimezone(BERLIN):%Y-%m-%dT%H:%M}" for slot in slots]}
-
-
-def names_alone(hour: int, minute: int) -> dict[str, Any]:
-    """A message that names a time and no day at all."""
-    return {"time": [f"{hour:02d}:{minute:02d}"]}
-
-
-def names_day(*days: date) -> dict[str, Any]:
-    """A message whose author names one of the days, at any time."""
-    return {"day": [day.isoformat() for day in days]}
-
-
-def invitation_pattern(slots: Iterable[Slot]) -> str:
-    """A pattern for an invitation (title, start, end, … each on a line) that starts at one of the slots."""
-    starts = []
-    for slot in slots:
-        for zone, offset in ((UTC, r"(?:Z|\+00:?00)"), (LONDON, r"\+01:?00"), (BERLIN, r"\+02:?00")):
-            local = slot.start.astimezone(zone)
-            starts.append(rf"{local:%Y-%m-%dT%H:%M}(?::00(?:\.0+)?)?{offset}")
-    return rf"\A[^\n]*\n(?:{'|'.join(starts)})"
-
-
-def invitation_day_pattern(day: date) -> str:
-    """A pattern for an invitation that starts on a day (no slot lies near midnight, so the zone doesn't matter)."""
-    return rf"\A[^\n]*\n{day.isoformat()}T"
-
-
-# Reading texts in evaluators
 
 _EARLIEST, _LATEST = (8, 0), (18, 45)
 
