@@ -52,10 +52,10 @@ def slot_of(instant: datetime) -> Slot:
 
 def quarters(first: Slot, last: Slot) -> list[Slot]:
     """The slots from ``first`` to ``last``, every quarter of an hour."""
-    found = [first]
-    while found[-1] < last:
-        found.append(found[-1].later(15))
-    return found
+    slots = [first]
+    while slots[-1] < last:
+        slots.append(slots[-1].later(15))
+    return slots
 
 
 _EARLIEST, _LATEST = (8, 0), (18, 45)
@@ -97,17 +97,17 @@ _BEFORE = (
 """What was at some time, and isn't any more."""
 
 
-def slots_given(text: str) -> set[Slot]:
+def slots_stated(text: str) -> set[Slot]:
     """The slots that a text names, without those that it turns down or that held before."""
     return slots_named(compiled(_BEFORE).sub(r"\g<end>", without_refusals(text)))
 
 
-def told_slot(text: str, slot: Slot) -> Told:
+def states_slot(text: str, slot: Slot) -> Told:
     """Whether a text gives a slot, in London's or Berlin's time; "next Friday" may be this week's or the next's.
 
     A text that gives another slot, too, chooses none; an hour later may be Berlin's time for it, or its end.
     """
-    others = slots_given(text) - {slot, slot.later(60)}
+    others = slots_stated(text) - {slot, slot.later(60)}
     if others or not names_slot(without_refusals(text), slot, berlin_too=True):
         return False
     return None if slot.day == FRIDAY and is_found(r"\bnext\s+Fri", text) else True
@@ -120,13 +120,13 @@ def names_time_alone(text: str, slot: Slot) -> bool:
 
 def slots_named(text: str) -> set[Slot]:
     """The slots on the offered days that a text names, to the quarter of an hour; Berlin's times are converted."""
-    found = set()
+    slots = set()
     for named in _read(text).moments:
         if named.day in OFFERED_DAYS and named.minute % 15 == 0:
             hour = named.hour - 1 if named.is_foreign else named.hour
             if _EARLIEST <= (hour, named.minute) <= _LATEST:
-                found.add(Slot(named.day, hour, named.minute))
-    return found
+                slots.add(Slot(named.day, hour, named.minute))
+    return slots
 
 
 def names_any_day(text: str) -> bool:
