@@ -72,20 +72,20 @@ async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run
 
 
 async def _command(url: str) -> list[str]:
-    found = _known_command()
-    if not found and shutil.which("docker"):
+    command = _known_command()
+    if not command and shutil.which("docker"):
         ended = await shell.run(["docker", "compose", "version"], 30, {"DOCKER_HOST": url}, Path("/"))
         if ended.exit_code == 0:
-            found = ["docker", "compose"]
-    if not found and shutil.which("docker-compose"):
-        found = ["docker-compose"]
-    if not found:
+            command = ["docker", "compose"]
+    if not command and shutil.which("docker-compose"):
+        command = ["docker-compose"]
+    if not command:
         raise EngineUnavailableError(
             "A task of several services needs docker compose, which this machine has not: install Docker's "
             "compose plugin (Debian: docker-compose)"
         )
-    _known_command().extend(found if not _known_command() else [])
-    return found
+    _known_command().extend(command if not _known_command() else [])
+    return command
 
 
 @cache
@@ -253,13 +253,13 @@ def hidden_files(task: TerminalTask) -> dict[str, Path]:
     if task.compose_file is None:
         return {}
     main = read_compose(task)["services"].get(task.compose_main) or {}
-    found = {}
+    files = {}
     for mount in host_access.own_mounts(main, _folder_of(task), task.folder):
         for name in host_access.HIDDEN:
             path = task.folder.resolve() / name
             if path.exists() and path.is_relative_to(mount.source):
-                found[posixpath.normpath(f"{mount.target}/{path.relative_to(mount.source).as_posix()}")] = path
-    return found
+                files[posixpath.normpath(f"{mount.target}/{path.relative_to(mount.source).as_posix()}")] = path
+    return files
 
 
 async def _copy_files(engine: Engine, project: str, files: list[tuple[str, HostMount]]) -> None:

@@ -82,17 +82,17 @@ async def _typed(engine: Engine, task: TerminalTask, environment: EnvironmentRef
     began = time.monotonic()
     is_late = False
     for step in task.solution.commands if task.solution else ():
-        left = seconds - (time.monotonic() - began)
-        is_done = left > 0 and await tmux.type_commands(
+        remaining = seconds - (time.monotonic() - began)
+        is_done = remaining > 0 and await tmux.type_commands(
             engine,
             environment,
             step.command,
             is_entered=step.append_enter,
             is_awaited=step.block,
             at_least=step.min_timeout_sec,
-            at_most=min(step.max_timeout_sec, left),
+            at_most=min(step.max_timeout_sec, remaining),
         )
-        is_late = time.monotonic() - began > seconds or left <= 0
+        is_late = time.monotonic() - began > seconds or remaining <= 0
         if is_late or not is_done:
             is_late = is_late or not is_done
             break

@@ -63,11 +63,11 @@ def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: It
 
 
 def _matching(pattern: str, tasks: Sequence[Path], dataset: Path) -> set[str]:
-    found = {task.name for task in tasks if fnmatchcase(task.name, pattern)}
-    if not found:
+    names = {task.name for task in tasks if fnmatchcase(task.name, pattern)}
+    if not names:
         some = ", ".join(task.name for task in tasks[:8]) + (", …" if len(tasks) > 8 else "")
         raise TaskError(f"No task of {dataset} is called {pattern}: its tasks are {some}.")
-    return found
+    return names
 
 
 def _read(folder: Path, variables: Mapping[str, str], allowed: Collection[str]) -> tuple[TerminalTask | None, Notes]:

@@ -48,8 +48,8 @@ def swelancer(text: str) -> Mapping[str, TestStatus]:
 
 def _between(text: str, what: str, good: str) -> Mapping[str, TestStatus]:
     begin, end = f"{what} starts here", f"{what} ends here"
-    _, found, block = text.rpartition(begin)
+    _, begun, block = text.rpartition(begin)
     block, ended, _ = block.partition(end)
-    if not found or not ended:
+    if not begun or not ended:
         raise UnparsableError(f'The tests printed no verdict between "{begin}" and "{end}": see in the log why')
     return {"tests": "passed" if block.strip() == good else "failed"}

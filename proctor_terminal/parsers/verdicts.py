@@ -6,4 +6,4 @@ TestStatus = Literal["passed", "failed"]
 
 
 class UnparsableError(ValueError):
-    """What the tests said can't be read; the message is a sentence."""
+    """The output of the tests can't be read; the message is a sentence."""
