@@ -35,7 +35,7 @@ from proctor_terminal.commands import Executed, execute, run_plainly
 from proctor_terminal.copying import copy_in, copy_out, is_free
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
-from proctor_terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
+from proctor_terminal.parsers import PARSERS, REWARD, REWARD_JSON, REWARD_TEXT, UnparsableError, read_rewards, reward_of
 from proctor_terminal.process_needs import process_need, state_need
 from proctor_terminal.quotas import QuotasReached, quotas_reached
 from proctor_terminal.references import EnvironmentRef, Process
@@ -414,11 +414,11 @@ def _too_late(seconds: float) -> TestsOutcome:
 async def _read(engine: Engine, task: TerminalTask, environment: EnvironmentRef, ended: Executed) -> TestsOutcome:
     try:
         if task.parser == REWARD:
-            rewards = reward_files.parse(
-                await copy_out(engine, environment, f"{VERIFIER_LOGS}/{reward_files.JSON}", 1_000_000)
-                | await copy_out(engine, environment, f"{VERIFIER_LOGS}/{reward_files.TEXT}", 1_000_000)
+            rewards = read_rewards(
+                await copy_out(engine, environment, f"{VERIFIER_LOGS}/{REWARD_JSON}", 1_000_000)
+                | await copy_out(engine, environment, f"{VERIFIER_LOGS}/{REWARD_TEXT}", 1_000_000)
             )
-            reward = reward_files.reward_of(rewards)
+            reward = reward_of(rewards)
             return TestsOutcome(reward=reward, is_resolved=reward >= 1, rewards=rewards)
         tests = PARSERS[task.parser](ended.output)
     except UnparsableError as problem:
