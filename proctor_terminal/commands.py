@@ -184,6 +184,13 @@ async def run_plainly(
 ) -> tuple[int | None, str]:
     """Run a command of our own as root, without a shell that the agent may have replaced more than need be.
 
+    Args:
+        engine: where the environment is.
+        environment: where it runs, in ``/``.
+        command: the program and its arguments.
+        timeout: seconds.
+        output_cap: bytes of output that are kept.
+
     Returns:
         Exit code (None at the time limit) and output.
 
@@ -219,6 +226,14 @@ async def create_exec(
     variables: Mapping[str, str] | None = None,
 ) -> Exec:
     """Prepare a command in a container.
+
+    Args:
+        engine: where the environment is.
+        environment: where it will run.
+        command: the program and its arguments.
+        cwd: the folder that it begins in.
+        user: None for the container's own.
+        variables: besides the container's.
 
     Raises:
         EnvironmentLostError: the container is gone.

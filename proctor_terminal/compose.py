@@ -30,7 +30,15 @@ _FILLED_AT = "/proctor-mount"
 
 
 async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run: str, trial: str) -> None:
-    """Start all services of a task; the one that the agent works in is called ``name``.
+    """Start all services of a task.
+
+    Args:
+        engine: where to start them.
+        task: a task with a compose file.
+        image: what ``prepare_image`` returned.
+        name: of the project, and of the container that the agent works in.
+        run: the run's id.
+        trial: the trial's id.
 
     Raises:
         EnvironmentFailedError: compose can't start them; with what it says.

@@ -15,6 +15,11 @@ Fetch = Callable[[Blob], Awaitable[bytes | None]]
 async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) -> list[str]:
     """Write everything of a run.
 
+    Args:
+        folder: where to; it has to exist.
+        results: the run's results.
+        fetch: gets a file of a trial.
+
     Returns:
         Sentences on what could not be written.
 

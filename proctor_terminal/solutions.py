@@ -23,7 +23,12 @@ async def play_solution(
 ) -> Executed:
     """Copy a task's solution in and run it; ``is_timed_out`` says that it took longer than it may.
 
-    ``on_output`` is given what it prints, as it comes; where it is typed into a terminal, when it has ended.
+    Args:
+        engine: where the environment is.
+        task: whose solution it is.
+        environment: where it is played.
+        timeout: seconds, in place of the task's own for agents.
+        on_output: is called with the output as it comes; where the solution is typed into a terminal, at its end.
 
     Raises:
         SolutionFailedError: the task has none, or it takes tmux and the image has none.

@@ -42,7 +42,12 @@ def problems_of(
 
 
 def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: Iterable[str] = ()) -> list[Path]:
-    """Folders of a dataset's tasks, by name: those that match one of the patterns (all where None), less the excluded.
+    """Folders of a dataset's tasks, by name.
+
+    Args:
+        dataset: a folder of tasks.
+        patterns: shell patterns of names, of which one has to match; None for all tasks.
+        exclude: patterns of names to leave out.
 
     Raises:
         TaskError: no such folder, it has no tasks, or a pattern matches none.
