@@ -113,14 +113,7 @@ class _TaskToml(_Section):
 
 
 def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
-    """Read a task; problems are noted, and None is returned where it can't be used.
-
-    Args:
-        folder: the task's folder.
-        variables: values for the ``${NAME}`` in its files.
-        allowed: names out of ``proctor_settings.config.ALLOWANCES``.
-        notes: where problems are noted.
-    """
+    """``format_one.read`` for a task of the second format."""
     written = _task_toml(folder, notes)
     if written is None:
         return None

@@ -96,7 +96,7 @@ PARSERS: dict[str, Parser] = {
 # Reward files, which a verifier of the second format writes
 
 REWARD = "reward"
-"""The parser of tasks of the second format, which reads no output but a reward file."""
+"""The parser's name in tasks of the second format, whose verdict is a reward file's."""
 
 REWARD_JSON, REWARD_TEXT = "reward.json", "reward.txt"
 

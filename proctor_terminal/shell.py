@@ -34,7 +34,7 @@ async def run(
         seconds: its time limit.
         variables: besides those of our environment that it sees.
         folder: where it runs.
-        stdin: what it reads; nothing where None.
+        stdin: its standard input; None for an empty one.
     """
     own = {
         name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "DOCKER_CONFIG", "LANG", "TMPDIR")
