@@ -371,7 +371,6 @@ def _plain(name: str) -> str:
 
 
 def _above(folder: str) -> list[str]:
-    """A folder and all those that it is in."""
     folders = [folder]
     while folder not in ("/", ""):
         folder = dirname(folder)

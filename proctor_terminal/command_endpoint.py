@@ -91,8 +91,6 @@ class _RefusedError(Exception):
 
 
 class _Command:
-    """A command of an agent's, under way or ended."""
-
     def __init__(self, asked: _Asked) -> None:
         self.id = secrets.token_hex(8)
         self.asked = asked
@@ -108,8 +106,6 @@ class _Command:
 
 
 class _Trial:
-    """A trial that this worker serves."""
-
     def __init__(self, environment: EnvironmentRef, recorder: Recorder) -> None:
         self.environment = environment
         self.recorder = recorder

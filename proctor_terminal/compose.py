@@ -205,7 +205,7 @@ def _volumes_of(task: TerminalTask, name: str, service: str, definition: dict[st
     kept = [
         each
         for each in definition.get("volumes") or []
-        if not compose_files.is_log_mount(each) and not host_access.is_own_mount(each, folder, task.folder)
+        if not compose_files.is_log_mount(each) and not host_access.own_mounts({"volumes": [each]}, folder, task.folder)
     ]
     mounts = host_access.own_mounts(definition, folder, task.folder)
     return kept + [
@@ -216,7 +216,6 @@ def _volumes_of(task: TerminalTask, name: str, service: str, definition: dict[st
 
 
 def _mount_volumes(task: TerminalTask, name: str, document: dict[str, Any]) -> dict[str, HostMount]:
-    """The volumes that take the place of mounted folders, by name."""
     folder = _folder_of(task)
     return {
         _volume_name(name, service, mount): mount
@@ -271,7 +270,6 @@ def hidden_files(task: TerminalTask) -> dict[str, Path]:
 
 
 async def _copy_files(engine: Engine, project: str, files: list[tuple[str, HostMount]]) -> None:
-    """Copy mounted files into their services' containers, which are made and not yet started."""
     for service, mount in files:
         labels = {"label": [f"com.docker.compose.project={project}", f"com.docker.compose.service={service}"]}
         for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):

@@ -96,8 +96,6 @@ class _Solution(_Section):
 
 
 class _TaskToml(_Section):
-    """``task.toml``."""
-
     schema_version: str = "1.4"
     version: str | float | None = None
     task: dict[str, Any] | None = None

@@ -276,7 +276,6 @@ async def _inspect(engine: Engine, container: str, environment: EnvironmentRef) 
 
 
 async def _make(engine: Engine, environment: EnvironmentRef, about: Mapping[str, Any], suffix: str) -> str:
-    """Create and start a container like the agent's, from the same image."""
     config, host = dict(about["Config"]), dict(about["HostConfig"])
     mode = str(host.get("NetworkMode") or "default")
     if mode.startswith(("container:", "host")):

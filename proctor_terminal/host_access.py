@@ -188,11 +188,6 @@ def own_mounts(definition: Mapping[str, Any], folder: Path, task: Path) -> list[
     return mounts
 
 
-def is_own_mount(volume: Any, folder: Path, task: Path) -> bool:
-    """Whether an entry of ``volumes`` mounts a file or folder of the task's."""
-    return bool(own_mounts({"volumes": [volume]}, folder, task))
-
-
 def _parts_of(volume: Any) -> tuple[str | None, str, bool]:
     """Source on the host (None for named and anonymous volumes and tmpfs), target, and whether it is read-only."""
     if isinstance(volume, Mapping):

@@ -80,7 +80,6 @@ def folder_of_run(output: Path, name: str, results: TerminalResults) -> Path:
 
 
 def _run_of(folder: Path) -> str | None:
-    """The run whose results a folder has."""
     try:
         metadata = json.loads((folder / "run_metadata.json").read_text())
     except (OSError, ValueError):

@@ -368,8 +368,6 @@ def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalRes
 
 @dataclass(frozen=True)
 class _Shares:
-    """What trials come to."""
-
     accuracy: Share
     mean_reward: float
     pass_at_k: dict[int, Share]
@@ -426,7 +424,6 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
 
 
 def _agents_in(plan: CampaignPlan, trials: Sequence[TrialResult]) -> dict[str, str]:
-    """The addresses of the agents, by name."""
     agents = plan.shared.get("agents")
     if isinstance(agents, dict):
         return {name: str(url) for name, url in agents.items()}

@@ -82,7 +82,6 @@ async def _in_session(engine: Engine, environment: EnvironmentRef, command: str,
 
 
 async def _typed(engine: Engine, task: TerminalTask, environment: EnvironmentRef, seconds: float) -> Executed:
-    """A list of commands, typed into one shell."""
     await tmux.open_session(engine, environment)
     began = time.monotonic()
     is_late = False

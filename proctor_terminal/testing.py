@@ -297,7 +297,6 @@ async def _changed_tests(engine: Engine, task: TerminalTask, environment: Enviro
 
 
 def _test_files(task: TerminalTask) -> dict[str, bytes]:
-    """What ``_bring`` copies, by path below the folder of the tests."""
     files = {task.test_script.name: task.test_script.read_bytes()}
     if task.tests is not None:
         for path in task.tests.rglob("*"):

@@ -447,7 +447,6 @@ def _note_task(answer: Answer) -> None:
 
 
 async def _abandon(participant: ParticipantClient | PlainParticipant) -> None:
-    """Have the participant's task canceled."""
     if tasks := notes.noted_tasks():
         with suppress(TimeoutError):
             async with asyncio.timeout(_CANCEL_SECONDS):
