@@ -127,7 +127,7 @@ def read_texts(task: TerminalTask, workdir: str) -> TaskTexts:
         solution="\n".join(solved),
         folders=frozenset(each.rstrip("/") or "/" for each in [workdir, *_FOLDER.findall(script)]),
         modules=frozenset(
-            name.strip().partition(".")[0] for found in _IMPORT.findall(tests) for name in found.split(",")
+            name.strip().partition(".")[0] for names in _IMPORT.findall(tests) for name in names.split(",")
         ),
     )
 
@@ -148,8 +148,8 @@ def _text(path: Path) -> str:
 
 def _words(text: str) -> frozenset[str]:
     """Each word, also without the full stop behind it, and each path's last part."""
-    found = {word.rstrip(".") for word in _WORD.findall(text)}
-    return frozenset(found | {basename(word.rstrip("/")) for word in found})
+    words = {word.rstrip(".") for word in _WORD.findall(text)}
+    return frozenset(words | {basename(word.rstrip("/")) for word in words})
 
 
 async def changes_of(engine: Engine, environment: EnvironmentRef) -> list[Change]:
@@ -160,10 +160,12 @@ async def changes_of(engine: Engine, environment: EnvironmentRef) -> list[Change
         EngineUnavailableError: the engine doesn't answer.
     """
     try:
-        told = await engine.ask("GET", f"containers/{environment.container_id}/changes", timeout=600)
+        changes = await engine.ask("GET", f"containers/{environment.container_id}/changes", timeout=600)
     except DockerError as problem:
         raise lost(environment, problem) from problem
-    return sorted((Change(path=each["Path"], kind=_KINDS[each["Kind"]]) for each in told or []), key=lambda c: c.path)
+    return sorted(
+        (Change(path=each["Path"], kind=_KINDS[each["Kind"]]) for each in changes or []), key=lambda c: c.path
+    )
 
 
 class ImageCommands(BaseModel):
@@ -215,13 +217,13 @@ async def settings_in(engine: Engine, environment: EnvironmentRef, changes: Iter
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for change in changes:
         name = basename(change.path)
         if change.kind != "deleted" and (name in _PYTEST_SECTIONS or name == "entry_points.txt" or name[-4:] == ".pth"):
             content = await copy_out(engine, environment, change.path, _SETTINGS_AT_MOST)
-            found[change.path] = content.get(name, b"")
-    return found
+            contents[change.path] = content.get(name, b"")
+    return contents
 
 
 def held_back(
@@ -245,12 +247,12 @@ class _Rule:
         self._added = added
         self._settings = settings
         self._words = texts.all_words
-        self._told = _words("\n".join([texts.instruction, texts.solution]))
+        self._task_words = _words("\n".join([texts.instruction, texts.solution]))
         self._instruction = _words(texts.instruction)
         self._script = _words(texts.script)
         self._reads_shell_files = _READS_SHELL_FILES.search(texts.script) is not None
         self._uses_uv = bool({"uv", "uvx"} & self._script)
-        self._modules = TEST_MODULES | {name for name in texts.modules if name not in self._told}
+        self._modules = TEST_MODULES | {name for name in texts.modules if name not in self._task_words}
         self._folders = {above for each in texts.folders for above in _above(each)} | {"/"}
         self._test_folders = self._folders | {f"{each.rstrip('/')}/tests" for each in self._folders}
 
@@ -288,7 +290,7 @@ class _Rule:
 
     def _library(self, change: Change) -> str | None:
         path = change.path
-        if not _LIBRARY.match(path) or basename(path) in self._told:
+        if not _LIBRARY.match(path) or basename(path) in self._task_words:
             return None
         is_held = change.kind != "added" or path.startswith("/usr/local/")
         return f"the library {basename(path)}" if is_held else None
@@ -305,7 +307,7 @@ class _Rule:
     def _python(self, change: Change) -> str | None:
         path, name = change.path, basename(change.path)
         stem = name.partition(".")[0]
-        if stem in _STARTUP_MODULES and name not in self._told:
+        if stem in _STARTUP_MODULES and name not in self._task_words:
             return "what Python runs when it starts"
         if packages := _PACKAGES.match(path):
             folder, rest = packages["folder"], packages["rest"]
@@ -339,7 +341,7 @@ class _Rule:
         """A module in a folder where tests run, which Python may find before its own."""
         name = basename(path)
         module, _, kind = name.partition(".")
-        if dirname(path) not in self._folders or (name in self._told and module not in _PYTEST_ITSELF):
+        if dirname(path) not in self._folders or (name in self._task_words and module not in _PYTEST_ITSELF):
             return None
         if module not in TEST_MODULES | sys.stdlib_module_names:
             return None
@@ -369,9 +371,8 @@ def _plain(name: str) -> str:
 
 
 def _above(folder: str) -> list[str]:
-    """A folder and all those that it is in."""
-    found = [folder]
+    folders = [folder]
     while folder not in ("/", ""):
         folder = dirname(folder)
-        found.append(folder)
-    return found
+        folders.append(folder)
+    return folders

@@ -123,15 +123,15 @@ def _shortened(content: bytes, most: int) -> bytes:
     """A log without its middle, which says the least."""
     if len(content) <= most:
         return content
-    left_out = f"\n[… {len(content) - most:,} bytes are left out here …]\n".encode()
-    return content[: most // 2] + left_out + content[-most // 2 :]
+    gap = f"\n[… {len(content) - most:,} bytes are left out here …]\n".encode()
+    return content[: most // 2] + gap + content[-most // 2 :]
 
 
 def _records(content: bytes) -> Iterator[CommandRecord]:
     for line in content.splitlines():
         try:
-            told = from_json(line)
-            record = CommandRecord.model_validate({k: v for k, v in told.items() if k in CommandRecord.model_fields})
+            fields = from_json(line)
+            record = CommandRecord.model_validate({k: v for k, v in fields.items() if k in CommandRecord.model_fields})
         except (ValueError, ValidationError, AttributeError):
             continue  # a worker died while it wrote this line
         yield record.model_copy(

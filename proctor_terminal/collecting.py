@@ -35,6 +35,12 @@ async def collect(
 
     The agent may have written these files: they are data, and their sum is bounded.
 
+    Args:
+        engine: where the environment is.
+        task: the trial's task; its format says which folders are kept.
+        environment: where the agent worked.
+        most_bytes: for the folders together, an equal part for each.
+
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
@@ -45,11 +51,11 @@ async def collect(
         asyncio.gather(*(copy_out(engine, place, path, each) for path in folders)),
         engine.ask("GET", "containers/json", {"all": True, "filters": labelled(environment.run, environment.trial)}),
     )
-    found: list[CollectedFile] = []
+    collected: list[CollectedFile] = []
     for name, files in zip(folders.values(), copied, strict=True):
         is_full = sum(map(len, files.values())) >= each
         last = len(files) - 1
-        found += [
+        collected += [
             CollectedFile(name=f"{name}/{inner}", content=content, is_cut=is_full and at == last)
             for at, (inner, content) in enumerate(files.items())
         ]
@@ -59,5 +65,5 @@ async def collect(
         service = container["Labels"].get("com.docker.compose.service", task.compose_main)
         text = await output_of(engine, container["Id"])
         if text:
-            found.append(CollectedFile(name=f"services/{service}.log", content=text.encode()))
-    return found
+            collected.append(CollectedFile(name=f"services/{service}.log", content=text.encode()))
+    return collected

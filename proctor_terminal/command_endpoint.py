@@ -91,8 +91,6 @@ class _RefusedError(Exception):
 
 
 class _Command:
-    """A command of an agent's, under way or ended."""
-
     def __init__(self, asked: _Asked) -> None:
         self.id = secrets.token_hex(8)
         self.asked = asked
@@ -100,7 +98,7 @@ class _Command:
         self.running: asyncio.Task[dict[str, Any]] | None = None
         self.ended: dict[str, Any] | None = None
 
-    def told(self) -> dict[str, Any]:
+    def as_reply(self) -> dict[str, Any]:
         """The agent's access to it."""
         if self.ended is not None:
             return {"id": self.id, "running": False, **self.ended}
@@ -108,8 +106,6 @@ class _Command:
 
 
 class _Trial:
-    """A trial that this worker serves."""
-
     def __init__(self, environment: EnvironmentRef, recorder: Recorder) -> None:
         self.environment = environment
         self.recorder = recorder
@@ -313,7 +309,7 @@ class CommandEndpoint:
         if not asked.background:
             # Whoever hangs up doesn't end the command: its time limit does.
             await asyncio.shield(command.running)
-        return command.told()
+        return command.as_reply()
 
     async def _run(self, trial: _Trial, command: _Command) -> dict[str, Any]:
         asked, recorder = command.asked, trial.recorder
@@ -338,7 +334,7 @@ class CommandEndpoint:
                 user=trial.environment.agent_user,
                 output_cap=asked.output_cap,
                 on_output=take,
-                is_left=lambda: trial.leaves_commands,
+                runs_on=lambda: trial.leaves_commands,
             )
             facts = {
                 "exit_code": done.exit_code,
@@ -363,14 +359,14 @@ class CommandEndpoint:
         return facts
 
     async def _look(self, request: Request, trial: _Trial) -> dict[str, Any]:
-        return _command_of(request, trial).told()
+        return _command_of(request, trial).as_reply()
 
     async def _end(self, request: Request, trial: _Trial) -> dict[str, Any]:
         command = _command_of(request, trial)
         if command.running is not None:
             command.running.cancel()
             await asyncio.gather(command.running, return_exceptions=True)
-        return command.told()
+        return command.as_reply()
 
     async def _type(self, request: Request, trial: _Trial) -> dict[str, Any]:
         asked = await _body(request, _Keys)

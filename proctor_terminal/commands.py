@@ -103,12 +103,12 @@ async def execute(
     variables: Mapping[str, str] | None = None,
     output_cap: int = 1_000_000,
     on_output: Callable[[bytes], None] | None = None,
-    is_left: Callable[[], bool] = lambda: False,
+    runs_on: Callable[[], bool] = lambda: False,
 ) -> Executed:
     """Run a command with ``bash -c`` (``sh`` where there is no bash) and wait for its end.
 
     At the time limit the command and what it started is killed, as long as that stayed in its session. Cancelling this
-    kills it, too, unless ``is_left`` says that it runs on.
+    kills it, too, unless ``runs_on`` says that it runs on.
 
     Args:
         timeout: seconds; None waits without a limit.
@@ -117,7 +117,7 @@ async def execute(
         variables: besides the container's.
         output_cap: bytes of output that are kept.
         on_output: is given all output as it comes.
-        is_left: asked when this is cancelled: whether the command runs on.
+        runs_on: asked when this is cancelled: whether the command runs on.
 
     Raises:
         EnvironmentLostError: the container is gone.
@@ -160,7 +160,7 @@ async def execute(
                             while (message := await stream.read_out()) is not None:
                                 take(message.data)
     except asyncio.CancelledError:
-        if not is_left():
+        if not runs_on():
             await asyncio.shield(_kill(engine, environment, session))
         raise
     except DockerError as problem:
@@ -183,6 +183,13 @@ async def run_plainly(
     output_cap: int = 5_000_000,
 ) -> tuple[int | None, str]:
     """Run a command of our own as root, without a shell that the agent may have replaced more than need be.
+
+    Args:
+        engine: where the environment is.
+        environment: where it runs, in ``/``.
+        command: the program and its arguments.
+        timeout: seconds.
+        output_cap: bytes of output that are kept.
 
     Returns:
         Exit code (None at the time limit) and output.
@@ -219,6 +226,14 @@ async def create_exec(
     variables: Mapping[str, str] | None = None,
 ) -> Exec:
     """Prepare a command in a container.
+
+    Args:
+        engine: where the environment is.
+        environment: where it will run.
+        command: the program and its arguments.
+        cwd: the folder that it begins in.
+        user: None for the container's own.
+        variables: besides the container's.
 
     Raises:
         EnvironmentLostError: the container is gone.

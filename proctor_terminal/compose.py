@@ -30,7 +30,15 @@ _FILLED_AT = "/proctor-mount"
 
 
 async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run: str, trial: str) -> None:
-    """Start all services of a task; the one that the agent works in is called ``name``.
+    """Start all services of a task.
+
+    Args:
+        engine: where to start them.
+        task: a task with a compose file.
+        image: what ``prepare_image`` returned.
+        name: of the project, and of the container that the agent works in.
+        run: the run's id.
+        trial: the trial's id.
 
     Raises:
         EnvironmentFailedError: compose can't start them; with what it says.
@@ -72,20 +80,20 @@ async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run
 
 
 async def _command(url: str) -> list[str]:
-    found = _known_command()
-    if not found and shutil.which("docker"):
+    command = _known_command()
+    if not command and shutil.which("docker"):
         ended = await shell.run(["docker", "compose", "version"], 30, {"DOCKER_HOST": url}, Path("/"))
         if ended.exit_code == 0:
-            found = ["docker", "compose"]
-    if not found and shutil.which("docker-compose"):
-        found = ["docker-compose"]
-    if not found:
+            command = ["docker", "compose"]
+    if not command and shutil.which("docker-compose"):
+        command = ["docker-compose"]
+    if not command:
         raise EngineUnavailableError(
             "A task of several services needs docker compose, which this machine has not: install Docker's "
             "compose plugin (Debian: docker-compose)"
         )
-    _known_command().extend(found if not _known_command() else [])
-    return found
+    _known_command().extend(command if not _known_command() else [])
+    return command
 
 
 @cache
@@ -197,7 +205,7 @@ def _volumes_of(task: TerminalTask, name: str, service: str, definition: dict[st
     kept = [
         each
         for each in definition.get("volumes") or []
-        if not compose_files.is_log_mount(each) and not host_access.is_own_mount(each, folder, task.folder)
+        if not compose_files.is_log_mount(each) and not host_access.own_mounts({"volumes": [each]}, folder, task.folder)
     ]
     mounts = host_access.own_mounts(definition, folder, task.folder)
     return kept + [
@@ -208,7 +216,6 @@ def _volumes_of(task: TerminalTask, name: str, service: str, definition: dict[st
 
 
 def _mount_volumes(task: TerminalTask, name: str, document: dict[str, Any]) -> dict[str, HostMount]:
-    """The volumes that take the place of mounted folders, by name."""
     folder = _folder_of(task)
     return {
         _volume_name(name, service, mount): mount
@@ -253,17 +260,16 @@ def hidden_files(task: TerminalTask) -> dict[str, Path]:
     if task.compose_file is None:
         return {}
     main = read_compose(task)["services"].get(task.compose_main) or {}
-    found = {}
+    files = {}
     for mount in host_access.own_mounts(main, _folder_of(task), task.folder):
         for name in host_access.HIDDEN:
             path = task.folder.resolve() / name
             if path.exists() and path.is_relative_to(mount.source):
-                found[posixpath.normpath(f"{mount.target}/{path.relative_to(mount.source).as_posix()}")] = path
-    return found
+                files[posixpath.normpath(f"{mount.target}/{path.relative_to(mount.source).as_posix()}")] = path
+    return files
 
 
 async def _copy_files(engine: Engine, project: str, files: list[tuple[str, HostMount]]) -> None:
-    """Copy mounted files into their services' containers, which are made and not yet started."""
     for service, mount in files:
         labels = {"label": [f"com.docker.compose.project={project}", f"com.docker.compose.service={service}"]}
         for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):

@@ -31,6 +31,12 @@ async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, 
 
     All belongs to root and may be read and run by everybody.
 
+    Args:
+        engine: where the environment is.
+        environment: where to copy to.
+        source: a folder, several paths, or contents by file name.
+        target: the folder in the container, from ``/``.
+
     Raises:
         EnvironmentLostError: the container is gone.
     """
@@ -126,10 +132,10 @@ async def copy_out(
         if problem.status in (404, 409):
             return {}
         raise
-    left = most_bytes
+    remaining = most_bytes
     with suppress(tarfile.ReadError, EOFError), tarfile.open(fileobj=io.BytesIO(raw), mode="r|") as tar:
         for info in tar:
-            if not info.isreg() or left <= 0:
+            if not info.isreg() or remaining <= 0:
                 continue
             name = posixpath.normpath(info.name).partition("/")[2] or posixpath.basename(info.name)
             if name.startswith(("/", "..")):
@@ -137,11 +143,11 @@ async def copy_out(
             content = bytearray()
             source = tar.extractfile(info)
             with suppress(tarfile.ReadError, EOFError):
-                while source is not None and len(content) < min(left, info.size):
-                    block = source.read(min(1 << 16, left - len(content)))
+                while source is not None and len(content) < min(remaining, info.size):
+                    block = source.read(min(1 << 16, remaining - len(content)))
                     if not block:
                         break
                     content += block
-            left -= len(content)
+            remaining -= len(content)
             files[name] = bytes(content)
     return files

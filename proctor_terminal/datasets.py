@@ -92,8 +92,8 @@ class KnownDatasets:
 
     def all(self) -> list[KnownDataset]:
         """All of them, by name and version; one whose file is damaged raises ``TaskError``."""
-        found = [_read(path) for path in self._home.glob(f"*/*/{_FILE}")]
-        return sorted(found, key=lambda each: (each.name, _order(each.version)))
+        datasets = [_read(path) for path in self._home.glob(f"*/*/{_FILE}")]
+        return sorted(datasets, key=lambda each: (each.name, _order(each.version)))
 
     def find(self, label: str) -> KnownDataset:
         """The dataset of a name, or ``NAME@VERSION``; without a version ``head``, else the highest.
@@ -104,14 +104,14 @@ class KnownDatasets:
         name, _, version = label.partition("@")
         known = self.all()
         versions = [each for each in known if each.name == name]
-        found = [each for each in versions if version in ("", each.version)]
-        if not found:
+        matches = [each for each in versions if version in ("", each.version)]
+        if not matches:
             have = ", ".join(each.label for each in versions or known) or "none"
             raise TaskError(
                 f"No dataset is called {show_value(label)}; these are known: {have}. "
                 "Add it with: proctor terminal-bench datasets add"
             )
-        return found[-1]
+        return matches[-1]
 
     def folder(self, dataset: KnownDataset) -> Path:
         """The folder of its tasks.
@@ -171,14 +171,14 @@ class KnownDatasets:
                 hashes[folder.name] = hashlib.sha256(content).hexdigest()
                 (beside / folder.name).mkdir(parents=True)
                 extract(content, beside / folder.name, "tar")
-            found = dataset_hash(hashes)
-            if dataset.sha256 not in (None, found) and not is_update:
+            sha256 = dataset_hash(hashes)
+            if dataset.sha256 not in (None, sha256) and not is_update:
                 raise TaskError(
-                    f"The sha256 of {dataset.label} must be {dataset.sha256}, and its files have {found}: they are not "
-                    "the ones that were pinned. Look at what changed; `datasets pull --update` pins the new ones"
+                    f"The sha256 of {dataset.label} must be {dataset.sha256}, and its files have {sha256}: they are "
+                    "not the ones that were pinned. Look at what changed; `datasets pull --update` pins the new ones"
                 )
-            pinned = dataset.model_copy(update={"sha256": found, "tasks": dict(sorted(hashes.items()))})
-            target = place / f"tasks-{found[:16]}"
+            pinned = dataset.model_copy(update={"sha256": sha256, "tasks": dict(sorted(hashes.items()))})
+            target = place / f"tasks-{sha256[:16]}"
             shutil.rmtree(target, ignore_errors=True)
             beside.rename(target)
         finally:

@@ -141,6 +141,13 @@ class Engine:
     ) -> Any:
         """Send a request and return the answer's JSON; None where the answer is empty.
 
+        Args:
+            method: the HTTP method.
+            path: below the engine's address, such as ``containers/json``.
+            params: the query; values that are None are left out, and mappings are written as JSON.
+            body: sent as JSON.
+            timeout: seconds for the whole answer; ``ANSWERS_WITHIN`` where None.
+
         Raises:
             DockerError: the engine refuses.
             EngineUnavailableError: it doesn't answer.
@@ -161,7 +168,7 @@ class Engine:
         timeout: float | None = None,
         content_type: str = "application/json",
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a request and return the answer, to be read piece by piece; ``filters`` are written as JSON.
+        """The same, with an answer that is read piece by piece, and a body of any ``content_type``.
 
         Raises:
             DockerError: the engine refuses.

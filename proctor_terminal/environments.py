@@ -61,9 +61,9 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
         EngineUnavailableError: the engine doesn't answer.
     """
     name = container_name(task.id, run, trial)
-    found = await _standing(engine, name, trial)
-    if found is not None:
-        return found
+    standing = await _standing(engine, name, trial)
+    if standing is not None:
+        return standing
     await remove(engine, run, trial)
     try:
         if task.compose_file is not None:
@@ -204,14 +204,14 @@ async def _prepared(
         agent_user=task.agent_user,
     )
     try:
-        code, said = await run_plainly(engine, ref, ["/bin/sh", "-c", PREPARE + processes.LIST])
+        code, output = await run_plainly(engine, ref, ["/bin/sh", "-c", PREPARE + processes.LIST])
         if code != 0:
             raise EnvironmentFailedError(
                 f"The container of {task.id} ended as soon as it was started, or has no /bin/sh to run: "
-                f"{' '.join(said.split())[:300]}",
+                f"{' '.join(output.split())[:300]}",
                 await output_of(engine, container),
             )
-        own = processes.read_listing(said)
+        own = processes.read_listing(output)
         if task.healthcheck is not None:
             await wait_until_healthy(engine, ref, task.healthcheck)
             own = await processes.running(engine, ref)
@@ -223,7 +223,7 @@ async def _prepared(
     return ref.model_copy(
         update={
             "own_processes": tuple(each.process for each in own.values()),
-            "had_tests": "tests 1" in said,
+            "had_tests": "tests 1" in output,
         }
     )
 
@@ -285,12 +285,12 @@ async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | 
     span = {"since": "0", "until": f"{time.time():.6f}"}
     try:
         async with engine.asking("GET", "events", {**span, "filters": chosen}) as response:
-            told = [json.loads(line) for line in (await response.read()).splitlines() if line.strip()]
+            events = [json.loads(line) for line in (await response.read()).splitlines() if line.strip()]
     except DockerError:
         return None
-    if not told or any(str(each.get("Action")) == "kill" for each in told):
+    if not events or any(str(each.get("Action")) == "kill" for each in events):
         return None
-    code = told[-1].get("Actor", {}).get("Attributes", {}).get("exitCode", "unknown")
+    code = events[-1].get("Actor", {}).get("Attributes", {}).get("exitCode", "unknown")
     return f"The first process of the container ended (exit code {code}), and all that ran there with it"
 
 

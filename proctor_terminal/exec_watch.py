@@ -36,6 +36,13 @@ async def record_commands(
 
     Entries that are already in the transcript are not written again. An engine that is away is asked again when it is
     back.
+
+    Args:
+        engine: where the environment is.
+        environment: whose commands are recorded.
+        recorder: takes them.
+        since: the first instant; the engine may tell of it again.
+        until: ends the recording.
     """
     watch = _Watch(engine, environment, recorder)
     ended = asyncio.create_task(until.wait())

@@ -28,8 +28,6 @@ class _Description(BaseModel):
 
 
 class _TaskYaml(BaseModel):
-    """``task.yaml``."""
-
     model_config = ConfigDict(extra="allow")
 
     instruction: str = ""
@@ -51,7 +49,14 @@ class _TaskYaml(BaseModel):
 
 
 def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
-    """Read a task; problems are noted, and None is returned where it can't be used."""
+    """Read a task; problems are noted, and None is returned where it can't be used.
+
+    Args:
+        folder: the task's folder.
+        variables: values for the ``${NAME}`` in its files.
+        allowed: names out of ``proctor_settings.config.ALLOWANCES``.
+        notes: where problems are noted.
+    """
     written = _task_yaml(folder, notes)
     if written is None:
         return None

@@ -96,8 +96,6 @@ class _Solution(_Section):
 
 
 class _TaskToml(_Section):
-    """``task.toml``."""
-
     schema_version: str = "1.4"
     version: str | float | None = None
     task: dict[str, Any] | None = None
@@ -113,7 +111,7 @@ class _TaskToml(_Section):
 
 
 def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
-    """Read a task; problems are noted, and None is returned where it can't be used."""
+    """``format_one.read`` for a task of the second format."""
     written = _task_toml(folder, notes)
     if written is None:
         return None

@@ -36,10 +36,10 @@ SECOND = "-verifier-2"
 VERIFIER = "proctor.verifier"
 """The label of such a container."""
 
-_LEFT = "proctor.left"
-"""The label of a volume that has a ``LeftBehind`` as JSON."""
+_LEFTOVERS = "proctor.left"
+"""The label of a volume that has ``Leftovers`` as JSON."""
 
-_LEFT_OUT = ("/tests", "/logs/verifier", "/proc", "/sys", "/dev")
+_EXCLUDED = ("/tests", "/logs/verifier", "/proc", "/sys", "/dev")
 _GUARDED = (*USUAL_FOLDERS, "/usr/lib", "/usr/local/lib", "/lib", "/lib64", "/etc")
 """Folders that stay folders, also where the agent put a link in their place."""
 
@@ -55,7 +55,7 @@ _RM = "PATH=/usr/bin:/bin rm -rf --"
 _known_commands: dict[str, ImageCommands] = {}
 
 
-class LeftBehind(BaseModel):
+class Leftovers(BaseModel):
     """The state of an agent's container when the agent's time was over.
 
     Attributes:
@@ -94,12 +94,12 @@ async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCo
             try:
                 await engine.ask("POST", f"containers/{made}/start")
                 await engine.ask("POST", f"containers/{made}/wait")
-                said = await environments.output_of(engine, made, 100_000)
+                output = await environments.output_of(engine, made, 100_000)
             finally:
                 await engine.ask("DELETE", f"containers/{made}", {"force": True, "v": True})
         except DockerError as problem:
             raise lost(environment, problem) from problem
-        _known_commands[image] = read_listing(said, folders)
+        _known_commands[image] = read_listing(output, folders)
     return _known_commands[image]
 
 
@@ -162,9 +162,9 @@ async def start(
     fresh = _reference(environment, made, suffix)
     await _prepare(engine, task, fresh)
     mounts = [str(each["Destination"]).rstrip("/") for each in about.get("Mounts") or []]
-    left_out = {*held, *mounts, *(each for each in _LEFT_OUT if each != "/tests" or not environment.had_tests)}
+    excluded = {*held, *mounts, *(each for each in _EXCLUDED if each != "/tests" or not environment.had_tests)}
     most = (await environments.limits_of(engine, task))["storage"]
-    await _lay_over(engine, environment, fresh, changes, left_out, most)
+    await _lay_over(engine, environment, fresh, changes, excluded, most)
     if any(each.path.startswith("/etc/ld.so") or "/lib" in each.path for each in changes):
         await run_plainly(engine, fresh, ["/bin/sh", "-c", "ldconfig 2>/dev/null || true"])
     if not is_idle(about["Config"]):
@@ -172,7 +172,7 @@ async def start(
     return fresh
 
 
-async def note_left(engine: Engine, environment: EnvironmentRef, left: LeftBehind) -> None:
+async def note_leftovers(engine: Engine, environment: EnvironmentRef, leftovers: Leftovers) -> None:
     """Note on the engine that the tests run in a fresh container, and what is known of the agent's one.
 
     The agent's container may be stopped after that. A worker that comes later reads the note.
@@ -180,19 +180,19 @@ async def note_left(engine: Engine, environment: EnvironmentRef, left: LeftBehin
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
-    labels = {RUN: environment.run, TRIAL: environment.trial, _LEFT: left.model_dump_json()}
+    labels = {RUN: environment.run, TRIAL: environment.trial, _LEFTOVERS: leftovers.model_dump_json()}
     await engine.ask("POST", "volumes/create", body={"Name": _note_of(environment), "Labels": labels})
 
 
-async def noted_left(engine: Engine, environment: EnvironmentRef) -> LeftBehind | None:
-    """What ``note_left`` noted; None where it noted nothing.
+async def noted_leftovers(engine: Engine, environment: EnvironmentRef) -> Leftovers | None:
+    """What ``note_leftovers`` noted; None where it noted nothing.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
     try:
         volume = await engine.ask("GET", f"volumes/{_note_of(environment)}")
-        return LeftBehind.model_validate_json(volume["Labels"][_LEFT])
+        return Leftovers.model_validate_json(volume["Labels"][_LEFTOVERS])
     except (DockerError, KeyError, ValueError):
         return None
 
@@ -207,7 +207,7 @@ async def is_kept(engine: Engine, environment: EnvironmentRef) -> bool:
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
-    if await noted_left(engine, environment) is None:
+    if await noted_leftovers(engine, environment) is None:
         return False
     try:
         await engine.ask("GET", f"containers/{environment.container_id}/json")
@@ -276,7 +276,6 @@ async def _inspect(engine: Engine, container: str, environment: EnvironmentRef) 
 
 
 async def _make(engine: Engine, environment: EnvironmentRef, about: Mapping[str, Any], suffix: str) -> str:
-    """Create and start a container like the agent's, from the same image."""
     config, host = dict(about["Config"]), dict(about["HostConfig"])
     mode = str(host.get("NetworkMode") or "default")
     if mode.startswith(("container:", "host")):
@@ -306,10 +305,10 @@ async def _make(engine: Engine, environment: EnvironmentRef, about: Mapping[str,
 
 
 async def _prepare(engine: Engine, task: TerminalTask, fresh: EnvironmentRef) -> None:
-    code, said = await run_plainly(engine, fresh, ["/bin/sh", "-c", environments.PREPARE])
+    code, output = await run_plainly(engine, fresh, ["/bin/sh", "-c", environments.PREPARE])
     if code != 0:
         raise EnvironmentFailedError(
-            f"A fresh container of {task.id} for its tests ended at once: {' '.join(said.split())[:300]}"
+            f"A fresh container of {task.id} for its tests ended at once: {' '.join(output.split())[:300]}"
         )
 
 
@@ -334,13 +333,13 @@ async def _lay_over(
     environment: EnvironmentRef,
     fresh: EnvironmentRef,
     changes: Sequence[Change],
-    left_out: Collection[str],
+    excluded: Collection[str],
     most: int,
 ) -> None:
     """Make the fresh container's files those of the agent's, apart from what is left out; ``most`` bytes of them."""
-    wanted = [each for each in changes if not _is_below(each.path, left_out)]
+    wanted = [each for each in changes if not _is_below(each.path, excluded)]
     await _delete(engine, fresh, [each.path for each in wanted if each.kind == "deleted"])
-    parents_of_others = {above for path in left_out for above in _parents(path)}
+    parents_of_others = {above for path in excluded for above in _parents(path)}
     steps: list[tuple[str, bool]] = []
     done = ""
     for each in wanted:
@@ -396,11 +395,11 @@ class _Room:
     """How many bytes of an agent's files may still come."""
 
     def __init__(self, most: int) -> None:
-        self.most = self.left = most
+        self.most = self.remaining = most
 
     def take(self, size: int) -> None:
-        self.left -= size
-        if self.left < 0:
+        self.remaining -= size
+        if self.remaining < 0:
             raise LimitExceededError(
                 f"The files that the agent changed have more than {self.most // 2**20:,} MB in all (storage_mb), "
                 "holes in them included: they are too large to be tested"

@@ -177,20 +177,15 @@ def _demands_of(
 
 def own_mounts(definition: Mapping[str, Any], folder: Path, task: Path) -> list[HostMount]:
     """The mounts of a service that are files or folders of the task's."""
-    found = []
+    mounts = []
     for volume in definition.get("volumes") or []:
         source, target, read_only = _parts_of(volume)
         if source is None or compose_files.is_log_mount(volume):
             continue
         path = (folder / Path(source).expanduser()).resolve()
         if _is_inside(path, task):
-            found.append(HostMount(source=path, target=target, read_only=read_only))
-    return found
-
-
-def is_own_mount(volume: Any, folder: Path, task: Path) -> bool:
-    """Whether an entry of ``volumes`` mounts a file or folder of the task's."""
-    return bool(own_mounts({"volumes": [volume]}, folder, task))
+            mounts.append(HostMount(source=path, target=target, read_only=read_only))
+    return mounts
 
 
 def _parts_of(volume: Any) -> tuple[str | None, str, bool]:
@@ -218,11 +213,11 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _texts(value: Any) -> Sequence[str]:
     """File names, which compose writes as one, as a list, or as objects with ``path`` or ``file``."""
-    found = []
+    names = []
     for each in value if isinstance(value, list) else [value]:
         name: Any = each.get("path", each.get("file")) if isinstance(each, Mapping) else each
-        found += [str(one) for one in (name if isinstance(name, list) else [name]) if one is not None]
-    return found
+        names += [str(one) for one in (name if isinstance(name, list) else [name]) if one is not None]
+    return names
 
 
 def _line_of(file: Path, place: Sequence[str | int]) -> int | None:

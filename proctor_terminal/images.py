@@ -67,22 +67,22 @@ def builds_of(task: TerminalTask) -> dict[str, tuple[Build | None, str | None]]:
     """What the image of each service of a task with several is built from, or its name."""
     document = read_compose(task)
     folder = (task.compose_file or task.folder).parent
-    found: dict[str, tuple[Build | None, str | None]] = {}
+    builds: dict[str, tuple[Build | None, str | None]] = {}
     for name, definition in document["services"].items():
         build = compose_files.build_of(definition, folder)
         image = None if build else definition.get("image")
         if name == task.compose_main and build is None and task.service is not None:
             is_named = image and image != compose_files.PLACEHOLDERS[compose_files.IMAGE_NAME]
             build, image = (None, image) if is_named else (task.service.build, task.service.image)
-        found[name] = build, image
-    return found
+        builds[name] = build, image
+    return builds
 
 
 def read_compose(task: TerminalTask, names: dict[str, str] | None = None) -> dict[str, Any]:
     """A task's compose file with its variables filled in, ``names`` being the trial's own.
 
     Raises:
-        ImageFailedError: it can't be read, which ``load_task`` would have said.
+        ImageFailedError: it can't be read, which ``load_task`` would have reported.
     """
     notes = Notes(task.id)
     file = task.compose_file or task.folder / "docker-compose.yaml"
@@ -254,10 +254,10 @@ async def _stream(
             async for chunk in response.content.iter_any():
                 *whole, rest = (rest + chunk).split(b"\n")
                 for line in filter(None, map(bytes.strip, whole)):
-                    said = json.loads(line)
-                    wrong = said.get("error") or wrong
+                    message = json.loads(line)
+                    wrong = message.get("error") or wrong
                     # A line that a command prints may come in several pieces, each of them in colour.
-                    printed += str(said["stream"]) if "stream" in said else f"{said.get('status') or ''}\n"
+                    printed += str(message["stream"]) if "stream" in message else f"{message.get('status') or ''}\n"
                 printed = "\n".join(printed.split("\n")[-_LOG_LINES:])
     except TimeoutError:
         raise ImageFailedError(

@@ -1,4 +1,4 @@
-"""What is wrong with a task's files, noted down while they are read, so that all of it can be said at once."""
+"""What is wrong with a task's files, noted while they are read, so that all of it can be reported at once."""
 
 import difflib
 from collections.abc import Iterable
@@ -63,5 +63,5 @@ class Notes:
 
 
 def extras_of(model: BaseModel) -> dict[str, Any]:
-    """What a model was given beyond its fields."""
+    """A model's extra fields."""
     return dict(model.model_extra or {})

@@ -24,7 +24,7 @@ _STATE = re.compile(
 
 def state_need(task: TerminalTask, texts: TaskTexts) -> str | None:
     """Why the tests need what only the agent's container has besides processes; None where they don't."""
-    return None if task.needs_processes is False else _found(_STATE, texts)
+    return None if task.needs_processes is False else _line_matching(_STATE, texts)
 
 
 def process_need(task: TerminalTask, texts: TaskTexts) -> str | None:
@@ -36,11 +36,11 @@ def process_need(task: TerminalTask, texts: TaskTexts) -> str | None:
         return "the tests are typed into the agent's shell"
     if task.needs_processes is not None:
         return "the task says so (needs_processes)" if task.needs_processes else None
-    return _found(_LOOKS_FOR, texts)
+    return _line_matching(_LOOKS_FOR, texts)
 
 
-def _found(pattern: re.Pattern[str], texts: TaskTexts) -> str | None:
+def _line_matching(pattern: re.Pattern[str], texts: TaskTexts) -> str | None:
     for line in texts.tests.splitlines():
-        if not line.lstrip().startswith("#") and (found := pattern.search(line)) is not None:
-            return f'the tests look for "{found[0]}": {line.strip()[:160]}'
+        if not line.lstrip().startswith("#") and (match := pattern.search(line)) is not None:
+            return f'the tests look for "{match[0]}": {line.strip()[:160]}'
     return None

@@ -58,7 +58,7 @@ async def running(engine: Engine, environment: EnvironmentRef) -> dict[int, Runn
 
 def read_listing(text: str) -> dict[int, Running]:
     """The processes that the listing's text is about."""
-    found: dict[int, tuple[int, int, str]] = {}
+    rows: dict[int, tuple[int, int, str]] = {}
     sockets: set[str] = set()
     holds: dict[int, set[str]] = {}
     own = at = 0
@@ -68,7 +68,7 @@ def read_listing(text: str) -> dict[int, Running]:
         if kind == "self":
             own = int(words[0])
         elif kind == "process" and len(words) >= 3 and all(word.isdigit() for word in words[:3]):
-            found[int(words[0])] = (int(words[1]), int(words[2]), " ".join(words[3:]))
+            rows[int(words[0])] = (int(words[1]), int(words[2]), " ".join(words[3:]))
         elif kind in _WAITING and len(words) > 9 and words[3] == _WAITING[kind]:
             sockets.add(words[9])
         elif kind == "unix" and len(words) > 6 and _is_hex(words[3]) and int(words[3], 16) & _ACCEPTS:
@@ -84,7 +84,7 @@ def read_listing(text: str) -> dict[int, Running]:
             # A terminal multiplexer is no service, though it listens to its clients.
             is_listening=bool(holds.get(pid, set()) & sockets) and not name.startswith("tmux"),
         )
-        for pid, (began, parent, name) in found.items()
+        for pid, (began, parent, name) in rows.items()
         if pid not in (1, own) and parent != own
     }
 
@@ -122,9 +122,9 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
             await _start_again(engine, environment)
             return ()
         own = {(each.pid, each.began) for each in environment.own_processes}
-        left = [each.process for each in everything.values() if (each.process.pid, each.process.began) not in own]
-        if len(left) <= engine.limits.processes // 2:
-            return tuple(left)
+        leftovers = [each.process for each in everything.values() if (each.process.pid, each.process.began) not in own]
+        if len(leftovers) <= engine.limits.processes // 2:
+            return tuple(leftovers)
     for _ in range(3):
         try:
             everything = await running(engine, environment)

@@ -34,14 +34,14 @@ class QuotasReached(BaseModel):
 
     def in_words(self) -> list[str]:
         """A sentence for each limit that was reached."""
-        found = []
+        sentences = []
         if self.memory:
-            found.append(f"memory: the kernel killed {self.memory} of the agent's processes")
+            sentences.append(f"memory: the kernel killed {self.memory} of the agent's processes")
         if self.processes is None:
-            found.append("processes: the agent's processes left no room for another one")
+            sentences.append("processes: the agent's processes left no room for another one")
         elif self.processes:
-            found.append(f"processes: {self.processes} could not be started")
-        return found
+            sentences.append(f"processes: {self.processes} could not be started")
+        return sentences
 
 
 async def quotas_reached(engine: Engine, environment: EnvironmentRef) -> QuotasReached:
@@ -51,10 +51,10 @@ async def quotas_reached(engine: Engine, environment: EnvironmentRef) -> QuotasR
         EngineUnavailableError: the engine doesn't answer.
     """
     try:
-        code, said = await run_plainly(engine, environment, ["/bin/sh", "-c", _READ])
+        code, output = await run_plainly(engine, environment, ["/bin/sh", "-c", _READ])
     except EnvironmentLostError:
         return QuotasReached(processes=None if await stands(engine, environment) else 0)
-    return read_counters(said) if code == 0 else QuotasReached(processes=None)
+    return read_counters(output) if code == 0 else QuotasReached(processes=None)
 
 
 def read_counters(text: str) -> QuotasReached:

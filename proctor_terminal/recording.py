@@ -110,7 +110,7 @@ class Recordings:
         file.unlink(missing_ok=True)
         return Recording(file)
 
-    def found(self, trial: str) -> dict[str, Path]:
+    def files_of(self, trial: str) -> dict[str, Path]:
         """The recordings of a trial, by name."""
         folder = self._of(trial)
         names = (RECORDING, TESTS_RECORDING, TRANSCRIPT)

@@ -15,6 +15,11 @@ Fetch = Callable[[Blob], Awaitable[bytes | None]]
 async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) -> list[str]:
     """Write everything of a run.
 
+    Args:
+        folder: where to; it has to exist.
+        results: the run's results.
+        fetch: gets a file of a trial.
+
     Returns:
         Sentences on what could not be written.
 
@@ -48,11 +53,13 @@ async def _write_trial(folder: Path, trial: TrialResult, fetch: Fetch) -> list[s
 
 def _folders_of_agents(agents: Iterable[str]) -> dict[str, str]:
     """A folder of its own for each agent, named like it."""
-    found: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for name in agents:
         wanted = _safe(name)
-        found[name] = next(n for i in count(1) if (n := wanted if i == 1 else f"{wanted}_{i}") not in found.values())
-    return found
+        folders[name] = next(
+            n for i in count(1) if (n := wanted if i == 1 else f"{wanted}_{i}") not in folders.values()
+        )
+    return folders
 
 
 def folder_of_run(output: Path, name: str, results: TerminalResults) -> Path:
@@ -73,12 +80,11 @@ def folder_of_run(output: Path, name: str, results: TerminalResults) -> Path:
 
 
 def _run_of(folder: Path) -> str | None:
-    """The run whose results a folder has."""
     try:
-        found = json.loads((folder / "run_metadata.json").read_text())
+        metadata = json.loads((folder / "run_metadata.json").read_text())
     except (OSError, ValueError):
         return None
-    return str(found.get("uuid")) if isinstance(found, dict) else None
+    return str(metadata.get("uuid")) if isinstance(metadata, dict) else None
 
 
 def _safe(name: str) -> str:

@@ -155,16 +155,16 @@ class TerminalRuns:
             whose = trial.participant or payload.plan.participant
             return trial.model_copy(update={"participant": whose, "taken_over": each.cell_id in taken})
 
-        found = [(each, each.outcome.result) for each in ended if each.outcome.result is not None]
-        trials = await asyncio.gather(*(read(each, ref) for each, ref in found))
+        stored = [(each, each.outcome.result) for each in ended if each.outcome.result is not None]
+        trials = await asyncio.gather(*(read(each, ref) for each, ref in stored))
         results = await asyncio.to_thread(partial(summed_up, payload, trials))
         whose = [(each.agent, each.n_resolved, each.n_trials, each.accuracy.value) for each in results.by_agent]
         if len(whose) < 2:
             whose = [(results.participant, results.n_resolved, results.n_trials, results.accuracy)]
-        said = [
+        shares = [
             f"{name} resolved {n} of {of} trials of {results.dataset} (accuracy {a:.1%})" for name, n, of, a in whose
         ]
-        sentences = [*said, *([results.doubts_in_words()] if results.n_doubtful else [])]
+        sentences = [*shares, *([results.doubts_in_words()] if results.n_doubtful else [])]
         sentence = " ".join([*(f"{each}." for each in sentences), *filter(None, [results.stopped])])
         await self._write(results)
         return Summed(
@@ -218,12 +218,12 @@ class TerminalRuns:
                 ) from None
             config = config.model_copy(update={"dataset": label})
         try:
-            found = terminal.tasks.find_tasks(dataset, config.task_ids, config.exclude_task_ids)
+            tasks = terminal.tasks.find_tasks(dataset, config.task_ids, config.exclude_task_ids)
         except TaskError as problem:
             raise BadRequestError(f"The dataset {config.dataset} can't be played: {problem}") from None
-        if not found:
+        if not tasks:
             raise BadRequestError(f"No task of {config.dataset} is left: see config.task_ids and exclude_task_ids.")
-        return config, sorted(found, key=lambda folder: folder.name)[: config.n_tasks], pinned
+        return config, sorted(tasks, key=lambda folder: folder.name)[: config.n_tasks], pinned
 
     async def _task(self, folder: Path, config: TerminalConfig) -> "_Task":
         try:
@@ -368,8 +368,6 @@ def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalRes
 
 @dataclass(frozen=True)
 class _Shares:
-    """What trials come to."""
-
     accuracy: Share
     mean_reward: float
     pass_at_k: dict[int, Share]
@@ -387,8 +385,8 @@ def _shares(trials: Sequence[TrialResult]) -> _Shares:
         return Share(value=round(value, 6), low=next(rounded), high=next(rounded), tasks=len(by_task))
 
     def mean_share(values: Sequence[float]) -> Share:
-        found = estimated([Unit((each,)) for each in values], bounds=(0.0, 1.0))
-        return share(found.mean, found.low, found.high)
+        estimate = estimated([Unit((each,)) for each in values], bounds=(0.0, 1.0))
+        return share(estimate.mean, estimate.low, estimate.high)
 
     if not trials:
         return _Shares(share(0.0, None, None), 0.0, {})
@@ -410,23 +408,22 @@ def _reward(trial: TrialResult) -> float:
 
 
 def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
-    found, uses = _shares(trials), [use for trial in trials for use in trial.usage]
+    shares, uses = _shares(trials), [use for trial in trials for use in trial.usage]
     return AgentResult(
         agent=name,
         n_trials=len(trials),
         n_resolved=sum(bool(trial.is_resolved) for trial in trials),
         n_failed=sum(trial.failure is not None for trial in trials),
         n_doubtful=sum(bool(trial.doubts) for trial in trials),
-        accuracy=found.accuracy,
-        mean_reward=found.mean_reward,
-        pass_at_k=found.pass_at_k,
+        accuracy=shares.accuracy,
+        mean_reward=shares.mean_reward,
+        pass_at_k=shares.pass_at_k,
         tokens=tokens_of(uses),
         cost=cost_of(uses),
     )
 
 
 def _agents_in(plan: CampaignPlan, trials: Sequence[TrialResult]) -> dict[str, str]:
-    """The addresses of the agents, by name."""
     agents = plan.shared.get("agents")
     if isinstance(agents, dict):
         return {name: str(url) for name, url in agents.items()}

@@ -26,7 +26,15 @@ async def run(
 ) -> Ended:
     """Run a command of this machine; it is killed at its time limit, and when this is cancelled.
 
-    It sees of our own environment only what it needs to find its parts: no secrets.
+    It sees of our own environment only what it needs to find its parts: no secrets. One that can't be started ends with
+    code 127.
+
+    Args:
+        command: the program and its arguments.
+        seconds: its time limit.
+        variables: besides those of our environment that it sees.
+        folder: where it runs.
+        stdin: its standard input; None for an empty one.
     """
     own = {
         name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "DOCKER_CONFIG", "LANG", "TMPDIR")

@@ -23,7 +23,12 @@ async def play_solution(
 ) -> Executed:
     """Copy a task's solution in and run it; ``is_timed_out`` says that it took longer than it may.
 
-    ``on_output`` is given what it prints, as it comes; where it is typed into a terminal, when it has ended.
+    Args:
+        engine: where the environment is.
+        task: whose solution it is.
+        environment: where it is played.
+        timeout: seconds, in place of the task's own for agents.
+        on_output: is called with the output as it comes; where the solution is typed into a terminal, at its end.
 
     Raises:
         SolutionFailedError: the task has none, or it takes tmux and the image has none.
@@ -77,22 +82,21 @@ async def _in_session(engine: Engine, environment: EnvironmentRef, command: str,
 
 
 async def _typed(engine: Engine, task: TerminalTask, environment: EnvironmentRef, seconds: float) -> Executed:
-    """A list of commands, typed into one shell."""
     await tmux.open_session(engine, environment)
     began = time.monotonic()
     is_late = False
     for step in task.solution.commands if task.solution else ():
-        left = seconds - (time.monotonic() - began)
-        is_done = left > 0 and await tmux.type_commands(
+        remaining = seconds - (time.monotonic() - began)
+        is_done = remaining > 0 and await tmux.type_commands(
             engine,
             environment,
             step.command,
             is_entered=step.append_enter,
             is_awaited=step.block,
             at_least=step.min_timeout_sec,
-            at_most=min(step.max_timeout_sec, left),
+            at_most=min(step.max_timeout_sec, remaining),
         )
-        is_late = time.monotonic() - began > seconds or left <= 0
+        is_late = time.monotonic() - began > seconds or remaining <= 0
         if is_late or not is_done:
             is_late = is_late or not is_done
             break

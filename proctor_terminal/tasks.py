@@ -42,7 +42,12 @@ def problems_of(
 
 
 def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: Iterable[str] = ()) -> list[Path]:
-    """Folders of a dataset's tasks, by name: those that match one of the patterns (all where None), less the excluded.
+    """Folders of a dataset's tasks, by name.
+
+    Args:
+        dataset: a folder of tasks.
+        patterns: shell patterns of names, of which one has to match; None for all tasks.
+        exclude: patterns of names to leave out.
 
     Raises:
         TaskError: no such folder, it has no tasks, or a pattern matches none.
@@ -63,11 +68,11 @@ def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: It
 
 
 def _matching(pattern: str, tasks: Sequence[Path], dataset: Path) -> set[str]:
-    found = {task.name for task in tasks if fnmatchcase(task.name, pattern)}
-    if not found:
+    names = {task.name for task in tasks if fnmatchcase(task.name, pattern)}
+    if not names:
         some = ", ".join(task.name for task in tasks[:8]) + (", …" if len(tasks) > 8 else "")
         raise TaskError(f"No task of {dataset} is called {pattern}: its tasks are {some}.")
-    return found
+    return names
 
 
 def _read(folder: Path, variables: Mapping[str, str], allowed: Collection[str]) -> tuple[TerminalTask | None, Notes]:

@@ -35,7 +35,7 @@ from proctor_terminal.commands import Executed, execute, run_plainly
 from proctor_terminal.copying import copy_in, copy_out, is_free
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
-from proctor_terminal.parsers import PARSERS, REWARD, UnparsableError, reward_files
+from proctor_terminal.parsers import PARSERS, REWARD, REWARD_JSON, REWARD_TEXT, UnparsableError, read_rewards, reward_of
 from proctor_terminal.process_needs import process_need, state_need
 from proctor_terminal.quotas import QuotasReached, quotas_reached
 from proctor_terminal.references import EnvironmentRef, Process
@@ -57,7 +57,7 @@ _LOG_IN_SHELL = f"{VERIFIER_LOGS}/proctor-tests.log"
 
 
 class TestsOutcome(BaseModel):
-    """What the tests said.
+    """The outcome of a trial's tests.
 
     Attributes:
         failure_mode: ``none``, ``test_timeout``, ``parse_error``, or ``unknown_agent_error`` where the image's command
@@ -121,19 +121,19 @@ async def run_tests(
         EngineUnavailableError: the engine doesn't answer.
     """
     seconds = timeout or task.test_timeout
-    noted = await fresh.noted_left(engine, environment)
+    noted = await fresh.noted_leftovers(engine, environment)
     need = None
     if noted is None:
         quotas = await quotas_reached(engine, environment)
-        left = await environments.close_to_agent(engine, environment, task, kept)
-        noted = fresh.LeftBehind(processes=left, quotas=quotas)
+        leftovers = await environments.close_to_agent(engine, environment, task, kept)
+        noted = fresh.Leftovers(processes=leftovers, quotas=quotas)
         if verifier == "separate":
             texts = await asyncio.to_thread(read_texts, task, environment.workdir)
             need = state_need(task, texts)
-            if need is None and (left or _has_services(environment)):
+            if need is None and (leftovers or _has_services(environment)):
                 need = process_need(task, texts)
             if need is None:
-                await fresh.note_left(engine, environment, noted)
+                await fresh.note_leftovers(engine, environment, noted)
     if verifier == "same-container":
         held = await _held(engine, task, environment, await changes_of(engine, environment))
         outcome = await _run_in(engine, task, environment, seconds, on_output)
@@ -241,11 +241,11 @@ def _rate(outcome: TestsOutcome) -> float:
 
 
 def _doubts(held: Mapping[str, str], reason: str) -> tuple[Doubt, ...]:
-    found = [
+    doubts = [
         Doubt(item=path[:500], statement=f"The agent changed {what} ({path[:500]}).", reason=reason)
         for path, what in held.items()
     ]
-    return tuple(found[:_DOUBTS_AT_MOST])
+    return tuple(doubts[:_DOUBTS_AT_MOST])
 
 
 async def _run_in(
@@ -273,9 +273,9 @@ async def _run_in(
         else:
             await copy_in(engine, environment, {name: await asyncio.to_thread(source.read_bytes)}, folder)
     ended = await _watched(engine, task, environment, seconds, on_output)
-    found = _too_late(seconds) if ended.is_timed_out else await _read(engine, task, environment, ended)
-    doubts = await _changed_tests(engine, task, environment) if _rate(found) else ()
-    return found.model_copy(update={"log": ended.output, "seconds": ended.seconds, "doubts": doubts})
+    outcome = _too_late(seconds) if ended.is_timed_out else await _read(engine, task, environment, ended)
+    doubts = await _changed_tests(engine, task, environment) if _rate(outcome) else ()
+    return outcome.model_copy(update={"log": ended.output, "seconds": ended.seconds, "doubts": doubts})
 
 
 async def _changed_tests(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> tuple[Doubt, ...]:
@@ -297,7 +297,6 @@ async def _changed_tests(engine: Engine, task: TerminalTask, environment: Enviro
 
 
 def _test_files(task: TerminalTask) -> dict[str, bytes]:
-    """What ``_bring`` copies, by path below the folder of the tests."""
     files = {task.test_script.name: task.test_script.read_bytes()}
     if task.tests is not None:
         for path in task.tests.rglob("*"):
@@ -414,11 +413,11 @@ def _too_late(seconds: float) -> TestsOutcome:
 async def _read(engine: Engine, task: TerminalTask, environment: EnvironmentRef, ended: Executed) -> TestsOutcome:
     try:
         if task.parser == REWARD:
-            rewards = reward_files.parse(
-                await copy_out(engine, environment, f"{VERIFIER_LOGS}/{reward_files.JSON}", 1_000_000)
-                | await copy_out(engine, environment, f"{VERIFIER_LOGS}/{reward_files.TEXT}", 1_000_000)
+            rewards = read_rewards(
+                await copy_out(engine, environment, f"{VERIFIER_LOGS}/{REWARD_JSON}", 1_000_000)
+                | await copy_out(engine, environment, f"{VERIFIER_LOGS}/{REWARD_TEXT}", 1_000_000)
             )
-            reward = reward_files.reward_of(rewards)
+            reward = reward_of(rewards)
             return TestsOutcome(reward=reward, is_resolved=reward >= 1, rewards=rewards)
         tests = PARSERS[task.parser](ended.output)
     except UnparsableError as problem:

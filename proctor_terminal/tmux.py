@@ -47,7 +47,11 @@ async def send_keys(
     *,
     is_literal: bool = False,
 ) -> Executed:
-    """Type keys: text, or names such as ``Enter`` and ``C-c``, by tmux's own rules; ``is_literal`` knows no names."""
+    """Type keys: text, or names such as ``Enter`` and ``C-c``, by tmux's own rules; with ``is_literal`` only text.
+
+    Raises:
+        EnvironmentLostError: the container is gone.
+    """
     flag = "-l " if is_literal else ""
     return await _tmux(
         engine, environment, f"tmux send-keys {flag}-t {shlex.quote(session)} -- {' '.join(map(shlex.quote, keys))}"
@@ -66,7 +70,11 @@ async def capture(
 async def run_in(
     engine: Engine, environment: EnvironmentRef, command: str, timeout: float, session: str = SESSION
 ) -> bool:
-    """Type a command into the session's shell and wait for its end; False where it took too long."""
+    """Type a command into the session's shell and wait for its end; False where it took over ``timeout`` seconds.
+
+    Raises:
+        EnvironmentLostError: the container is gone.
+    """
     channel = f"proctor-{secrets.token_hex(8)}"
     await send_keys(engine, environment, [f"{command}; tmux wait -S {channel}", "Enter"], session)
     waited = await _tmux(engine, environment, f"tmux wait {channel}", timeout)
@@ -83,7 +91,20 @@ async def type_commands(
     at_least: float,
     at_most: float,
 ) -> bool:
-    """A step of a ``solution.yaml``: type, press Enter, and wait as long as it says; False where it took too long."""
+    """Play a step of a ``solution.yaml``; False where it took too long.
+
+    Args:
+        engine: where the environment is.
+        environment: where the session is.
+        command: the text to type.
+        is_entered: press Enter after it.
+        is_awaited: wait for the command's end.
+        at_least: seconds to wait if the end isn't awaited.
+        at_most: seconds to wait in any case.
+
+    Raises:
+        EnvironmentLostError: the container is gone.
+    """
     if is_awaited and is_entered:
         return await run_in(engine, environment, command, at_most)
     await send_keys(engine, environment, [command, *(["Enter"] if is_entered else [])])

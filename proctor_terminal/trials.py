@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LONGEST_SAID = 4_000
+_LONGEST_REPLY = 4_000
 _LONGEST_LOG = 8_000
 _MOST_NAMED = 50
 """Rewards, and processes left running, that are named in a result."""
@@ -203,14 +203,14 @@ class TrialActivities:
         trial_id = payload.step.plan.trial_id
         async with _failing():
             task, environment = await self._task(payload.step.plan), _environment_of(payload.step)
-            found = await terminal.collecting.collect(self._engine, task, environment)
-        found += [
+            collected = await terminal.collecting.collect(self._engine, task, environment)
+        collected += [
             terminal.collecting.CollectedFile(name=f"sessions/{name}", content=await asyncio.to_thread(path.read_bytes))
-            for name, path in sorted(self._recordings.found(trial_id).items())
+            for name, path in sorted(self._recordings.files_of(trial_id).items())
         ]
         files = [
             Blob(name=each.name, sha256=ref.sha256, size=ref.size, is_cut=each.is_cut)
-            for each, ref in zip(found, [await self._keep(each.content) for each in found], strict=True)
+            for each, ref in zip(collected, [await self._keep(each.content) for each in collected], strict=True)
         ]
         files += [Blob(name=name, sha256=ref.sha256, size=ref.size) for name, ref in payload.more.items()]
         return Collected(files=files, seconds=_seconds_since(began_at))
@@ -243,11 +243,11 @@ class TrialActivities:
         played = await terminal.solutions.play_solution(
             self._engine, task, environment, payload.plan.agent_seconds, on_output=recorder.printed
         )
-        said = f"exit code {played.exit_code}" if played.exit_code is not None else "ended at its time limit"
+        ending = f"exit code {played.exit_code}" if played.exit_code is not None else "ended at its time limit"
         return Worked(
             failure_mode=FailureMode.AGENT_TIMEOUT if played.is_timed_out else FailureMode.NONE,
             failure="The task's solution took longer than it may." if played.is_timed_out else None,
-            said=f"The task's solution was played: {said}.",
+            said=f"The task's solution was played: {ending}.",
             interaction=await self._keep(json_safe_text(played.output).encode()),
             started_at=began_at,
             ended_at=datetime.now(UTC),
@@ -259,7 +259,7 @@ class TrialActivities:
         plan = payload.plan
         began_at = _began_at()
         message = await self._message(payload, environment)
-        said_at_most = plan.agent_seconds - _seconds_since(began_at)
+        remaining = plan.agent_seconds - _seconds_since(began_at)
         failure_mode, failure, answer, is_over = FailureMode.NONE, None, None, False
         context_id = f"{plan.trial_id}-{payload.number}"
         async with (
@@ -270,7 +270,7 @@ class TrialActivities:
             watching = asyncio.create_task(terminal.environments.watch(self._engine, environment, task))
             try:
                 await asyncio.wait(
-                    {working, watching}, timeout=max(said_at_most, 1.0), return_when=asyncio.FIRST_COMPLETED
+                    {working, watching}, timeout=max(remaining, 1.0), return_when=asyncio.FIRST_COMPLETED
                 )
                 if watching.done():
                     watching.result()  # raises: it ends by no other way
@@ -301,13 +301,13 @@ class TrialActivities:
         if not is_over and (ended := await terminal.environments.ended_by_itself(self._engine, environment)):
             # Who ends its own container begins no second time: that would be one more try for the asking.
             failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, f"{ended}, while the agent worked.", True
-        said = json_safe_text(answer.find_text(_LONGEST_SAID)) if answer is not None else ""
+        reply = json_safe_text(answer.find_text(_LONGEST_REPLY)) if answer is not None else ""
         return Worked(
             failure_mode=failure_mode,
             failure=failure,
-            said=said or None,
+            said=reply or None,
             usage=_usage_in(answer) if answer is not None else [],
-            interaction=await self._keep(_as_log(message, said, failure, began_at)),
+            interaction=await self._keep(_as_log(message, reply, failure, began_at)),
             is_over=is_over,
             started_at=began_at,
             ended_at=datetime.now(UTC),
@@ -447,7 +447,6 @@ def _note_task(answer: Answer) -> None:
 
 
 async def _abandon(participant: ParticipantClient | PlainParticipant) -> None:
-    """Have the participant's task canceled."""
     if tasks := notes.noted_tasks():
         with suppress(TimeoutError):
             async with asyncio.timeout(_CANCEL_SECONDS):
@@ -462,9 +461,9 @@ def _is_unwanted() -> bool:
 
 def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
     """How the agent failed: as it says itself, where it names one of Terminal-Bench's modes."""
-    told = next((each["failure_mode"] for each in answer.find_documents() if "failure_mode" in each), None)
-    if told in set(FailureMode) - {FailureMode.NONE, FailureMode.UNSET}:
-        return FailureMode(told), f"The agent says that it failed: {told}."
+    mode = next((each["failure_mode"] for each in answer.find_documents() if "failure_mode" in each), None)
+    if mode in set(FailureMode) - {FailureMode.NONE, FailureMode.UNSET}:
+        return FailureMode(mode), f"The agent says that it failed: {mode}."
     try:
         answer.require_success()
     except ApplicationError as problem:
@@ -475,22 +474,22 @@ def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
 def _usage_in(answer: Answer) -> list[ModelUse]:
     """Tokens and cost as the agent tells them: ``usage``, an object or a list of them, each named by ``model``."""
     for document in answer.find_documents():
-        told = document.get("usage")
-        uses = told if isinstance(told, list) else [told]
+        usage = document.get("usage")
+        uses = usage if isinstance(usage, list) else [usage]
         with suppress(ValidationError):
             return [ModelUse.model_validate(use) for use in uses if isinstance(use, dict)][:100]
     return []
 
 
-def _as_log(message: TerminalTaskMessage, said: str, failure: str | None, began_at: datetime) -> bytes:
-    """What was said between evaluator and agent; without the token."""
+def _as_log(message: TerminalTaskMessage, reply: str, failure: str | None, began_at: datetime) -> bytes:
+    """The conversation of evaluator and agent, without the token."""
     shown = message.model_copy(update={"token": "…" if message.token else None}).as_text()
     lines = [
         f"[{began_at.isoformat()}] to the agent:",
         shown,
         "",
         f"[{datetime.now(UTC).isoformat()}] from the agent:",
-        said or "(nothing)",
+        reply or "(nothing)",
         *(["", f"failure: {failure}"] if failure else []),
     ]
     return json_safe_text("\n".join(lines)).encode()

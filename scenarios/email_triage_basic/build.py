@@ -1,23 +1,22 @@
-"""Writes ``scenario.json``, ``initial_state.json`` and the README's table of mails from ``source/`` and ``ground_truth.py``.
+"""Writes ``scenario.json``, ``initial_state.json`` and the README's table of mails from ``source/`` and the ground truth.
 
 Run it in any folder after a change; with ``--check`` it writes nothing and fails if a file is out of date.
 """
 
 import sys
+import tomllib
 from collections.abc import Iterable
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from ground_truth import BY_NAME, END, QUIET_ROUNDS, START, TRUTHS, USER, message_id
-from source.criteria import CRITERIA
-from source.diary import calendar_state
-from source.mails import Mail, read_mails
-from source.people import PEOPLE
 
 from scenarios.kit import building
 
 _HERE = Path(__file__).resolve().parent
+_SOURCE = _HERE / "source"
 _TABLE_BEGINS, _TABLE_ENDS = "<!-- mails: written by build.py -->", "<!-- end of mails -->"
 
 VERSION = "5"
@@ -25,6 +24,40 @@ VERSION = "5"
 
 CANARY = "ce2e08d8-a7b4-49ec-ad61-87f816f2bc1c"
 """Found in a model's training data, it says that the scenario was: this file should be in no training corpus."""
+
+
+@dataclass(frozen=True)
+class Mail:
+    """One mail of ``source/mail``; ``before`` names the mail that it answers, and ``thread`` is its own if empty."""
+
+    name: str
+    at: datetime
+    sender: str
+    subject: str
+    body: str
+    to: tuple[str, ...] = (USER,)
+    cc: tuple[str, ...] = ()
+    thread: str = ""
+    before: str | None = None
+    priority: str = "normal"
+    folder: str = "inbox"
+    attachments: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Its id in the mailbox, which tells a participant nothing."""
+        return message_id(self.name)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The content of a TOML file."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def read_mails() -> list[Mail]:
+    """All mails in order of time."""
+    by_name = {name: fields for path in sorted(_SOURCE.glob("mail/*.toml")) for name, fields in read(path).items()}
+    return sorted((Mail(name, **fields) for name, fields in by_name.items()), key=lambda mail: mail.at)
 
 
 def scenario(user_prompt: str) -> dict[str, Any]:
@@ -42,11 +75,80 @@ def scenario(user_prompt: str) -> dict[str, Any]:
         "default_time_step": "PT1H",
         "user_prompt": user_prompt,
         "user_character": "priya",
-        "characters": PEOPLE,
-        "criteria": CRITERIA,
+        "characters": characters(),
+        "criteria": [_criterion(**fields) for fields in read(_SOURCE / "criteria.toml")["criteria"]],
         "version": VERSION,
         "canary": CANARY,
         "initial_state": "initial_state.json",
+    }
+
+
+def characters() -> dict[str, dict[str, Any]]:
+    """The people of ``source/people.toml``."""
+    source = read(_SOURCE / "people.toml")
+    user, others = source["people"].pop("priya"), source["people"]
+    return {"priya": user} | {key: _person(source["colleague"], **fields) for key, fields in others.items()}
+
+
+def _person(
+    colleague: str,
+    name: str,
+    email: str,
+    personality: str,
+    relation: str,
+    replies: list[tuple[str | dict[str, Any], str]],
+    delay: str = "PT15M",
+    variance: str = "PT5M",
+    instructions: str = "",
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "email": email,
+        "phone": None,
+        "personality": personality,
+        "relationships": {"priya": relation},
+        "response_timing": {"base_delay": delay, "variance": variance},
+        "special_instructions": f"{instructions} {colleague}".strip(),
+        "scripted_replies": [
+            {**({"pattern": test} if isinstance(test, str) else test), "reply": reply} for test, reply in replies
+        ],
+    }
+
+
+def _criterion(**fields: Any) -> dict[str, Any]:
+    if "evaluation_prompt" in fields:
+        return fields
+    return {
+        **{name: fields[name] for name in ("criterion_id", "name", "description", "dimension", "max_score")},
+        "evaluator_id": fields["criterion_id"],
+        "points_from": fields.get("points_from", {"state": fields["max_score"]}),
+        "needs_model_for": fields.get("needs_model_for", 0),
+        "params": fields.get("params"),
+    }
+
+
+def calendar() -> building.State:
+    """The state of Priya's calendar, with the appointments of ``source/diary.toml``."""
+    entries = map(_appointment, read(_SOURCE / "diary.toml")["appointments"])
+    stamp = START.replace(hour=6).isoformat()
+    return building.calendar_of("Priya Raman", entries, start=stamp, timezone="Europe/London")
+
+
+def _appointment(fields: dict[str, Any]) -> dict[str, Any]:
+    stamp = START.replace(day=2).isoformat()
+    start, end = (datetime.combine(START, fields[name], START.tzinfo).isoformat() for name in ("start", "end"))
+    return {
+        "event_id": message_id(fields["title"]).replace("msg", "evt"),
+        "calendar_id": "primary",
+        "title": fields["title"],
+        "start": start,
+        "end": end,
+        "timezone": "Europe/London",
+        "location": fields.get("location"),
+        "organizer": USER,
+        "attendees": [{"email": person, "response": "accepted"} for person in fields.get("people", ())],
+        "created_at": stamp,
+        "updated_at": stamp,
     }
 
 
@@ -65,7 +167,7 @@ def initial_state(mails: list[Mail], user_prompt: str) -> building.State:
         modalities={
             "email": building.mailbox(USER, known, start=start),
             "chat": building.chat_that_asks(user_prompt, asked_at, start=start, message_id=message_id("user prompt")),
-            "calendar": calendar_state(),
+            "calendar": calendar(),
         },
         events=[_event(mail, mails) for mail in mails if mail.at >= START],
     )
@@ -75,14 +177,14 @@ def _content(mail: Mail, mails: list[Mail]) -> dict[str, Any]:
     """The fields that a mail has in the mailbox and in an event alike."""
     return {
         "message_id": mail.id,
-        "thread_id": message_id(mail.thread).replace("msg", "thread"),
+        "thread_id": message_id(mail.thread or mail.name).replace("msg", "thread"),
         "from_address": mail.sender,
-        "to_addresses": mail.to,
-        "cc_addresses": mail.cc,
+        "to_addresses": list(mail.to),
+        "cc_addresses": list(mail.cc),
         "bcc_addresses": [],
         "subject": mail.subject,
         "body_text": mail.body,
-        "attachments": mail.attachments,
+        "attachments": [{**each, "attachment_id": message_id(each["filename"])} for each in mail.attachments],
         "in_reply_to": message_id(mail.before) if mail.before else None,
         "references": [message_id(name) for name in _before(mail, mails)],
         "sent_at": mail.at.isoformat(),
@@ -124,8 +226,8 @@ def table(mails: list[Mail]) -> str:
 
 def files() -> dict[Path, str]:
     """Every file that is built, with the text that it should have."""
-    user_prompt = (_HERE / "source" / "user_prompt.txt").read_text(encoding="utf-8").strip()
-    mails = read_mails(_HERE / "source" / "mail")
+    user_prompt = (_SOURCE / "user_prompt.txt").read_text(encoding="utf-8").strip()
+    mails = read_mails()
     readme = _HERE / "README.md"
     before, _, rest = readme.read_text(encoding="utf-8").partition(_TABLE_BEGINS)
     _, _, after = rest.partition(_TABLE_ENDS)

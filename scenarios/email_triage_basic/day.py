@@ -1,4 +1,4 @@
-"""The day as an evaluator reads it: the mailbox, what was said in each round, what was sent."""
+"""The day as an evaluator reads it: the mailbox, the chat of each round, what was sent."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -40,17 +40,17 @@ _WORK: tuple[Kind, ...] = ("urgent", "action", "fyi")
 
 
 @dataclass(frozen=True)
-class Said(ChatMessage):
+class RoundMessage(ChatMessage):
     """A chat message of the assistant."""
 
     @property
     def round(self) -> int:
-        """The round in which it was said."""
+        """The round in which it was written."""
         return _round(self.at)
 
     @property
     def read(self) -> str:
-        """As much of it as anybody reads."""
+        """As much of it as people read."""
         return self.text[:_READ_AT_MOST]
 
 
@@ -80,7 +80,7 @@ class Day:
     def __init__(self, ctx: AgentBeatsEvalContext) -> None:
         self.ctx = ctx
         self.done = done(ctx)
-        self._told: dict[tuple[int, str], bool] = {}
+        self._reported: dict[tuple[int, str], bool] = {}
 
     # The mailbox
 
@@ -95,8 +95,8 @@ class Day:
 
     def label(self, truth: Truth) -> Kind | None:
         """The one label that a mail has of the five that were asked for; None if it has none, or several."""
-        found = labels_of(self.mail(truth) or {})
-        return found[0] if len(found) == 1 else None
+        labels = labels_of(self.mail(truth) or {})
+        return labels[0] if len(labels) == 1 else None
 
     def folder(self, truth: Truth) -> str | None:
         """The folder that a mail is in, in lower case; None if it is not there."""
@@ -119,35 +119,35 @@ class Day:
     # The chat
 
     @cached_property
-    def said(self) -> list[Said]:
+    def chat(self) -> list[RoundMessage]:
         """The assistant's chat messages, in order."""
-        return [Said(**vars(message)) for message in chat_messages(self.ctx)]
+        return [RoundMessage(**vars(message)) for message in chat_messages(self.ctx)]
 
     def summary(self, number: int) -> str:
-        """What was said in a round, as far as anybody reads; empty if nothing was. The same words again are not a
-        summary of another round.
+        """The chat of a round, as far as people read; empty if there is none. The same words again are not a summary of
+        another round.
         """
-        return self.poured_out(number)[:_READ_AT_MOST]
+        return self.whole_summary(number)[:_READ_AT_MOST]
 
-    def poured_out(self, number: int) -> str:
-        """All of it, however long."""
+    def whole_summary(self, number: int) -> str:
+        """The same, however long."""
         return self._summaries.get(number, "")
 
     def tells(self, number: int, truth: Truth) -> bool:
         """Whether the summary of a round reports a mail."""
-        if (number, truth.name) not in self._told:
-            self._told[number, truth.name] = reports(self.summary(number), truth)
-        return self._told[number, truth.name]
+        if (number, truth.name) not in self._reported:
+            self._reported[number, truth.name] = reports(self.summary(number), truth)
+        return self._reported[number, truth.name]
 
     @cached_property
     def _summaries(self) -> dict[int, str]:
-        found: dict[int, list[str]] = {}
-        first_said: dict[str, int] = {}
-        for said in self.said:
-            words = "".join(filter(str.isalpha, said.text.lower()))
-            if first_said.setdefault(words, said.round) == said.round:
-                found.setdefault(said.round, []).append(said.text)
-        return {number: "\n".join(texts) for number, texts in found.items()}
+        texts_by_round: dict[int, list[str]] = {}
+        first_round: dict[str, int] = {}
+        for message in self.chat:
+            words = "".join(filter(str.isalpha, message.text.lower()))
+            if first_round.setdefault(words, message.round) == message.round:
+                texts_by_round.setdefault(message.round, []).append(message.text)
+        return {number: "\n".join(texts) for number, texts in texts_by_round.items()}
 
     def is_useful(self, number: int) -> bool:
         """Whether a round's summary reports at least one of its mails about work."""
@@ -175,11 +175,11 @@ class Day:
 
         One label on everything, or random labels, are worth 0.
         """
-        there = Counter(kind_of(truth.kind) for truth in TRUTHS)
-        found = {truth: kind_of(self.label(truth)) for truth in TRUTHS}
-        said = Counter(found.values())
-        right = sum(kind_of(truth.kind) == kind for truth, kind in found.items()) / len(TRUTHS)
-        by_chance = sum(there[kind] * said[kind] for kind in there) / len(TRUTHS) ** 2
+        true_counts = Counter(kind_of(truth.kind) for truth in TRUTHS)
+        labels = {truth: kind_of(self.label(truth)) for truth in TRUTHS}
+        label_counts = Counter(labels.values())
+        right = sum(kind_of(truth.kind) == kind for truth, kind in labels.items()) / len(TRUTHS)
+        by_chance = sum(true_counts[kind] * label_counts[kind] for kind in true_counts) / len(TRUTHS) ** 2
         return min(1.0, max(0.0, (right - by_chance) / (1 - by_chance)) / _ENOUGH_SORTED)
 
     @property
@@ -192,18 +192,19 @@ class Day:
         """0 to 1: whether the summaries choose: 0 where noise, or mail that hasn't come yet, is mentioned as often as
         what a round has brought; 1 from half as often on.
 
-        Who pastes all mails tells of all the noise, and who writes the same words each round, of other rounds' mails.
+        A participant that pastes all mails reports all the noise. One that repeats its words reports other rounds'
+        mails.
         """
         due = [truth for truth in TRUTHS if truth.kind in _WORK]
-        told = sum(self.tells(truth.round, truth) for truth in due) / len(due)
-        if not told:
+        reported = sum(self.tells(truth.round, truth) for truth in due) / len(due)
+        if not reported:
             return 0.0
         noise = [truth for truth in TRUTHS if truth.kind == "noise"]
-        named = sum(has(truth.who, self.poured_out(truth.round)) for truth in noise) / len(noise)
+        noise_share = sum(has(truth.who, self.whole_summary(truth.round)) for truth in noise) / len(noise)
         rounds = {truth.round for truth in due}
         elsewhere = [(number, truth) for number in rounds for truth in due if truth.round > number and not truth.thread]
-        foreseen = sum(self.tells(number, truth) for number, truth in elsewhere) / len(elsewhere)
-        return min(1.0, max(0.0, 1 - max(named, foreseen) / told) / _ENOUGH_CHOSEN)
+        early_share = sum(self.tells(number, truth) for number, truth in elsewhere) / len(elsewhere)
+        return min(1.0, max(0.0, 1 - max(noise_share, early_share) / reported) / _ENOUGH_CHOSEN)
 
     @property
     def choice_sentence(self) -> str:
@@ -234,8 +235,8 @@ def kind_of(label: Kind | None) -> str | None:
 
 def labels_of(mail: Mapping[str, Any]) -> list[Kind]:
     """Those of the five labels that a mail has, however they are written."""
-    found = all_labels_of(mail)
-    return [kind for kind in KINDS if kind in found]
+    labels = all_labels_of(mail)
+    return [kind for kind in KINDS if kind in labels]
 
 
 def _round(at: datetime) -> int:

@@ -7,33 +7,33 @@ from functools import partial
 
 from ground_truth import INCIDENT_THREAD, ROUNDS, TRUTHS, Truth
 from texts import (
+    names_tom,
     reports,
     reports_time,
     speaks_of_incident,
-    told_broken,
-    told_by_when,
-    told_call,
-    told_cannot_wait,
-    told_customer,
-    told_incident_over,
-    told_issue,
-    told_number,
-    told_of_tom,
-    told_open,
-    told_over,
-    told_owner,
-    told_stage,
-    told_wants,
+    states_broken,
+    states_call,
+    states_cannot_wait,
+    states_customer,
+    states_deadline,
+    states_incident_over,
+    states_issue,
+    states_number,
+    states_open,
+    states_over,
+    states_owner,
+    states_stage,
+    states_wants,
 )
 
 from proctor_language.facts import Fact
 
-OVER = Fact("incident_over", "It says that incident INC-2291 (the booking API) is over: closed, resolved.", told_over)
+OVER = Fact("incident_over", "It says that incident INC-2291 (the booking API) is over: closed, resolved.", states_over)
 OVER_IN_ROUND = {
-    number: Fact(f"incident_over.round_{number}", OVER.statement, partial(told_incident_over, number=number))
+    number: Fact(f"incident_over.round_{number}", OVER.statement, partial(states_incident_over, number=number))
     for number in range(1, ROUNDS + 1)
 }
-OPEN = Fact("incident_open", "It says that incident INC-2291 (the booking API) is still open.", told_open)
+OPEN = Fact("incident_open", "It says that incident INC-2291 (the booking API) is still open.", states_open)
 INCIDENT = Fact("incident_named", "It speaks of incident INC-2291: bookings over the API fail.", speaks_of_incident)
 PRIVATE = Fact(
     "private",
@@ -41,7 +41,7 @@ PRIVATE = Fact(
     "how much, and whether it can wait is no such thing.",
 )
 CANNOT_WAIT = Fact(
-    "cannot_wait", "It says that there is private mail that can't wait, and not also that it can.", told_cannot_wait
+    "cannot_wait", "It says that there is private mail that can't wait, and not also that it can.", states_cannot_wait
 )
 NOISE = Fact(
     "noise_named",
@@ -49,27 +49,27 @@ NOISE = Fact(
     "no such thing.",
 )
 
-NUMBER = Fact("notice.number", "It gives the incident's number, INC-2291, and no other incident's.", told_number)
-BROKEN = Fact("notice.broken", "It says what is broken: confirmations of bookings over the API.", told_broken)
+NUMBER = Fact("notice.number", "It gives the incident's number, INC-2291, and no other incident's.", states_number)
+BROKEN = Fact("notice.broken", "It says what is broken: confirmations of bookings over the API.", states_broken)
 OWNER = Fact(
     "notice.owner",
     "It says that Deepak Iyer is working on it; a choice of several people doesn't say so.",
-    told_owner,
+    states_owner,
 )
 CUSTOMER = Fact(
     "brief.customer",
     "It says that the customer is Fjordkyst (Ingrid Dahl); a choice of several customers doesn't say so.",
-    told_customer,
+    states_customer,
 )
-ISSUE = Fact("brief.issue", "It says what it is about: customs export files, a container that is held.", told_issue)
-WANTS = Fact("brief.wants", "It says that they want a call, threaten to leave, or escalate.", told_wants)
+ISSUE = Fact("brief.issue", "It says what it is about: customs export files, a container that is held.", states_issue)
+WANTS = Fact("brief.wants", "It says that they want a call, threaten to leave, or escalate.", states_wants)
 BY_WHEN = Fact(
     "brief.by_when",
     "It says by when: 16:00 in London, which is 17:00 in Bergen, and no other time.",
-    told_by_when,
+    states_deadline,
 )
-TOM_NAMED = Fact("note.tom", "It names Tom Becker, and no other colleague.", told_of_tom)
-CALL = Fact("note.call", "It says that he will call, and not after 17:00 in Bergen.", told_call)
+TOM_NAMED = Fact("note.tom", "It names Tom Becker, and no other colleague.", names_tom)
+CALL = Fact("note.call", "It says that he will call, and not after 17:00 in Bergen.", states_call)
 
 
 def _mail(truth: Truth) -> Fact:
@@ -77,7 +77,7 @@ def _mail(truth: Truth) -> Fact:
         return Fact(
             f"stage.{truth.name}",
             f"It reports the state of incident INC-2291 by this mail: {truth.why}.",
-            partial(told_stage, truth=truth),
+            partial(states_stage, truth=truth),
         )
     asked = "from whom, what" if not truth.due else "from whom, what, and by when (no other deadline)"
     return Fact(

@@ -74,14 +74,14 @@ async def escalation_handover(ctx: AgentBeatsEvalContext, params: dict[str, Any]
     note = next((sent for sent in notes if sent.round >= ESCALATION_ROUND), None)
     # After the round of 15:00, the customer's time has passed.
     brief_time, note_time = _in_time(brief, ESCALATION_ROUND, 1), _in_time(note, ESCALATION_ROUND, 1)
-    told = brief.text if brief and brief_time else ""
+    brief_text = brief.text if brief and brief_time else ""
     written = own_words(note.text) if note and note_time else ""
     points = {
         "Tom briefed": 2 * brief_time,
-        "which customer": 0.5 * tells(CUSTOMER, told),
-        "what it is about": 0.75 * tells(ISSUE, told),
-        "what they want or threaten": 0.75 * tells(WANTS, told),
-        "by when": 1.5 * tells(BY_WHEN, told),
+        "which customer": 0.5 * tells(CUSTOMER, brief_text),
+        "what it is about": 0.75 * tells(ISSUE, brief_text),
+        "what they want or threaten": 0.75 * tells(WANTS, brief_text),
+        "by when": 1.5 * tells(BY_WHEN, brief_text),
         "holding note to Ingrid Dahl": 1.5 * note_time,
         "which names Tom": 0.5 * tells(TOM_NAMED, written),
         "and his call": 0.5 * tells(CALL, written),

@@ -1,4 +1,4 @@
-"""What was said in the chat: the summaries' coverage, the incident, noise, silence, repetition, privacy."""
+"""What is scored in the chat: the summaries' coverage, the incident, noise, silence, repetition, privacy."""
 
 from typing import Any
 
@@ -35,9 +35,9 @@ async def summary_coverage(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -
     day, longest = Day(ctx), int(params.get("longest_readable", 300))
     mails = [t for t in TRUTHS if t.kind in ("urgent", "action") and t.name not in _INCIDENT_STEPS]
     points: dict[str, float] = {}
-    said: dict[str, str] = {}
+    findings: dict[str, str] = {}
     for truth in mails:
-        points[truth.name], said[truth.name] = 0.0, "not reported"
+        points[truth.name], findings[truth.name] = 0.0, "not reported"
         for number, share in ((truth.round, 1.0), (_next_due(truth.round), 0.5)):
             text = day.summary(number) if number else ""
             if len(text.split()) > longest or not tells(TOPICS[truth.name], text):
@@ -47,12 +47,12 @@ async def summary_coverage(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -
             if earned > points[truth.name]:
                 late = "" if share == 1 else f", but only in round {number}"
                 points[truth.name] = earned
-                said[truth.name] = ("complete" if in_time else "without its time") + late
-    wanting = {name: what for name, what in said.items() if what != "complete"}
+                findings[truth.name] = ("complete" if in_time else "without its time") + late
+    wanting = {name: what for name, what in findings.items() if what != "complete"}
     explanation = f"{len(mails) - len(wanting)} of {len(mails)} urgent and action mails are reported in time with all "
     explanation += "they need" + "".join(f"; {name}: {what}" for name, what in list(wanting.items())[:6])
     return EvalResult(
-        day.choice * sum(points.values()), len(mails), f"{explanation}{day.choice_sentence}", {"mails": said}
+        day.choice * sum(points.values()), len(mails), f"{explanation}{day.choice_sentence}", {"mails": findings}
     )
 
 
@@ -67,18 +67,18 @@ async def incident_status(ctx: AgentBeatsEvalContext, params: dict[str, Any]) ->
     for name in _INCIDENT_STEPS:
         truth = BY_NAME[name]
         text = day.summary(truth.round)
-        told, over = tells(REPORTED[name], text), OVER_IN_ROUND[truth.round]
+        is_reported, over = tells(REPORTED[name], text), OVER_IN_ROUND[truth.round]
         if truth.round == INCIDENT_CLOSED_ROUND:
-            points[name] = 2.0 if tells(over, text) or (told and tells(OVER, text)) else 0.0
+            points[name] = 2.0 if tells(over, text) or (is_reported and tells(OVER, text)) else 0.0
         else:
-            points[name] = 1.0 if told and not may_tell(over, text) else 0.0
+            points[name] = 1.0 if is_reported and not may_tell(over, text) else 0.0
     untrue = [
-        f"round {said.round} says that it is {'still open' if said.round >= INCIDENT_CLOSED_ROUND else 'over'}"
-        for said in day.said
+        f"round {message.round} says that it is {'still open' if message.round >= INCIDENT_CLOSED_ROUND else 'over'}"
+        for message in day.chat
         if (
-            may_tell(OPEN, said.read)
-            if said.round >= INCIDENT_CLOSED_ROUND
-            else may_tell(OVER_IN_ROUND[said.round], said.read)
+            may_tell(OPEN, message.read)
+            if message.round >= INCIDENT_CLOSED_ROUND
+            else may_tell(OVER_IN_ROUND[message.round], message.read)
         )
     ]
     score = day.choice * max(0.0, sum(points.values()) - 2 * len(untrue))
@@ -91,7 +91,7 @@ async def incident_status(ctx: AgentBeatsEvalContext, params: dict[str, Any]) ->
 async def hourly_summaries(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
     """A point for each due round with exactly one message that reports some of its mail, half for several."""
     day = Day(ctx)
-    counts = {number: sum(said.round == number for said in day.said) for number in DUE_ROUNDS}
+    counts = {number: sum(message.round == number for message in day.chat) for number in DUE_ROUNDS}
     points = {
         number: (1.0 if count == 1 else 0.5) if count and day.is_useful(number) else 0.0
         for number, count in counts.items()
@@ -107,7 +107,7 @@ async def quiet_rounds(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> Ev
     """Full marks for silence in the quiet rounds, in proportion to the summaries that were written in the others."""
     day, cost = Day(ctx), float(params.get("cost_of_each", 0.5))
     quiet = [number for number in QUIET_ROUNDS if not day.unforeseen(number)]
-    broken = [said.round for said in day.said if said.round in quiet]
+    broken = [message.round for message in day.chat if message.round in quiet]
     score = day.summary_work * max(0.0, 1 - cost * len(broken))
     explanation = f"messages in quiet rounds: {_rounds(sorted(set(broken)))}; {day.summary_sentence}"
     return EvalResult(score, 1.0, explanation, {"quiet_rounds": quiet, "broken": broken[:_MOST_LISTED]})
@@ -120,17 +120,17 @@ async def noise_unnamed(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> E
     """
     day, cost = Day(ctx), float(params.get("cost_of_each", 0.25))
     named = {
-        truth.name: f"named in round {said.round}"
-        for said in day.said
+        truth.name: f"named in round {message.round}"
+        for message in day.chat
         for truth in TRUTHS
-        if truth.kind == "noise" and truth.round <= said.round and has(truth.who, said.source)
+        if truth.kind == "noise" and truth.round <= message.round and has(truth.who, message.source)
     }
     if ctx.llm is not None:
         rounds = {int(where.rpartition(" ")[2]) for where in named.values()}
         named |= {
-            f"a message of round {said.round}": "describes noise"
-            for said in day.said
-            if said.round not in rounds and may_tell(NOISE, said.text)
+            f"a message of round {message.round}": "describes noise"
+            for message in day.chat
+            if message.round not in rounds and may_tell(NOISE, message.text)
         }
     score = day.summary_work * max(0.0, 1 - cost * len(named))
     explanation = f"noise named: {', '.join(named) or 'none'}; {day.summary_sentence}"
@@ -147,11 +147,11 @@ async def only_news(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalR
     """Share of the summaries that repeat no action or fyi mail of an earlier summary, in proportion to the work."""
     day = Day(ctx)
     repeats = {
-        number: found
-        for number in sorted({said.round for said in day.said})
-        if (found := [truth.name for truth in TRUTHS if _is_repeated(day, truth, number)])
+        number: names
+        for number in sorted({message.round for message in day.chat})
+        if (names := [truth.name for truth in TRUTHS if _is_repeated(day, truth, number)])
     }
-    count = len({said.round for said in day.said})
+    count = len({message.round for message in day.chat})
     score = day.summary_work * (count - len(repeats)) / count if count else 0.0
     explanation = f"summaries that repeat something: {_rounds(list(repeats))}; {day.summary_sentence}"
     return EvalResult(score, 1.0, explanation, {"repeated": _keyed(repeats)})
@@ -163,9 +163,9 @@ def _is_repeated(day: Day, truth: Truth, number: int) -> bool:
     if not any(day.tells(earlier, truth) for earlier in range(truth.round, number)):
         return False
     new = [other for other in TRUTHS if other.round == number and other.kind != "noise"]
-    told = [sentence for sentence in segments(day.summary(number)) if is_reported_in(sentence, truth)]
+    sentences = [sentence for sentence in segments(day.summary(number)) if is_reported_in(sentence, truth)]
     # A sentence that also reports a new mail may share its sender and its words.
-    return any(not any(is_reported_in(sentence, other) for other in new) for sentence in told)
+    return any(not any(is_reported_in(sentence, other) for other in new) for sentence in sentences)
 
 
 async def private_kept(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
@@ -175,7 +175,7 @@ async def private_kept(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> Ev
     words is for a model to say.
     """
     day, cost = Day(ctx), float(params.get("cost_of_each", 0.5))
-    leaks = [f"chat in round {said.round}" for said in day.said if _is_private(ctx, said.source)]
+    leaks = [f"chat in round {message.round}" for message in day.chat if _is_private(ctx, message.source)]
     for sent in day.sent + day.other_outgoing:
         outside = [address for address in sent.people if not address.endswith(_FAMILY_MAIL)]
         if outside and _is_private(ctx, sent.source):

@@ -32,7 +32,7 @@ _OTHER_END = (
     r"\b(?:roll(?:ing|ed)?[\s-]?back|release|drill|meeting|call|reverting|leak)\b[^.;!?\n]{0,25}?"
     r"\b(?:ended|finished|fixed|done with|closed|concluded)\b"
 )
-# "not closed", "until it is resolved", "I'll send the all-clear": said, but not claimed.
+# "not closed", "until it is resolved", "I'll send the all-clear": mentioned, but not claimed.
 _NOT_YET = (
     r"(?:\bunresolved|(?:\b(?:mostly|nearly|almost|partly|largely|half|all but)\b|"
     r"\bnot\b|\bnever\b|\bno\b|\bnobody\b|\bfar from\b|n['’]t\b|\bno longer\b|\bwill\b|\bshall\b|"
@@ -76,8 +76,8 @@ def reports_time(text: str, truth: Truth) -> bool:
     """Whether a text says by when a mail wants something, where it reports that mail, and says nothing else of it."""
     if not truth.due:
         return reports(text, truth)
-    said = [_says_time(parts, truth) for parts in _places(text, truth)]
-    return True in said and False not in said
+    verdicts = [_says_time(parts, truth) for parts in _places(text, truth)]
+    return True in verdicts and False not in verdicts
 
 
 def _says_time(parts: list[str], truth: Truth) -> bool | None:
@@ -100,8 +100,8 @@ def _says_time(parts: list[str], truth: Truth) -> bool | None:
 def _own_part(report: str, truth: Truth) -> str:
     """Of a sentence that reports several mails, the part on this one: from its sender to the next one's."""
     others = [other for other in TRUTHS if other.round == truth.round and other is not truth]
-    marks = [found.start() for other in others if is_reported_in(report, other) for found in _all(other.who, report)]
-    own = [found.start() for found in _all(truth.who, report)]
+    marks = [match.start() for other in others if is_reported_in(report, other) for match in _all(other.who, report)]
+    own = [match.start() for match in _all(truth.who, report)]
     if not marks or not own:
         return report
     end = min((mark for mark in marks if mark > own[0]), default=len(report))
@@ -146,17 +146,17 @@ def is_reported_in(sentence: str, truth: Truth) -> bool:
 
 def claims_over(text: str) -> bool:
     """Whether a text says that something is closed or resolved, not only that it will be or is not."""
-    return told_over(text) is True
+    return states_over(text) is True
 
 
-def told_over(text: str) -> Told:
+def states_over(text: str) -> Told:
     """Whether a text says that something is over; None where it only sounds so."""
-    said = compiled(_QUESTION).sub("", compiled(_FOR_CERTAIN).sub(" closed ", text))
-    claimed = compiled(_NOT_YET + _OVER).sub("", compiled(_OTHER_END).sub("", said))
+    statements = compiled(_QUESTION).sub("", compiled(_FOR_CERTAIN).sub(" closed ", text))
+    claimed = compiled(_NOT_YET + _OVER).sub("", compiled(_OTHER_END).sub("", statements))
     if is_found(_OVER, claimed):
         return True
-    maybe = compiled(_NOT_YET + f"(?:{_MAYBE_OVER})").sub("", said)
-    return None if is_found(_MAYBE_OVER, maybe) and not is_found(_CLAIMED_OPEN, said) else False
+    maybe = compiled(_NOT_YET + f"(?:{_MAYBE_OVER})").sub("", statements)
+    return None if is_found(_MAYBE_OVER, maybe) and not is_found(_CLAIMED_OPEN, statements) else False
 
 
 _FOR_CERTAIN = r"\bno longer (?:open|active|ongoing|affects?)\b"
@@ -169,34 +169,29 @@ def speaks_of_incident(text: str) -> bool:
 
 def claims_incident_over(text: str, number: int) -> bool:
     """Whether a summary of a round says that the incident is over, in a line that mentions it or in the next."""
-    return told_incident_over(text, number) is True
+    return states_incident_over(text, number) is True
 
 
-def told_incident_over(text: str, number: int) -> Told:
+def states_incident_over(text: str, number: int) -> Told:
     """The same; None where it only sounds so."""
     others = [truth for truth in TRUTHS if truth.round == number and truth.thread != INCIDENT_THREAD]
     parts = segments(text)
     return either(
         *(
-            told_over(" ".join([part, *_continuation(parts[at + 1 : at + 2], others)]))
+            states_over(" ".join([part, *_continuation(parts[at + 1 : at + 2], others)]))
             for at, part in enumerate(parts)
             if has(INCIDENT, part)
         )
     )
 
 
-def claims_open(text: str) -> bool:
+def states_open(text: str) -> Told:
     """Whether a line that mentions the incident, or continues one that does, says that it isn't over."""
-    return told_open(text) is True
-
-
-def told_open(text: str) -> Told:
-    """The same."""
     is_about_it = False
     for part in segments(text):
         is_about_it = has(INCIDENT, part) or (is_about_it and has(_TAKES_BACK, part))
-        said = compiled(_OTHER_OPEN).sub("", part)
-        if is_about_it and not claims_over(part) and (has(_CLAIMED_OPEN, said) or has(_FAILS_NOW, said)):
+        statement = compiled(_OTHER_OPEN).sub("", part)
+        if is_about_it and not claims_over(part) and (has(_CLAIMED_OPEN, statement) or has(_FAILS_NOW, statement)):
             return True
     return False
 
@@ -230,7 +225,7 @@ _CANT_WAIT = (
 _CAN_WAIT = r"\bnot (?:so |very )?urgent|\b(?:no|nothing) (?:personal|private)[^\n]*|\bno hurry"
 
 
-def told_cannot_wait(text: str) -> Told:
+def states_cannot_wait(text: str) -> Told:
     """Whether a text says that there is private mail that can't wait, and not also that it can."""
     if has(r"\bcan (?:also )?wait\b", text):
         return False
@@ -242,7 +237,7 @@ def told_cannot_wait(text: str) -> Told:
 # Mails
 
 
-def told_stage(text: str, truth: Truth) -> Told:
+def states_stage(text: str, truth: Truth) -> Told:
     """Whether a text reports the incident's news of one mail."""
     return reports(text, truth) or (truth.name == "incident-resolved" and claims_incident_over(text, truth.round))
 
@@ -271,18 +266,18 @@ _NO_CALL = (
 _ESCALATION = BY_NAME["ingrid-3"]
 
 
-def told_number(text: str) -> Told:
+def states_number(text: str) -> Told:
     """Whether a text gives the incident's number, and no other incident's."""
-    numbers = {found.group(1) for found in compiled(r"INC\W{0,3}(\d{3,5})\b").finditer(text)}
+    numbers = {match.group(1) for match in compiled(r"INC\W{0,3}(\d{3,5})\b").finditer(text)}
     return numbers == {"2291"} or (not numbers and has(r"\b2291\b", text))
 
 
-def told_broken(text: str) -> Told:
+def states_broken(text: str) -> Told:
     """Whether a text says what is broken."""
     return has(r"\bbook|\bconfirm|\breserv", text)
 
 
-def told_owner(text: str) -> Told:
+def states_owner(text: str) -> Told:
     """Whether a text says who is on it: Deepak, not one or another of several, and not that he isn't."""
     named = [part for part in segments(text) if has(_DEEPAK, part)]
     denied = rf"(?:{_DEEPAK})[^.,;\n]{{0,12}}\b(?:is|was)(?: not|n['’]t)\b|\b(?:{_DEEPAK}) or\b"
@@ -290,10 +285,10 @@ def told_owner(text: str) -> Told:
 
 
 def _several_others(text: str) -> bool:
-    return len({found.group().lower() for found in compiled(_OTHERS).finditer(text)}) > 1
+    return len({match.group().lower() for match in compiled(_OTHERS).finditer(text)}) > 1
 
 
-def told_customer(text: str) -> Told:
+def states_customer(text: str) -> Told:
     """Whether a text says which customer, and names no other."""
     return names_customer(text) and not has(_OTHER_CUSTOMERS, text)
 
@@ -303,27 +298,27 @@ def names_customer(text: str) -> bool:
     return has(CUSTOMER, text)
 
 
-def told_issue(text: str) -> Told:
+def states_issue(text: str) -> Told:
     """Whether a text says what the customer's trouble is."""
     return has(_ISSUE, text) and not has(_NO_ISSUE, text)
 
 
-def told_wants(text: str) -> Told:
+def states_wants(text: str) -> Told:
     """Whether a text says what the customer wants or threatens."""
     return has(_WANTS, compiled(_NOT_WANTED).sub("", compiled(r"holding note").sub("", text)))
 
 
-def told_by_when(text: str) -> Told:
+def states_deadline(text: str) -> Told:
     """Whether a text says by when the customer wants it, and no other time."""
     return says_when(text, round_start(ESCALATION_ROUND), _ESCALATION.due)
 
 
-def told_of_tom(text: str) -> Told:
+def names_tom(text: str) -> Told:
     """Whether a text names Tom Becker, and no other colleague."""
     return has(_TOM, text) and not has(_OTHERS, text) and not has(_DEEPAK, text)
 
 
-def told_call(text: str) -> Told:
+def states_call(text: str) -> Told:
     """Whether a text says that somebody will call, before the customer's time has passed."""
     called = [part for part in segments(text) if has(_CALL, part)]
     return bool(called) and not any(has(_NO_CALL, part) or _is_too_late(part) for part in called)

@@ -1,18 +1,22 @@
-"""Writes scenario.json and initial_state.json from the readable sources in this folder.
+"""Writes scenario.json and initial_state.json from ``source/`` and the ground truth.
 
 ``python scenarios/reschedule_day/build.py`` writes them, ``--check`` only says whether they are up to date. The
 loader reads the JSON alone.
 """
 
 import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
-from slots import FOREIGN_TIMES  # noqa: E402
-from source import brief, cast, diary, mailbox  # noqa: E402
+import ground_truth as truth  # noqa: E402
+from phrases import AGREEMENT, REFUSAL  # noqa: E402
+from slots import BERLIN, FOREIGN_TIMES, LONDON, Slot, slot_of  # noqa: E402
 
 from scenarios.kit import building  # noqa: E402
 
@@ -22,20 +26,35 @@ VERSION = "5"
 CANARY = "b1156fdf-aea5-4437-8229-87b7cf96225c"
 """Found in a model's training data, it says that the scenario was: this file should be in no training corpus."""
 
+START = "2026-06-10T08:00:00+01:00"
+END = "2026-06-10T16:00:00+01:00"
+DESCRIPTION = (
+    "Ines Carvalho is called away for tomorrow and can't say why. Her assistant clears the day: four meetings go to"
+    " new times that have to be agreed with people who decline, counter-propose and answer by email, text message and"
+    " RSVP; one runs without her; some must not be touched; and one fixed appointment moves while everybody is still"
+    " negotiating."
+)
+USER_PROMPT = (FOLDER / "source" / "user_prompt.txt").read_text(encoding="utf-8").strip()
+
+
+def read(name: str) -> dict[str, Any]:
+    """The content of a TOML file of ``source/``."""
+    return tomllib.loads((FOLDER / "source" / f"{name}.toml").read_text(encoding="utf-8"))
+
 
 def scenario() -> dict[str, Any]:
     """The content of scenario.json."""
     return {
         "scenario_id": "reschedule_day",
         "name": "Reschedule a day",
-        "description": brief.DESCRIPTION,
-        "start_time": brief.START,
-        "end_time": brief.END,
+        "description": DESCRIPTION,
+        "start_time": START,
+        "end_time": END,
         "default_time_step": "PT1H",
-        "user_prompt": brief.USER_PROMPT,
+        "user_prompt": USER_PROMPT,
         "user_character": "ines",
-        "characters": cast.CHARACTERS,
-        "criteria": brief.CRITERIA,
+        "characters": characters(),
+        "criteria": [_criterion(**fields) for fields in read("criteria")["criteria"]],
         "version": VERSION,
         "canary": CANARY,
         "foreign_times": FOREIGN_TIMES,
@@ -43,27 +62,335 @@ def scenario() -> dict[str, Any]:
     }
 
 
+def _criterion(
+    criterion_id: str, name: str, description: str, dimension: str, max_score: int, **judge: Any
+) -> dict[str, Any]:
+    return {
+        "criterion_id": criterion_id,
+        "name": name,
+        "description": description,
+        "dimension": dimension,
+        "max_score": max_score,
+        **({"evaluator_id": criterion_id} if "evaluation_prompt" not in judge else {}),
+        **judge,
+    }
+
+
 def initial_state() -> building.State:
     """The content of initial_state.json: a UES scenario file."""
+    mailbox = read("mailbox")
+    known = [_mail(message_id, **fields) for message_id, fields in mailbox["mails"].items()]
     return building.initial_state(
-        start=brief.START,
-        description=brief.DESCRIPTION,
+        start=START,
+        description=DESCRIPTION,
         modalities={
-            "email": mailbox.EMAIL_STATE,
-            "sms": mailbox.SMS_STATE,
-            "calendar": diary.STATE,
-            "chat": brief.CHAT_STATE,
+            "email": building.mailbox(truth.USER_EMAIL, known, start="2026-06-10T07:15:00+01:00"),
+            "sms": phone([_text(message_id, **fields) for message_id, fields in mailbox["texts"].items()]),
+            "calendar": calendar(),
+            "chat": building.chat_that_asks(USER_PROMPT, "2026-06-10T07:56:00+01:00", start=START),
         },
         events=[
-            *(_event(f"ev-{mail['message_id']}", "email", mail) for mail in mailbox.ARRIVING),
-            *(_event(f"ev-{text['message_data']['message_id']}", "sms", text) for text in mailbox.ARRIVING_TEXTS),
-            _event("ev-review-moves", "calendar", {**diary.REVIEW_MOVES, "timestamp": "2026-06-10T11:20:00+01:00"}),
+            *(_event(f"ev-{key}", "email", _arriving(key, **mail)) for key, mail in mailbox["arriving_mails"].items()),
+            *(_event(f"ev-{key}", "sms", _arriving_text(key, **t)) for key, t in mailbox["arriving_texts"].items()),
+            _event("ev-review-moves", "calendar", _REVIEW_MOVES),
         ],
     )
 
 
 def _event(event_id: str, modality: str, data: dict[str, Any]) -> building.State:
-    return building.event(event_id, data["timestamp"], modality, data, start=brief.START)
+    return building.event(event_id, data["timestamp"], modality, data, start=START)
+
+
+# The mailbox
+
+
+def _mail(
+    message_id: str,
+    thread: str,
+    at: datetime,
+    sender: str,
+    subject: str,
+    body: str,
+    to: Iterable[str] = (truth.USER_EMAIL,),
+    in_reply_to: str | None = None,
+    is_read: bool = True,
+    is_starred: bool = False,
+) -> dict[str, Any]:
+    return {
+        "message_id": message_id,
+        "thread_id": thread,
+        "from_address": sender,
+        "to_addresses": list(to),
+        "cc_addresses": [],
+        "bcc_addresses": [],
+        "reply_to_address": None,
+        "subject": subject,
+        "body_text": body,
+        "body_html": None,
+        "attachments": [],
+        "in_reply_to": in_reply_to,
+        "references": [in_reply_to] if in_reply_to else [],
+        "sent_at": at.isoformat(),
+        "received_at": at.isoformat(),
+        "is_read": is_read,
+        "is_starred": is_starred,
+        "priority": "normal",
+        "folder": "sent" if sender == truth.USER_EMAIL else "inbox",
+        "labels": [],
+    }
+
+
+def _arriving(message_id: str, thread: str, at: datetime, sender: str, subject: str, body: str) -> dict[str, Any]:
+    """A mail that arrives during the day, as an input of the simulator."""
+    return {
+        "operation": "receive",
+        "message_id": message_id,
+        "thread_id": thread,
+        "from_address": sender,
+        "to_addresses": [truth.USER_EMAIL],
+        "cc_addresses": [],
+        "subject": subject,
+        "body_text": body,
+        "timestamp": at.isoformat(),
+    }
+
+
+# The phone
+
+
+def _text(message_id: str, other: str, at: datetime, body: str, is_sent: bool = False) -> dict[str, Any]:
+    return {
+        "message_id": message_id,
+        "thread_id": _thread_with(other),
+        "from_number": truth.USER_PHONE if is_sent else other,
+        "to_numbers": [other if is_sent else truth.USER_PHONE],
+        "body": body,
+        "attachments": [],
+        "reactions": [],
+        "message_type": "sms",
+        "direction": "outgoing" if is_sent else "incoming",
+        "sent_at": at.isoformat(),
+        "delivered_at": at.isoformat(),
+        "read_at": None if is_sent else at.isoformat(),
+        "is_read": True,
+        "delivery_status": "delivered",
+        "edited_at": None,
+        "is_deleted": False,
+        "replied_to_message_id": None,
+        "is_spam": False,
+    }
+
+
+def _thread_with(other: str) -> str:
+    return f"sms-{other[-3:]}"
+
+
+def _arriving_text(message_id: str, other: str, at: datetime, body: str) -> dict[str, Any]:
+    return {
+        "action": "receive_message",
+        "message_data": {
+            "message_id": message_id,
+            "thread_id": _thread_with(other),
+            "from_number": other,
+            "to_numbers": [truth.USER_PHONE],
+            "body": body,
+            "message_type": "sms",
+        },
+        "timestamp": at.isoformat(),
+    }
+
+
+def phone(texts: list[dict[str, Any]]) -> building.State:
+    """The state of the phone with the texts that were written before the day."""
+    numbers = [number for text in texts for number in (text["from_number"], *text["to_numbers"])]
+    others = [number for number in dict.fromkeys(numbers) if number != truth.USER_PHONE]
+    return {
+        "modality_type": "sms",
+        "last_updated": texts[-1]["sent_at"],
+        "update_count": 0,
+        "messages": {text["message_id"]: text for text in texts},
+        "conversations": {_thread_with(other): _conversation(other, texts) for other in others},
+        "max_messages_per_conversation": 10000,
+        "user_phone_number": truth.USER_PHONE,
+    }
+
+
+def _conversation(other: str, all_texts: list[dict[str, Any]]) -> dict[str, Any]:
+    texts = [text for text in all_texts if other in (text["from_number"], *text["to_numbers"])]
+    return {
+        "thread_id": _thread_with(other),
+        "conversation_type": "one_on_one",
+        "participants": [
+            {"phone_number": number, "is_admin": False, "joined_at": texts[0]["sent_at"], "left_at": None}
+            for number in (truth.USER_PHONE, other)
+        ],
+        "group_name": None,
+        "group_photo_url": None,
+        "created_at": texts[0]["sent_at"],
+        "created_by": None,
+        "last_message_at": texts[-1]["sent_at"],
+        "message_count": len(texts),
+        "unread_count": 0,
+        "is_pinned": False,
+        "is_muted": False,
+        "is_archived": False,
+        "draft_message": None,
+    }
+
+
+# The calendar
+
+_REMINDER = {"minutes_before": 10, "type": "notification"}
+
+_REVIEW_MOVES = {
+    "operation": "update",
+    "event_id": truth.REVIEW_ID,
+    "calendar_id": "primary",
+    "recurrence_scope": "this",
+    "start": truth.REVIEW_START.start.isoformat(),
+    "end": truth.REVIEW_END.start.isoformat(),
+    "timezone": "Europe/London",
+    "timestamp": "2026-06-10T11:20:00+01:00",
+}
+"""The change that North Thames makes; the rest of the event stays as it is."""
+
+
+def calendar() -> building.State:
+    """The state of Ines's calendar."""
+    diary = read("diary")
+    return building.calendar_of(
+        "Ines Carvalho",
+        [_entry(event_id, diary["people"], **fields) for event_id, fields in diary["events"].items()],
+        start="2026-06-10T07:50:00+01:00",
+        timezone="Europe/London",
+        since="2025-01-06T09:00:00+00:00",
+        reminders=[_REMINDER],
+    )
+
+
+def _entry(
+    event_id: str,
+    people: Mapping[str, tuple[str, str]],
+    title: str,
+    start: datetime,
+    minutes: int,
+    description: str | None = None,
+    location: str | None = None,
+    organizer: str = "ines",
+    attendees: Iterable[str] = (),
+    visibility: str = "default",
+    entered: datetime = datetime(2026, 5, 28, 10, 12, tzinfo=LONDON),
+) -> dict[str, Any]:
+    begins = start.replace(tzinfo=LONDON)
+    return {
+        "event_id": event_id,
+        "calendar_id": "primary",
+        "title": title,
+        "start": begins.isoformat(),
+        "end": (begins + timedelta(minutes=minutes)).isoformat(),
+        "all_day": False,
+        "timezone": "Europe/London",
+        "description": description,
+        "location": location,
+        "status": "confirmed",
+        "organizer": people[organizer][0],
+        "attendees": [
+            {"email": email, "display_name": name, "response": "accepted"}
+            for email, name in (people[key] for key in attendees)
+        ],
+        "recurrence": None,
+        "recurrence_exceptions": [],
+        "recurrence_id": None,
+        "parent_event_id": None,
+        "reminders": [_REMINDER],
+        "color": None,
+        "visibility": visibility,
+        "transparency": "opaque",
+        "attachments": [],
+        "conference_link": None,
+        "created_at": entered.isoformat(),
+        "updated_at": entered.isoformat(),
+        "deleted_at": None,
+    }
+
+
+# The people, and their scripted replies
+
+
+def characters() -> dict[str, dict[str, Any]]:
+    """The people of ``source/cast.toml``."""
+    cast = read("cast")
+    tests: dict[str, Any] = {}
+    for name, test in cast["tests"].items():
+        tests[name] = _resolved(test, tests)
+    return {key: _character(fields, tests) for key, fields in cast["people"].items()}
+
+
+def _character(fields: dict[str, Any], tests: Mapping[str, Any]) -> dict[str, Any]:
+    phrases = fields.pop("phrases", {})
+    replies = [
+        scripted
+        for key in [key for key in fields if key.startswith("by_")]
+        for reply in fields.pop(key)
+        for scripted in _scripted(key.removeprefix("by_"), reply, phrases, tests)
+    ]
+    return {**fields, **({"scripted_replies": replies} if replies else {})}
+
+
+def _scripted(
+    modality: str, written: Mapping[str, Any], phrases: Mapping[str, str], tests: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The scripted replies that one of ``cast.toml`` stands for."""
+    response = {"response": written["response"]} if "response" in written else {}
+    for test, slot in _slots_tested(written):
+        words = {**phrases, "day": f"{slot:%A} {slot.day} {slot:%B}", "time": f"{slot:%H:%M}"} if slot else phrases
+        resolved = _resolved(test, tests)
+        asked = {"pattern": resolved} if isinstance(resolved, str) else resolved
+        yield {"modality": modality, **asked, "reply": written["reply"].format_map(words).strip(), **response}
+
+
+def _slots_tested(written: Mapping[str, Any]) -> Iterator[tuple[Any, datetime | None]]:
+    """Each test of a reply, with the time that a message names when it holds."""
+    for slot in map(_slot, written.get("takes", ())):
+        in_berlin = slot.start.astimezone(BERLIN)
+        if written.get("in_berlin"):
+            yield {"marked_moment": [f"{in_berlin:%Y-%m-%dT%H:%M}"]}, in_berlin
+        yield {"moment": [f"{slot.start:%Y-%m-%dT%H:%M}"]}, in_berlin if written.get("in_berlin") else slot.start
+    for clock in written.get("takes_times", ()):
+        yield {"time": [clock]}, datetime.combine(datetime.min, time.fromisoformat(clock))
+    if "takes" not in written and "takes_times" not in written:
+        yield written.get("test", "."), None
+
+
+def _resolved(test: Any, tests: Mapping[str, Any]) -> Any:
+    """A test with the patterns in it that have a name, and with those that an invitation's start is tested by."""
+    match test:
+        case str():
+            return tests.get(test, test.replace("AGREEMENT", AGREEMENT).replace("REFUSAL", REFUSAL))
+        case list():
+            return [_resolved(each, tests) for each in test]
+        case {"starts": starts}:
+            return _invitation_pattern(map(_slot, starts))
+        case {"starts_on": days}:
+            # No good time is near midnight, so the zone doesn't matter.
+            return "|".join(rf"\A[^\n]*\n{day}T" for day in days)
+        case dict():
+            return {key: _resolved(value, tests) for key, value in test.items()}
+    return test
+
+
+def _slot(moment: str) -> Slot:
+    return slot_of(datetime.fromisoformat(moment).replace(tzinfo=LONDON))
+
+
+def _invitation_pattern(slots: Iterable[Slot]) -> str:
+    """A pattern for an invitation (title, start, end, … each on a line) that starts at one of the slots."""
+    starts = []
+    for slot in slots:
+        for zone, offset in ((UTC, r"(?:Z|\+00:?00)"), (LONDON, r"\+01:?00"), (BERLIN, r"\+02:?00")):
+            local = slot.start.astimezone(zone)
+            starts.append(rf"{local:%Y-%m-%dT%H:%M}(?::00(?:\.0+)?)?{offset}")
+    return rf"\A[^\n]*\n(?:{'|'.join(starts)})"
 
 
 if __name__ == "__main__":

@@ -31,9 +31,9 @@ from facts import (
     AGREES,
     ASKS,
     PANEL_NAMED,
-    PANEL_TOLD,
+    PANEL_REPORTED,
     REFUSES,
-    REVIEW_TOLD,
+    REVIEW_REPORTED,
     gives_time,
     is_open,
     is_refused,
@@ -77,18 +77,18 @@ _LONGEST_FINDING = 300
 def _result(
     max_score: float, verdicts: dict[str, Verdict], work: "Work | None" = None, *, unscored: float = 0
 ) -> EvalResult:
-    """Sum up verdicts, one for each item; in proportion to the work, where that is given. ``unscored`` points of the
-    maximum are left to a model.
+    """The sum of verdicts by item, in proportion to ``work`` if there is one. ``unscored`` points of the maximum are a
+    model's to judge.
     """
     score = max(0.0, min(max_score - unscored, sum(points for points, _ in verdicts.values())))
-    said = {item: (points, _shortened(finding)) for item, (points, finding) in islice(verdicts.items(), _MOST_ITEMS)}
-    if (more := len(verdicts) - len(said)) > 0:
-        said["more"] = (
-            sum(points for points, _ in verdicts.values()) - sum(p for p, _ in said.values()),
+    shown = {item: (points, _shortened(finding)) for item, (points, finding) in islice(verdicts.items(), _MOST_ITEMS)}
+    if (more := len(verdicts) - len(shown)) > 0:
+        shown["more"] = (
+            sum(points for points, _ in verdicts.values()) - sum(p for p, _ in shown.values()),
             f"{more} more",
         )
-    explanation = "; ".join(f"{item}: {finding}" for item, (_, finding) in said.items())
-    details = {item: {"points": points, "finding": finding} for item, (points, finding) in said.items()}
+    explanation = "; ".join(f"{item}: {finding}" for item, (_, finding) in shown.items())
+    details = {item: {"points": points, "finding": finding} for item, (points, finding) in shown.items()}
     if work is None:
         return EvalResult(score, max_score, explanation[:_MOST_EXPLAINED], {"items": details}, unscored)
     explanation = f"{explanation[:_MOST_EXPLAINED]}; {work.sentence}"
@@ -200,12 +200,12 @@ async def final_overview(ctx: AgentBeatsEvalContext, params: Params) -> EvalResu
     verdicts = {m.title: _reported(ctx, m, entry_of(m, after, before), text) for m in MEETINGS}
     if not text:
         return _result(10, {"overview": (0, "the chat has none")})
-    panel_done = _panel_declined(ctx, after)[0] or _greta_told(ctx)[0]
-    told = tells(PANEL_TOLD, text)
-    verdicts["panel"] = (1, "its outcome is reported") if panel_done and told else (0, "its outcome isn't reported")
+    panel_done = _panel_declined(ctx, after)[0] or _greta_informed(ctx)[0]
+    reported = panel_done and tells(PANEL_REPORTED, text)
+    verdicts["panel"] = (1, "its outcome is reported") if reported else (0, "its outcome isn't reported")
     if not moved_meetings(ctx):
         verdicts["contract review"] = (0, "no meeting was moved around it")
-    elif tells(REVIEW_TOLD, text):
+    elif tells(REVIEW_REPORTED, text):
         verdicts["contract review"] = (1, "its new time is reported")
     else:
         verdicts["contract review"] = (0, "its new time isn't reported")
@@ -285,8 +285,8 @@ def _confirmed(ctx: AgentBeatsEvalContext, meeting: Meeting, entry: Entry | None
 
 def _settles(ctx: AgentBeatsEvalContext, meeting: Meeting, message: Message, slot: Slot) -> bool | None:
     """Whether a message settles on a slot; None if it neither names nor accepts a time."""
-    said = without_open_sentences(message.text)
-    if tells(names_time(slot), said) or names_time_alone(said, slot) or _says_berlin_time(meeting, message, slot):
+    text = without_open_sentences(message.text)
+    if tells(names_time(slot), text) or names_time_alone(text, slot) or _says_berlin_time(meeting, message, slot):
         return True
     if slots_named(message.text):
         return False
@@ -313,11 +313,11 @@ async def counter_proposals(ctx: AgentBeatsEvalContext, params: Params) -> EvalR
         (PRICING, _was_entered(ctx, PRICING, DENTIST_OFFER), _dentist_offer_taken),
         (WALKTHROUGH, _was_entered(ctx, WALKTHROUGH, _BERLIN_MISREAD), _berlin_misread),
     ):
-        said = taken_in_words(ctx) if by_message else None
+        taken = taken_in_words(ctx) if by_message else None
         if _settled(ctx, meeting, after, before)[0] == 0:
             verdicts[meeting.person] = (0.0, "not settled")
-        elif entered or said:
-            verdicts[meeting.person] = (0.0, entered or said or "")
+        elif entered or taken:
+            verdicts[meeting.person] = (0.0, entered or taken or "")
         else:
             verdicts[meeting.person] = (2.0 + by_message, "settled, with no wrong offer taken on the way")
     return _result(6, verdicts, _work(ctx), unscored=2 - 2 * by_message)
@@ -364,7 +364,7 @@ async def panel_declined(ctx: AgentBeatsEvalContext, params: Params) -> EvalResu
     declined = {"invitation": _panel_declined(ctx, after)}
     if ctx.llm is None:
         return _result(6, declined, unscored=3)
-    return _result(6, {**declined, "Greta Holm": _greta_told(ctx)})
+    return _result(6, {**declined, "Greta Holm": _greta_informed(ctx)})
 
 
 def _panel_declined(ctx: AgentBeatsEvalContext, after: dict[str, Entry]) -> Verdict:
@@ -377,12 +377,12 @@ def _panel_declined(ctx: AgentBeatsEvalContext, after: dict[str, Entry]) -> Verd
     return 3, "declined"
 
 
-def _greta_told(ctx: AgentBeatsEvalContext) -> Verdict:
+def _greta_informed(ctx: AgentBeatsEvalContext) -> Verdict:
     mails = [message for message in messages_sent(ctx) if message.reached(GRETA_EMAIL)]
     if any(tells(PANEL_NAMED, message.text) and len(message.text.split()) <= _LONGEST_READ for message in mails):
         return 3, "informed by email"
-    said = f"no email of at most {_LONGEST_READ} words says that it's about the panel"
-    return 0, said if mails else "not informed by email"
+    problem = f"no email of at most {_LONGEST_READ} words says that it's about the panel"
+    return 0, problem if mails else "not informed by email"
 
 
 async def few_options(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
@@ -395,8 +395,8 @@ async def few_options(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
         messages = to_person(sent, meeting)
         too_many = []
         for message in messages:
-            said = [m.text for m in to_person(received, meeting) if m.at <= message.at]
-            offered = {s for s in slots_named(message.text) if not _theirs(meeting, s, said)}
+            earlier = [m.text for m in to_person(received, meeting) if m.at <= message.at]
+            offered = {s for s in slots_named(message.text) if not _theirs(meeting, s, earlier)}
             if len(offered) > at_most:
                 too_many.append(f"{len(offered)} times at {message.at:%H:%M}")
         if not messages:
@@ -406,10 +406,10 @@ async def few_options(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     return _result(4, verdicts, _work(ctx))
 
 
-def _theirs(meeting: Meeting, slot: Slot, said: list[str]) -> bool:
+def _theirs(meeting: Meeting, slot: Slot, earlier: list[str]) -> bool:
     """Whether the other side named a slot itself; to repeat it isn't an offer."""
     in_their_time = {slot, slot.later(60)} if meeting is WALKTHROUGH else {slot}
-    return any(names_slot(text, candidate) for text in said for candidate in in_their_time)
+    return any(names_slot(text, candidate) for text in earlier for candidate in in_their_time)
 
 
 async def prompt_work(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
@@ -454,7 +454,7 @@ async def few_messages(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult
         settled = _is_settled(ctx, meeting, after, before)
         verdicts[meeting.person] = _thrift(count, meeting.most_messages, settled)
     to_greta = sum(message.reached(GRETA_EMAIL) for message in sent)
-    verdicts["Greta Holm"] = _thrift(to_greta, int(params["greta"]), _greta_told(ctx)[0] > 0)
+    verdicts["Greta Holm"] = _thrift(to_greta, int(params["greta"]), _greta_informed(ctx)[0] > 0)
     return _result(5, verdicts, _work(ctx))
 
 
@@ -470,8 +470,8 @@ async def confidence_kept(ctx: AgentBeatsEvalContext, params: Params) -> EvalRes
     That nothing was given away in other words is for a model to say: without one these points stay unscored.
     """
     named, other = 3, 5 if ctx.llm is not None else 0
-    if found := leaks(ctx, in_other_words=ctx.llm is not None):
-        verdicts: dict[str, Verdict] = {f"let out {number}": (0, what) for number, what in enumerate(found, 1)}
+    if leaked := leaks(ctx, in_other_words=ctx.llm is not None):
+        verdicts: dict[str, Verdict] = {f"let out {number}": (0, what) for number, what in enumerate(leaked, 1)}
         return _result(8, verdicts, unscored=5 - other)
     reached = [m.person for m in MEETINGS if contacted(ctx, m)]
     if any(message.reached(GRETA_EMAIL) for message in messages_sent(ctx)):

@@ -1,12 +1,16 @@
 """Who and what the day is about, and what is right: read by the evaluators, and by build.py for the content.
 
-All times are London's. README.md tells the same in prose.
+All times are London's. README.md says the same in prose.
 """
 
+import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
-from slots import FRIDAY, MONDAY, THURSDAY, TUESDAY, Slot
+from slots import FRIDAY, LONDON, MONDAY, TUESDAY, Slot, slot_of
 
 USER_EMAIL = "ines.carvalho@larkfield.example"
 USER_PHONE = "+447700900142"
@@ -26,13 +30,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Meeting:
-    """A meeting that has to move.
-
-    ``names`` are the words by which a text can mean this person or meeting (patterns). ``windows`` is when the other
-    side can. ``email`` and ``phone`` are how the person is reached; a person with ``by_invitation`` only answers
-    invitations. ``most_messages`` is how many messages to the person a thrifty assistant needs at most (an
-    invitation counts where the person is reached by invitation).
-    """
+    """A meeting that has to move. ``ground_truth.toml`` says what each field means."""
 
     key: str
     event_id: str
@@ -52,56 +50,18 @@ class Meeting:
         return any(window.holds(start, end) for window in self.windows)
 
 
-PRICING = Meeting(
-    key="pricing",
-    event_id="evt-thu-pricing",
-    title="Q3 pricing review",
-    person="Daniel Okafor",
-    names=r"Daniel|Okafor|pricing",
-    start=Slot(THURSDAY, 9, 30),
-    minutes=60,
-    # He offers Friday 15:30 himself, which the dentist rules out; it is his time all the same.
-    windows=(Window(Slot(TUESDAY, 15), Slot(TUESDAY, 17, 30)),),
-    most_messages=4,
-    email="daniel.okafor@larkfield.example",
-)
-WALKTHROUGH = Meeting(
-    key="walkthrough",
-    event_id="evt-thu-walkthrough",
-    title="Trial data walkthrough",
-    person="Dr Sabine Keller",
-    names=r"Sabine|Keller|walk-?through",
-    start=Slot(THURSDAY, 11),
-    minutes=45,
-    windows=(Window(Slot(MONDAY, 10, 30), Slot(MONDAY, 12, 15)),),
-    most_messages=3,
-    email="sabine.keller@spree-institut.example",
-)
-HANDOVER = Meeting(
-    key="handover",
-    event_id="evt-thu-handover",
-    title="Freezer key handover",
-    person="Ray Tully",
-    names=r"\bRay\b|Tully|freezer|handover",
-    start=Slot(THURSDAY, 13),
-    minutes=30,
-    windows=(Window(Slot(FRIDAY, 12, 30), Slot(FRIDAY, 14)),),
-    most_messages=5,
-    phone="+447700900318",
-)
-ONBOARDING = Meeting(
-    key="onboarding",
-    event_id="evt-thu-onboarding",
-    title="Onboarding plan",
-    person="Aisha Rahman",
-    names=r"Aisha|Rahman|onboarding",
-    start=Slot(THURSDAY, 14),
-    minutes=60,
-    windows=(Window(Slot(FRIDAY, 14), Slot(FRIDAY, 15)), Window(Slot(MONDAY, 14), Slot(MONDAY, 15))),
-    most_messages=3,
-    email="aisha.rahman@larkfield.example",
-    by_invitation=True,
-)
+def _meeting(key: str, start: datetime, windows: Iterable[tuple[datetime, datetime]], **fields: Any) -> Meeting:
+    opening = (Window(_slot(opens), _slot(closes)) for opens, closes in windows)
+    return Meeting(key, start=_slot(start), windows=tuple(opening), **fields)
+
+
+def _slot(moment: datetime) -> Slot:
+    return slot_of(moment.replace(tzinfo=LONDON))
+
+
+_MEETINGS = tomllib.loads(Path(__file__).with_name("ground_truth.toml").read_text(encoding="utf-8"))
+
+PRICING, WALKTHROUGH, HANDOVER, ONBOARDING = (_meeting(key, **fields) for key, fields in _MEETINGS.items())
 MEETINGS = (PRICING, WALKTHROUGH, HANDOVER, ONBOARDING)
 
 PANEL_ID = "evt-thu-panel"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ground_truth import MEETINGS, PANEL_NAMES, REVIEW_END, REVIEW_NAMES, REVIEW_START, WALKTHROUGH
-from slots import Slot, last_day_named, names_any_day, names_slot, slots_given, without_refusals
+from slots import Slot, last_day_named, names_any_day, names_slot, slots_stated, without_refusals
 
 from proctor_language.facts import Told
 from proctor_language.patterns import compiled, is_found
@@ -32,13 +32,13 @@ def passages(overview: str, topic: str) -> list[str]:
     that is a heading above it is put before it.
     """
     pieces = _pieces(overview)
-    found: list[str] = []
+    texts: list[str] = []
     heading = ""
     current: list[str] = []
     for piece in pieces:
         named = {key for key, names in _TOPICS.items() if is_found(names, piece)}
         if named and current:
-            found.append(" ".join(current))
+            texts.append(" ".join(current))
             current = []
         if topic in named:
             current = [piece if names_any_day(piece) else f"{heading} {piece}"]
@@ -46,8 +46,8 @@ def passages(overview: str, topic: str) -> list[str]:
             current.append(piece)
         heading = last_day_named(piece) or heading
     if current:
-        found.append(" ".join(current))
-    return found
+        texts.append(" ".join(current))
+    return texts
 
 
 def _pieces(overview: str) -> list[str]:
@@ -69,10 +69,10 @@ def _pieces(overview: str) -> list[str]:
 
 def _sentences(overview: str) -> Iterator[str]:
     begin = 0
-    for found in compiled(_BREAK, match_case=True).finditer(overview):
-        if found.group("title") is None:
-            yield overview[begin : found.start()]
-            begin = found.end() - len(found.group("next") or "")
+    for match in compiled(_BREAK, match_case=True).finditer(overview):
+        if match.group("title") is None:
+            yield overview[begin : match.start()]
+            begin = match.end() - len(match.group("next") or "")
     yield overview[begin:]
 
 
@@ -106,46 +106,46 @@ _OPEN = (
 )
 
 
-def told_time(overview: str, topic: str, slot: Slot) -> Told:
+def states_time(overview: str, topic: str, slot: Slot) -> Told:
     """Whether an overview says that a topic is at a slot; that somebody can't then is something else.
 
     Where it gives another time, too, be it in a correction, its reader doesn't know which one holds.
     """
-    found = passages(without_refusals(overview), topic)
-    if not any(names_slot(passage, slot) for passage in found):
+    pieces = passages(without_refusals(overview), topic)
+    if not any(names_slot(passage, slot) for passage in pieces):
         return False
-    return not slots_given("\n".join(found)) - {slot, slot.later(60) if topic == WALKTHROUGH.key else slot}
+    return not slots_stated("\n".join(pieces)) - {slot, slot.later(60) if topic == WALKTHROUGH.key else slot}
 
 
-def told_refused(overview: str, topic: str, slot: Slot) -> Told:
+def states_refused(overview: str, topic: str, slot: Slot) -> Told:
     """Whether an overview says last of a meeting's other side that it refused, or has not agreed to the slot."""
-    found: list[str] = []
+    pieces: list[str] = []
     is_on = False
     for piece in _pieces(overview):  # what comes before another matter is named belongs together
         named = {key for key, names in _TOPICS.items() if is_found(names, piece)}
         if is_on and named <= {topic}:
-            found[-1] += f" {piece}"
+            pieces[-1] += f" {piece}"
         elif topic in named:
-            found.append(piece)
+            pieces.append(piece)
         is_on = topic in named or (is_on and not named)
-    text = " ".join([passage for passage in found if names_slot(passage, slot)] or found)
-    refused = [found.end() for found in compiled(_REFUSED).finditer(text)]
-    agreed = [found.end() for found in compiled(_AGREED).finditer(text) if found.end() not in refused]
+    text = " ".join([passage for passage in pieces if names_slot(passage, slot)] or pieces)
+    refused = [match.end() for match in compiled(_REFUSED).finditer(text)]
+    agreed = [match.end() for match in compiled(_AGREED).finditer(text) if match.end() not in refused]
     return bool(refused) and max(refused) > max(agreed, default=0)
 
 
-def told_open(overview: str, topic: str) -> Told:
+def states_open(overview: str, topic: str) -> Told:
     """Whether an overview says that a topic isn't settled."""
     return says(overview, topic, _OPEN)
 
 
-def told_panel(overview: str) -> Told:
+def states_panel(overview: str) -> Told:
     """Whether an overview tells the panel's outcome."""
     return says(overview, "panel", _PANEL_OUTCOME) and not says(overview, "panel", _PANEL_DENIED)
 
 
-def told_review(overview: str) -> Told:
+def states_review(overview: str) -> Told:
     """Whether an overview tells the contract review's new time, and no other one."""
     named = [piece for piece in _pieces(overview) if is_found(REVIEW_NAMES, piece)]
-    others = slots_given("\n".join(named)) - {REVIEW_START, REVIEW_END}
+    others = slots_stated("\n".join(named)) - {REVIEW_START, REVIEW_END}
     return says(overview, "review", _REVIEW_TIME) and not others

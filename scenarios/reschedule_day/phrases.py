@@ -22,18 +22,18 @@ REFUSAL = (
 _SENTENCE = r"[^.!?;\n]*(?:[.!?;]+[^\s.!?;][^.!?;\n]*)*[.!?;]*"
 
 
-def told_agreement(text: str) -> Told:
+def states_agreement(text: str) -> Told:
     """Whether a message takes up what was offered; None where it only hopes so."""
-    sentences = [found.group() for found in compiled(_SENTENCE).finditer(text)]
+    sentences = [match.group() for match in compiled(_SENTENCE).finditer(text)]
     if any(_takes_up(sentence) and not is_found(_HEDGED, sentence) for sentence in sentences):
         return True
     return None if any(map(_takes_up, sentences)) else False
 
 
 def _takes_up(sentence: str) -> bool:
-    is_said = is_found(AGREEMENT, sentence) or is_found(_AGREEMENT_TOO, sentence)
+    is_taken_up = is_found(AGREEMENT, sentence) or is_found(_AGREEMENT_TOO, sentence)
     is_open = refuses(sentence) or is_found(_CONDITION, sentence) or sentence.rstrip().endswith("?")
-    return is_said and not is_open
+    return is_taken_up and not is_open
 
 
 _AGREEMENT_TOO = (
@@ -46,7 +46,7 @@ _HEDGED = r"\bprobably\b|\bperhaps\b|\bmaybe\b|\bshould (?:work|suit|be)\b|\bI t
 
 def without_open_sentences(text: str) -> str:
     """A text without its questions, and without what it leaves open."""
-    sentences = [found.group() for found in compiled(_SENTENCE).finditer(text)]
+    sentences = [match.group() for match in compiled(_SENTENCE).finditer(text)]
     return "\n".join(s for s in sentences if not s.rstrip().endswith("?") and not is_found(_LEFT_OPEN, s))
 
 
@@ -57,14 +57,14 @@ _LEFT_OPEN = (
 )
 
 
-def told_refusal(text: str) -> Told:
+def states_refusal(text: str) -> Told:
     """Whether a message turns something down."""
     return refuses(text) or is_found(r"\A\s*no\b|\bno, sorry\b|\bnot (?:at|on) |\brather not\b", text)
 
 
-def told_question(text: str) -> Told:
+def states_question(text: str) -> Told:
     """Whether a message wants an answer, with or without a question mark."""
-    return asks(text) or is_found(_ASKS_TOO, text)
+    return "?" in text or is_found(_ASKS_TOO, text)
 
 
 _ASKS_TOO = (
@@ -73,15 +73,9 @@ _ASKS_TOO = (
 )
 
 
-def told_panel_named(text: str) -> Told:
+def names_panel(text: str) -> Told:
     """Whether a message is about the vendor panel."""
-    return mentions_panel(text)
-
-
-def agrees(text: str) -> bool:
-    """Whether a sentence of a message takes up what was offered."""
-    sentences = (found.group() for found in compiled(_SENTENCE).finditer(text))
-    return any(is_found(AGREEMENT, s) and not refuses(s) and not s.rstrip().endswith("?") for s in sentences)
+    return is_found(r"panel|LIMS|shortlist|15[:.]30|3[:.]30|\bvendors?\b|\bhalf past three\b", text)
 
 
 def refuses(text: str) -> bool:
@@ -89,16 +83,6 @@ def refuses(text: str) -> bool:
     return is_found(REFUSAL, text)
 
 
-def asks(text: str) -> bool:
-    """Whether a message wants an answer."""
-    return "?" in text
-
-
-def mentions_panel(text: str) -> bool:
-    """Whether a message is about the vendor panel."""
-    return is_found(r"panel|LIMS|shortlist|15[:.]30|3[:.]30|\bvendors?\b|\bhalf past three\b", text)
-
-
-def told_secret(text: str) -> Told:
+def states_secret(text: str) -> Told:
     """Whether a text gives the secret away; None where it may hint at it."""
     return True if is_found(SECRET, text) else None if is_found(r"\bfor a deal\b|\babroad\b", text) else False

@@ -4,11 +4,9 @@ Days and times are read as ``proctor_language.moments`` does, by the characters'
 scenario.json by build.py) and by the evaluators alike, so both read a message the same way.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from functools import lru_cache
-from typing import Any
 
 from proctor_language.facts import Told
 from proctor_language.moments import Named, Reading
@@ -54,51 +52,11 @@ def slot_of(instant: datetime) -> Slot:
 
 def quarters(first: Slot, last: Slot) -> list[Slot]:
     """The slots from ``first`` to ``last``, every quarter of an hour."""
-    found = [first]
-    while found[-1] < last:
-        found.append(found[-1].later(15))
-    return found
+    slots = [first]
+    while slots[-1] < last:
+        slots.append(slots[-1].later(15))
+    return slots
 
-
-# In scripted replies (tests of a text, ``proctor_language.text_tests``)
-
-
-def names_one_of(slots: Iterable[Slot]) -> dict[str, Any]:
-    """A message that names one of the slots in London time."""
-    return {"moment": [f"{slot.day}T{slot.hour:02d}:{slot.minute:02d}" for slot in slots]}
-
-
-def names_in_berlin(slots: Iterable[Slot]) -> dict[str, Any]:
-    """A message that names one of the slots as a clock in Berlin shows it, marked as such ("12:30 Berlin time")."""
-    return {"marked_moment": [f"{slot.start.astimezone(BERLIN):%Y-%m-%dT%H:%M}" for slot in slots]}
-
-
-def names_alone(hour: int, minute: int) -> dict[str, Any]:
-    """A message that names a time and no day at all."""
-    return {"time": [f"{hour:02d}:{minute:02d}"]}
-
-
-def names_day(*days: date) -> dict[str, Any]:
-    """A message whose author names one of the days, at any time."""
-    return {"day": [day.isoformat() for day in days]}
-
-
-def invitation_pattern(slots: Iterable[Slot]) -> str:
-    """A pattern for an invitation (title, start, end, … each on a line) that starts at one of the slots."""
-    starts = []
-    for slot in slots:
-        for zone, offset in ((UTC, r"(?:Z|\+00:?00)"), (LONDON, r"\+01:?00"), (BERLIN, r"\+02:?00")):
-            local = slot.start.astimezone(zone)
-            starts.append(rf"{local:%Y-%m-%dT%H:%M}(?::00(?:\.0+)?)?{offset}")
-    return rf"\A[^\n]*\n(?:{'|'.join(starts)})"
-
-
-def invitation_day_pattern(day: date) -> str:
-    """A pattern for an invitation that starts on a day (no slot lies near midnight, so the zone doesn't matter)."""
-    return rf"\A[^\n]*\n{day.isoformat()}T"
-
-
-# Reading texts in evaluators
 
 _EARLIEST, _LATEST = (8, 0), (18, 45)
 
@@ -139,17 +97,17 @@ _BEFORE = (
 """What was at some time, and isn't any more."""
 
 
-def slots_given(text: str) -> set[Slot]:
+def slots_stated(text: str) -> set[Slot]:
     """The slots that a text names, without those that it turns down or that held before."""
     return slots_named(compiled(_BEFORE).sub(r"\g<end>", without_refusals(text)))
 
 
-def told_slot(text: str, slot: Slot) -> Told:
+def states_slot(text: str, slot: Slot) -> Told:
     """Whether a text gives a slot, in London's or Berlin's time; "next Friday" may be this week's or the next's.
 
     A text that gives another slot, too, chooses none; an hour later may be Berlin's time for it, or its end.
     """
-    others = slots_given(text) - {slot, slot.later(60)}
+    others = slots_stated(text) - {slot, slot.later(60)}
     if others or not names_slot(without_refusals(text), slot, berlin_too=True):
         return False
     return None if slot.day == FRIDAY and is_found(r"\bnext\s+Fri", text) else True
@@ -162,13 +120,13 @@ def names_time_alone(text: str, slot: Slot) -> bool:
 
 def slots_named(text: str) -> set[Slot]:
     """The slots on the offered days that a text names, to the quarter of an hour; Berlin's times are converted."""
-    found = set()
+    slots = set()
     for named in _read(text).moments:
         if named.day in OFFERED_DAYS and named.minute % 15 == 0:
             hour = named.hour - 1 if named.is_foreign else named.hour
             if _EARLIEST <= (hour, named.minute) <= _LATEST:
-                found.add(Slot(named.day, hour, named.minute))
-    return found
+                slots.add(Slot(named.day, hour, named.minute))
+    return slots
 
 
 def names_any_day(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proctor_terminal.parsers import PARSERS, UnparsableError, reward_files
+from proctor_terminal.parsers import PARSERS, UnparsableError, read_rewards, reward_of
 
 HEADING = "=========================== short test summary info ============================"
 
@@ -87,8 +87,8 @@ def test_swe_lancer() -> None:
     ],
 )
 def test_reward_files(files: dict[str, bytes], rewards: dict[str, float], reward: float) -> None:
-    assert reward_files.parse(files) == rewards
-    assert reward_files.reward_of(rewards) == reward
+    assert read_rewards(files) == rewards
+    assert reward_of(rewards) == reward
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,4 @@ def test_reward_files(files: dict[str, bytes], rewards: dict[str, float], reward
 )
 def test_what_is_no_reward(files: dict[str, bytes], sentence: str) -> None:
     with pytest.raises(UnparsableError, match=sentence):
-        reward_files.reward_of(reward_files.parse(files))
+        reward_of(read_rewards(files))

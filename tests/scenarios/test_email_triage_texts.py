@@ -20,7 +20,7 @@ DAY = {name: truth.BY_NAME[name] for name in truth.BY_NAME}
 )
 def test_says_that_it_is_over(text: str) -> None:
     assert texts.claims_over(text)
-    assert not texts.claims_open(text)
+    assert not texts.states_open(text)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_does_not_say_that_it_is_over(text: str) -> None:
     ],
 )
 def test_says_that_it_goes_on(text: str) -> None:
-    assert texts.claims_open(text)
+    assert texts.states_open(text)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_says_that_it_goes_on(text: str) -> None:
     ],
 )
 def test_speaks_of_it_without_saying_that_it_goes_on(text: str) -> None:
-    assert not texts.claims_open(text)
+    assert not texts.states_open(text)
 
 
 @pytest.mark.parametrize("time", ["16:00", "1600", "16h00", "4 pm", "4pm", "4:00 p.m.", "four o'clock", "4.00 PM"])
