@@ -1,15 +1,15 @@
 """One declaration per endpoint, from which the async and the sync method both follow.
 
-A room (``Email``, ``Events``, ...) declares an endpoint as a function that has only a signature and a docstring::
+A room (``EmailRoom``, ``EventsRoom``, ...) declares an endpoint as a function with only a signature and a docstring::
 
-    class Email(Room[R]):
+    class EmailRoom(Room[Runner]):
         @post("/email/read", ActionResult.read)
         def read(self, message_ids: Sequence[str]) -> None:
             '''Mark emails as read.'''
 
 The parameters are the request's fields: those named in the path go there, the others into the query (GET, DELETE) or
-the JSON body (POST); None is left out. ``Email[AsyncRunner]`` then has ``await email.read([...])`` and
-``Email[SyncRunner]`` has ``email.read([...])``, and type checkers know both.
+the JSON body (POST); None is left out. ``EmailRoom[AsyncRunner]`` then has ``await email.read([...])`` and
+``EmailRoom[SyncRunner]`` has ``email.read([...])``, and type checkers know both.
 """
 
 import inspect
@@ -127,7 +127,7 @@ class Endpoint(Generic[Parameters, Answer]):
     def __init__(self, route: Route[Answer], declaration: Callable[..., None]) -> None:
         self.route = route
         self.signature = inspect.signature(declaration)
-        self.__doc__ = declaration.__doc__
+        self.__doc__ = inspect.getdoc(declaration)
         self.__name__ = declaration.__name__
 
     @overload

@@ -15,7 +15,7 @@ import httpx
 from pydantic import ValidationError
 
 from purple_sdk.ues._call import Call, OwnValue, Route
-from purple_sdk.ues.answers import json_object
+from purple_sdk.ues._reading import json_object
 from purple_sdk.ues.errors import UESConnectionError, UESError, UESTimeoutError, UnexpectedAnswerError, refusal
 from purple_sdk.ues.tls import tls
 from purple_sdk.ues.trace import carried

@@ -5,11 +5,11 @@ from typing import Self
 
 import httpx
 
-from purple_sdk.ues import _calendar, _control, _messages, _surroundings
 from purple_sdk.ues import _call as wire
+from purple_sdk.ues import _rooms
 from purple_sdk.ues._call import Room, Runner
+from purple_sdk.ues._reading import json_object
 from purple_sdk.ues._runners import AsyncRunner, Exchange, Observer, SyncRunner
-from purple_sdk.ues.answers import FenceHeld, SimulationCreated, json_object, raw
 
 
 def _exchange(
@@ -27,25 +27,31 @@ def _exchange(
     return Exchange(base_url.rstrip("/"), headers, timeout, observer)
 
 
+class _Environment(_rooms.EnvironmentRoom[Runner]):
+    @wire.get("/environment/state?compact=true&format=text", lambda body: body.decode())
+    def describe(self) -> None:
+        """Read one page of text about the whole environment, for a model's context."""
+
+
 class _Simulation(Room[Runner]):
     """The rooms of one simulation."""
 
     def __init__(self, runner: Runner) -> None:
         super().__init__(runner)
-        self.time = _control.TimeRoom(runner)
-        self.simulation = _control.SimulationRoom(runner)
-        self.events = _control.EventsRoom(runner)
-        self.environment = _control.EnvironmentRoom(runner)
-        self.scenario = _control.ScenarioRoom(runner)
-        self.keys = _control.KeysRoom(runner)
-        self.access_log = _control.AccessLogRoom(runner)
-        self.email = _messages.EmailRoom(runner)
-        self.sms = _messages.SMSRoom(runner)
-        self.chat = _messages.ChatRoom(runner)
-        self.calendar = _calendar.CalendarRoom(runner)
-        self.contacts = _surroundings.ContactsRoom(runner)
-        self.location = _surroundings.LocationRoom(runner)
-        self.weather = _surroundings.WeatherRoom(runner)
+        self.time = _rooms.TimeRoom(runner)
+        self.simulation = _rooms.SimulationRoom(runner)
+        self.events = _rooms.EventsRoom(runner)
+        self.environment = _Environment(runner)
+        self.scenario = _rooms.ScenarioRoom(runner)
+        self.keys = _rooms.KeysRoom(runner)
+        self.access_log = _rooms.AccessLogRoom(runner)
+        self.email = _rooms.EmailRoom(runner)
+        self.sms = _rooms.SMSRoom(runner)
+        self.chat = _rooms.ChatRoom(runner)
+        self.calendar = _rooms.CalendarRoom(runner)
+        self.contacts = _rooms.ContactsRoom(runner)
+        self.location = _rooms.LocationRoom(runner)
+        self.weather = _rooms.WeatherRoom(runner)
 
     @property
     def base_url(self) -> str:
@@ -132,38 +138,8 @@ class UESClient(_Simulation[SyncRunner]):
         self.close()
 
 
-class _Host(Room[Runner]):
+class _Host(_rooms.HostRoom[Runner]):
     """A server of many simulations (this project's addition to UES)."""
-
-    @wire.post("/simulations", SimulationCreated.read)
-    def create(
-        self, *, simulation_id: str | None = None, admin_key: str | None = None, seed: int | str | None = None
-    ) -> None:
-        """Make a simulation; id, admin key and seed are the server's choice where they are not given."""
-
-    @wire.get("/simulations", json_object)
-    def list(self) -> None:
-        """List the simulations."""
-
-    @wire.get("/simulations/{simulation_id}", json_object)
-    def get(self, simulation_id: str) -> None:
-        """Read about one simulation."""
-
-    @wire.delete("/simulations/{simulation_id}", json_object)
-    def delete(self, simulation_id: str) -> None:
-        """End a simulation; its keys open nothing any more."""
-
-    @wire.get("/simulations/{simulation_id}/fence", FenceHeld.read)
-    def fence(self, simulation_id: str) -> None:
-        """Read which fence holds a simulation, also of one that was ended."""
-
-    @wire.query("/simulations/{simulation_id}/parts", json_object, whole_body="body")
-    def leave_parts(self, simulation_id: str, body: bytes) -> None:
-        """Leave parts of a checkpoint for a claim that is about to come (``ues_sim/README.md``)."""
-
-    @wire.post("/simulations/{simulation_id}/step", raw, whole_body="body")
-    def step(self, simulation_id: str, body: bytes) -> None:
-        """Claim a simulation and carry out a step in it (``ues_sim/README.md``)."""
 
     @wire.get("/health", json_object)
     def health(self) -> None:

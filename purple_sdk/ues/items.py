@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import Field, ValidationError
 
 from proctor_protocol.readings import chat_text
-from purple_sdk.ues.answers import Instant, UESAnswer
+from purple_sdk.ues._reading import Instant, UESAnswer
 from purple_sdk.ues.errors import UnexpectedAnswerError
 
 

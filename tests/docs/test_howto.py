@@ -1,8 +1,8 @@
 """The pages of docs/howto can be followed: their blocks are files, lines to insert and lines to replace.
 
 ``<!-- file PATH -->`` before a block: it is that file. ``<!-- insert PATH after TEXT -->`` (or ``before``): it comes
-beside the only line with that text. ``<!-- replace PATH at TEXT -->``: it replaces that line. Then the tests that the
-page names are run.
+beside the only line with that text. ``<!-- replace PATH at TEXT -->``: it replaces that line. Then the generators and
+the tests that the page names are run.
 """
 
 import re
@@ -56,6 +56,8 @@ def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
         elif not entry.name.startswith(".") and entry.name != "site":
             (tmp_path / entry.name).symlink_to(entry)
     follow(page, tmp_path)
+    for generator in re.findall(r"`\.venv/bin/python -m (tests\.[\w.]+)`", document(page)):
+        subprocess.run([sys.executable, "-m", generator], cwd=tmp_path, timeout=PATIENCE, check=True)
     (command,) = re.findall(r"`\.venv/bin/python -m pytest ([^`]+)`", document(page))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *shlex.split(command)],

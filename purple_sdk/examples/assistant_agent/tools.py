@@ -119,7 +119,8 @@ def _tool_of(name: str, endpoint: Endpoint[Any, Any]) -> Tool:
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (parameter.annotation, default)
     arguments = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
-    return Tool(name, (endpoint.__doc__ or name).strip(), arguments, acts=not endpoint.route.is_safe)
+    summary = " ".join((endpoint.__doc__ or name).partition("\n\n")[0].split())
+    return Tool(name, summary, arguments, acts=not endpoint.route.is_safe)
 
 
 def _short(schema: Any) -> Any:

@@ -1,0 +1,57 @@
+"""How the simulator's answers are read."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic_core import from_json
+
+from proctor_protocol._wire import WHEN_USED
+
+Json = dict[str, Any]
+
+Instant = Annotated[datetime, AfterValidator(lambda time: time if time.tzinfo else time.replace(tzinfo=UTC))]
+"""An instant, always aware: the contract reads a naive one as UTC."""
+
+
+def json_object(body: bytes) -> Json:
+    """Read a JSON object.
+
+    Raises:
+        ValueError: something else.
+    """
+    answer = from_json(body)
+    if not isinstance(answer, dict):
+        raise ValueError(f"expected a JSON object, got {type(answer).__name__}")
+    return answer
+
+
+def raw(body: bytes) -> bytes:
+    """Take a body as it is."""
+    return body
+
+
+class UESAnswer(BaseModel):
+    """A frozen answer; fields that a newer server adds are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=WHEN_USED)
+
+    @classmethod
+    def read(cls, body: bytes) -> Self:
+        """Read the answer from a body.
+
+        Raises:
+            pydantic.ValidationError: it doesn't fit.
+        """
+        return cls.model_validate_json(body)
+
+
+class ActionOutcome(UESAnswer):
+    """The answer to an action; ``status`` is ``executed`` or ``failed``."""
+
+    status: str
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the action was carried out."""
+        return self.status == "executed"
