@@ -115,7 +115,7 @@ class BasePurpleAgent(ABC):
             if not is_over:
                 return answer
             early = EarlyCompletionMessage(reason=reason or answer.notes, actions=answer.actions)
-            return early.model_copy(update=self._model_usage_said())
+            return early.model_copy(update=self._usage_fields())
         if not isinstance(answer, EarlyCompletionMessage):
             raise TypeError(
                 f"execute_turn returned {type(answer).__name__}: return complete_turn() or an EarlyCompletionMessage"
@@ -143,11 +143,11 @@ class BasePurpleAgent(ABC):
             pydantic.ValidationError: ``time_step`` is not a duration.
         """
         chosen = {} if time_step is None else {"time_step": time_step}
-        return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen, **self._model_usage_said())
+        return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen, **self._usage_fields())
 
     def complete_early(self, reason: str | None = None) -> EarlyCompletionMessage:
         """The answer to the last turn: nothing is left to do. It carries the actions that were recorded."""
-        return EarlyCompletionMessage(reason=reason, actions=self.actions, **self._model_usage_said())
+        return EarlyCompletionMessage(reason=reason, actions=self.actions, **self._usage_fields())
 
     def note_model_use(self, model: str, input_tokens: int, output_tokens: int, calls: int = 1) -> None:
         """Take note of what was asked of a model, for the turn's answer."""
@@ -159,7 +159,7 @@ class BasePurpleAgent(ABC):
             output_tokens=known.output_tokens + output_tokens,
         )
 
-    def _model_usage_said(self) -> dict[str, list[ModelUsage]]:
+    def _usage_fields(self) -> dict[str, list[ModelUsage]]:
         return {"model_usage": self.model_usage} if self._model_usage else {}
 
     @property
@@ -175,8 +175,8 @@ class BasePurpleAgent(ABC):
 
     async def get_user_instructions(self) -> str:
         """What the user has written in the chat so far, oldest first; the evaluator's words where that is nothing."""
-        found = await self.ues.chat.query(role="user", sort_by="timestamp", sort_order="asc")
-        texts = [chat_text(message["content"]) for message in found["messages"]]
+        answer = await self.ues.chat.query(role="user", sort_by="timestamp", sort_order="asc")
+        texts = [chat_text(message["content"]) for message in answer["messages"]]
         return "\n\n".join(texts) or self.instructions
 
     async def aclose(self) -> None:

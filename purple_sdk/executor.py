@@ -84,9 +84,9 @@ class PurpleAgentExecutor(AgentExecutor):
             await turn.stop("it was cancelled")
 
     async def _answer(self, message: Message, context_id: str, updater: TaskUpdater) -> None:
-        said = read_message(message)
+        content = read_message(message)
         self._conversations.hear(context_id, fence_of(message))
-        match said:
+        match content:
             case AssessmentStartMessage() as start:
                 await updater.start_work()
                 await self._conversations.start(context_id, message.message_id, start)
@@ -145,8 +145,8 @@ def fence_of(message: Message) -> int:
     """The fence that the evaluator's message carries; 0 where it has none, as evaluators elsewhere know no fences."""
     if FENCE_METADATA not in message.metadata:
         return 0
-    told = message.metadata[FENCE_METADATA]
-    return int(told) if isinstance(told, str) and told.isdecimal() else 0
+    fence = message.metadata[FENCE_METADATA]
+    return int(fence) if isinstance(fence, str) and fence.isdecimal() else 0
 
 
 def _object_in(message: Message) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def _object_in(message: Message) -> dict[str, Any]:
             continue
         if isinstance(data, dict):
             return data
-    found = f"the text {texts[0][:80]!r}" if texts else "neither data nor text"
-    raise UnreadableMessageError(f"the message has {found}: send a JSON object, as a data part or as text")
+    content = f"the text {texts[0][:80]!r}" if texts else "neither data nor text"
+    raise UnreadableMessageError(f"the message has {content}: send a JSON object, as a data part or as text")
 
 
 def _identified(context: RequestContext) -> tuple[Message, str, str]:
@@ -172,8 +172,8 @@ def _identified(context: RequestContext) -> tuple[Message, str, str]:
 
 def _headers(context: RequestContext) -> Mapping[str, str]:
     """Those of the HTTP request that brought a message."""
-    found = context.call_context.state.get("headers") if context.call_context else None
-    return found if isinstance(found, Mapping) else {}
+    headers = context.call_context.state.get("headers") if context.call_context else None
+    return headers if isinstance(headers, Mapping) else {}
 
 
 def _answer_parts(answer: FromParticipant) -> list[Part]:

@@ -52,10 +52,10 @@ class PurpleUESClient:
             purple_sdk.ues.NotFoundError: there is none with that id.
         """
         state = await self._ues.email.get_state()
-        found = state.get("emails", {}).get(email_id)
-        if found is None:
+        email = state.get("emails", {}).get(email_id)
+        if email is None:
             raise NotFoundError(f"there is no email with the id {email_id!r}", 404, None)
-        return items_of(Email, {"emails": [found]}, "emails")[0]
+        return items_of(Email, {"emails": [email]}, "emails")[0]
 
     async def reply_to_email(
         self, email: Email | str, body: str, cc: Sequence[str] | None = None, *, to_all: bool = False
@@ -102,7 +102,7 @@ class PurpleUESClient:
 
     async def get_events_in_range(self, start: datetime, end: datetime) -> list[CalendarEvent]:
         """The appointments that have a part between two times, recurring ones once for each occurrence."""
-        found = await self._all(
+        events = await self._all(
             CalendarEvent,
             "events",
             lambda **page: self._ues.calendar.query(
@@ -110,7 +110,7 @@ class PurpleUESClient:
             ),
         )
         return sorted(
-            (event for event in found if event.start < end and event.end > start), key=lambda event: event.start
+            (event for event in events if event.start < end and event.end > start), key=lambda event: event.start
         )
 
     async def create_event(
@@ -195,10 +195,10 @@ class PurpleUESClient:
 
     async def _all(self, kind: type[Item], key: str, ask: Callable[..., Awaitable[dict[str, Any]]]) -> list[Item]:
         """Every page of a query."""
-        found: list[Item] = []
-        while len(found) < _MOST:
-            page = items_of(kind, await ask(limit=_PAGE, offset=len(found)), key)
-            found += page
+        items: list[Item] = []
+        while len(items) < _MOST:
+            page = items_of(kind, await ask(limit=_PAGE, offset=len(items)), key)
+            items += page
             if len(page) < _PAGE:
                 break
-        return found
+        return items

@@ -35,8 +35,8 @@ _CANCEL_SECONDS = 5.0
 
 
 @dataclass
-class Told:
-    """What an agent answered: its last words, what went wrong, and the tokens that it tells of."""
+class AgentReport:
+    """What an agent reported: its last words, its failure, and the tokens it used."""
 
     text: str = ""
     failure_mode: FailureMode = FailureMode.NONE
@@ -54,7 +54,7 @@ class Told:
         return sum(int(use.get("output_tokens") or 0) for use in self.usage)
 
 
-async def ask(url: str, task: TerminalTaskMessage) -> Told:
+async def ask(url: str, task: TerminalTaskMessage) -> AgentReport:
     """Send a task to an agent and wait until it is done; a caller that gives up has the agent's task canceled.
 
     The answer reports errors, too.
@@ -65,11 +65,13 @@ async def ask(url: str, task: TerminalTaskMessage) -> Told:
             client = await ClientFactory(ClientConfig(httpx_client=http, streaming=True)).create_from_url(url)
             return await _converse(client, task)
         except Exception as problem:  # the SDK lets through whatever reading an odd answer raises
-            said = f"{type(problem).__name__}: {problem}"[:500]
-            return Told(failure_mode=FailureMode.UNKNOWN_AGENT_ERROR, failure=f"The agent at {url} failed: {said}")
+            reason = f"{type(problem).__name__}: {problem}"[:500]
+            return AgentReport(
+                failure_mode=FailureMode.UNKNOWN_AGENT_ERROR, failure=f"The agent at {url} failed: {reason}"
+            )
 
 
-async def _converse(client: Client, task: TerminalTaskMessage) -> Told:
+async def _converse(client: Client, task: TerminalTaskMessage) -> AgentReport:
     message = Message(
         message_id=str(uuid.uuid4()),
         role=Role.ROLE_USER,
@@ -92,7 +94,7 @@ async def _converse(client: Client, task: TerminalTaskMessage) -> Told:
                 async with asyncio.timeout(_CANCEL_SECONDS):
                     await asyncio.shield(client.cancel_task(CancelTaskRequest(id=task_id)))
         raise
-    return _told(parts, has_failed=state in _FAILED)
+    return _read_report(parts, has_failed=state in _FAILED)
 
 
 def _take(event: StreamResponse, parts: list[Part], task_id: str, state: TaskState) -> tuple[str, TaskState]:
@@ -110,14 +112,14 @@ def _take(event: StreamResponse, parts: list[Part], task_id: str, state: TaskSta
     return task_id or event.status_update.task_id, event.status_update.status.state
 
 
-def _told(parts: list[Part], *, has_failed: bool) -> Told:
+def _read_report(parts: list[Part], *, has_failed: bool) -> AgentReport:
     texts = [text for text in get_text_parts(parts) if text.strip()]
-    told = Told(text=texts[-1] if texts else "")
+    report = AgentReport(text=texts[-1] if texts else "")
     for data in map(restore_integers, get_data_parts(parts)):
         if isinstance(data, dict) and isinstance(data.get("usage"), list):
-            told.usage = [use for use in data["usage"] if isinstance(use, dict)]
+            report.usage = [use for use in data["usage"] if isinstance(use, dict)]
         if isinstance(data, dict) and data.get("failure_mode") in set(FailureMode) - {FailureMode.UNSET}:
-            told.failure_mode = FailureMode(data["failure_mode"])
-    if has_failed and told.failure_mode == FailureMode.NONE:
-        told.failure_mode, told.failure = FailureMode.UNKNOWN_AGENT_ERROR, told.text or "The agent's task failed."
-    return told
+            report.failure_mode = FailureMode(data["failure_mode"])
+    if has_failed and report.failure_mode == FailureMode.NONE:
+        report.failure_mode, report.failure = FailureMode.UNKNOWN_AGENT_ERROR, report.text or "The agent's task failed."
+    return report

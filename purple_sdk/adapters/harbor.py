@@ -72,7 +72,7 @@ class A2AAgent(BaseAgent):
         Raises:
             AgentFailedError: the agent failed.
         """
-        told = await ask(
+        report = await ask(
             self._url,
             TerminalTaskMessage(
                 task_id=environment.environment_name,
@@ -81,10 +81,10 @@ class A2AAgent(BaseAgent):
                 workdir=(await environment.exec("pwd")).stdout.strip() or "/app",
             ),
         )
-        context.n_input_tokens, context.n_output_tokens = told.input_tokens, told.output_tokens
-        context.metadata = {"agent_message": told.text, "failure_mode": str(told.failure_mode)}
-        if told.failure_mode != FailureMode.NONE:
-            raise AgentFailedError(f"{told.failure_mode}: {told.failure or told.text}")
+        context.n_input_tokens, context.n_output_tokens = report.input_tokens, report.output_tokens
+        context.metadata = {"agent_message": report.text, "failure_mode": str(report.failure_mode)}
+        if report.failure_mode != FailureMode.NONE:
+            raise AgentFailedError(f"{report.failure_mode}: {report.failure or report.text}")
 
 
 async def _container_of(environment: Any) -> str:
@@ -207,9 +207,9 @@ class DockerEnvironment(BaseEnvironment):
     async def stop(self, delete: bool) -> None:
         """Stop the containers, and remove them where that is wanted."""
         if self._compose_file.is_file():
-            left = f"label=com.docker.compose.project={self.container}"
+            label = f"label=com.docker.compose.project={self.container}"
             for kind, *options in (("container", "--all"), ("network",), ("volume",)) if delete else ():
-                _, listed, _ = await _docker(kind, "ls", *options, "--quiet", "--filter", left)
+                _, listed, _ = await _docker(kind, "ls", *options, "--quiet", "--filter", label)
                 if listed.split():
                     await _docker(kind, "rm", *(["--force"] if kind != "network" else []), *listed.split())
             if delete:

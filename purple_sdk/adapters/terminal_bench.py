@@ -16,7 +16,7 @@ from typing import Any
 
 from proctor_protocol.terminal import FailureMode as Mode
 from proctor_protocol.terminal import TerminalTaskMessage
-from purple_sdk.adapters.asking import Told, ask
+from purple_sdk.adapters.asking import AgentReport, ask
 
 try:
     from terminal_bench.agents.base_agent import AgentResult, BaseAgent
@@ -62,17 +62,17 @@ class A2AWhiteAgent(BaseAgent):
             workdir=workdir,
         )
         began_at = datetime.now(UTC)
-        told = asyncio.run(_asked(self._url, message, container, self._seconds))
+        report = asyncio.run(_asked(self._url, message, container, self._seconds))
         if logging_dir is not None:
-            _log(logging_dir, message, told, began_at)
+            _log(logging_dir, message, report, began_at)
         return AgentResult(
-            total_input_tokens=told.input_tokens,
-            total_output_tokens=told.output_tokens,
-            failure_mode=FailureMode(str(told.failure_mode)),
+            total_input_tokens=report.input_tokens,
+            total_output_tokens=report.output_tokens,
+            failure_mode=FailureMode(str(report.failure_mode)),
         )
 
 
-async def _asked(url: str, message: TerminalTaskMessage, container: Any, seconds: float | None) -> Told:
+async def _asked(url: str, message: TerminalTaskMessage, container: Any, seconds: float | None) -> AgentReport:
     """The agent's answer, within its time and while its container runs."""
     asking, watching = asyncio.create_task(ask(url, message)), asyncio.create_task(_while_it_stands(container))
     try:
@@ -80,7 +80,7 @@ async def _asked(url: str, message: TerminalTaskMessage, container: Any, seconds
         if asking.done():
             return asking.result()
         why = "its container is gone" if watching.done() else f"its {seconds:g} s are over"
-        return Told(failure_mode=Mode.AGENT_TIMEOUT, failure=f"The agent at {url} was stopped: {why}.")
+        return AgentReport(failure_mode=Mode.AGENT_TIMEOUT, failure=f"The agent at {url} was stopped: {why}.")
     finally:
         for each in (asking, watching):
             each.cancel()
@@ -97,14 +97,14 @@ async def _while_it_stands(container: Any) -> None:
                 return
 
 
-def _log(folder: Path, message: TerminalTaskMessage, told: Told, began_at: datetime) -> None:
+def _log(folder: Path, message: TerminalTaskMessage, report: AgentReport, began_at: datetime) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = [
         f"[{began_at.isoformat()}] to the agent:",
         message.as_text(),
         "",
         f"[{datetime.now(UTC).isoformat()}] from the agent:",
-        told.text or "(nothing)",
-        *([f"failure: {told.failure}"] if told.failure else []),
+        report.text or "(nothing)",
+        *([f"failure: {report.failure}"] if report.failure else []),
     ]
     (folder / "agent_interaction.log").write_text("\n".join(lines) + "\n")

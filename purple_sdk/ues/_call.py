@@ -155,8 +155,8 @@ class Endpoint(Generic[Parameters, Answer]):
         """
         bound = self.signature.bind(room, *args, **kwargs)
         bound.apply_defaults()
-        given = list(bound.arguments.items())[1:]
-        return Call(self.route, {name: value for name, value in given if value is not None})
+        arguments = list(bound.arguments.items())[1:]
+        return Call(self.route, {name: value for name, value in arguments if value is not None})
 
 
 def get(path: str, read: Callable[[bytes], Answer]) -> "Declare[Answer]":

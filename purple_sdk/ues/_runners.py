@@ -63,14 +63,14 @@ class Exchange:
             call = yield from self._filled_in(call)
             answer = yield from self._ask(call)
         except UESError as problem:
-            self._tell(call, None, problem)
+            self._notify(call, None, problem)
             raise
         if call.route.action.startswith(("scenario.", "simulation.")) and not call.route.is_safe:
             self.own.clear()
-        self._tell(call, answer, None)
+        self._notify(call, answer, None)
         return answer
 
-    def _tell(self, call: Call[Any], answer: Any, problem: UESError | None) -> None:
+    def _notify(self, call: Call[Any], answer: Any, problem: UESError | None) -> None:
         if self.observer is not None and not call.route.is_safe:
             self.observer(call, answer, problem)
 

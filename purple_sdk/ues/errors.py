@@ -107,13 +107,13 @@ def _detail_in(body: bytes) -> Any:
 
 def _sentence(detail: Any) -> str:
     if isinstance(detail, list) and detail and all(isinstance(problem, dict) for problem in detail):
-        told = [
+        sentences = [
             f"{'.'.join(str(step) for step in problem.get('loc', ()))}: {problem.get('msg', problem)}"
             for problem in detail[:_MOST_PROBLEMS]
         ]
         if len(detail) > _MOST_PROBLEMS:
-            told.append(f"and {len(detail) - _MOST_PROBLEMS} more")
-        return "; ".join(told)
+            sentences.append(f"and {len(detail) - _MOST_PROBLEMS} more")
+        return "; ".join(sentences)
     if isinstance(detail, dict) and isinstance(detail.get("message"), str):
         return str(detail["message"])
     return str(detail)[:_LONGEST_TEXT] or "(the server gave no reason)"

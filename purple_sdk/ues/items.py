@@ -122,11 +122,11 @@ def items_of(kind: type[Item], answer: dict[str, Any], key: str) -> list[Item]:
     Raises:
         purple_sdk.ues.UnexpectedAnswerError: there are none, or one has a field that can't be read.
     """
-    found = answer.get(key)
-    if not isinstance(found, list):
+    values = answer.get(key)
+    if not isinstance(values, list):
         raise UnexpectedAnswerError(f"the answer has no list {key!r}")
     try:
-        return [kind.model_validate(each) for each in found]
+        return [kind.model_validate(each) for each in values]
     except ValidationError as problem:
         first = problem.errors(include_url=False)[0]
         where = ".".join(str(step) for step in first["loc"])

@@ -17,8 +17,8 @@ _carried: ContextVar[Mapping[str, str]] = ContextVar("trace_carried", default=Ma
 @contextmanager
 def carrying(headers: Mapping[str, str]) -> Iterator[None]:
     """Have requests of now, and of tasks that are begun now, belong to the trace of these headers."""
-    found = {name: value for name in _NAMES if (value := headers.get(name, "")) and len(value) <= _LONGEST}
-    token = _carried.set(found)
+    passed_on = {name: value for name in _NAMES if (value := headers.get(name, "")) and len(value) <= _LONGEST}
+    token = _carried.set(passed_on)
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.assistant_agent.memory import Memory, cut
 from purple_sdk.examples.assistant_agent.models import make_model
-from purple_sdk.examples.assistant_agent.talk import Conversation, Said, Wish
+from purple_sdk.examples.assistant_agent.talk import Conversation, ModelReply, Wish
 from purple_sdk.examples.assistant_agent.tools import Toolbox
 from purple_sdk.ues import UESError
 
@@ -94,17 +94,17 @@ class AssistantAgent(BasePurpleAgent):
             tally.stopped_by = self._used_up(talk, tally)
             if tally.stopped_by is not None:
                 return
-            said = await talk.ask()
+            reply = await talk.ask()
             tally.rounds += 1
-            tally.tokens += said.input_tokens + said.output_tokens
-            tally.last_words = said.text or tally.last_words
-            self.note_model_use(self.config.model, said.input_tokens, said.output_tokens)
-            if not said.wishes:
+            tally.tokens += reply.input_tokens + reply.output_tokens
+            tally.last_words = reply.text or tally.last_words
+            self.note_model_use(self.config.model, reply.input_tokens, reply.output_tokens)
+            if not reply.wishes:
                 return
-            await self._grant(said, talk, toolbox, tally)
+            await self._grant(reply, talk, toolbox, tally)
 
-    async def _grant(self, said: Said, talk: Conversation, toolbox: Toolbox, tally: _Tally) -> None:
-        for wish in said.wishes:
+    async def _grant(self, reply: ModelReply, talk: Conversation, toolbox: Toolbox, tally: _Tally) -> None:
+        for wish in reply.wishes:
             talk.answer(wish, await self._use(wish, toolbox, tally))
 
     async def _use(self, wish: Wish, toolbox: Toolbox, tally: _Tally) -> str:
@@ -113,10 +113,10 @@ class AssistantAgent(BasePurpleAgent):
         tool = toolbox.tools.get(wish.tool)
         if tool is not None and tool.acts and not await self.may_act():
             return f"refused: this turn's {self.config.max_actions_per_turn} actions are used up"
-        is_done, told = await toolbox.use(wish.tool, wish.arguments)
+        is_done, outcome = await toolbox.use(wish.tool, wish.arguments)
         if tool is not None and tool.acts and is_done:
             tally.actions.append(cut(f"{wish.tool} {wish.arguments}", 60))
-        return told
+        return outcome
 
     def _used_up(self, talk: Conversation, tally: _Tally) -> str | None:
         if tally.rounds >= _MOST_ROUNDS:

@@ -34,7 +34,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Said:
+class ModelReply:
     """One answer of the model, with what it took; ``tokens`` are estimated where the server doesn't tell them."""
 
     text: str
@@ -73,7 +73,7 @@ class Conversation:
         """Whether tools are called natively."""
         return self.calling != "json"
 
-    async def ask(self) -> Said:
+    async def ask(self) -> ModelReply:
         """Have the model answer.
 
         Raises:
@@ -105,7 +105,7 @@ class Conversation:
         functions = tokens_in(json.dumps(self._functions)) if self.is_native else 0
         return functions + tokens_in(self._system()) + sum(_size(message) for message in self._messages)
 
-    async def _ask_natively(self) -> Said:
+    async def _ask_natively(self) -> ModelReply:
         bound = self.model.bind_tools(self._functions)
         answer = await bound.ainvoke(self._prompt())
         assert isinstance(answer, AIMessage)
@@ -115,9 +115,9 @@ class Conversation:
             for call in answer.invalid_tool_calls
         ]
         self._messages.append(answer)
-        return self._said(str(answer.text), wishes, answer)
+        return self._reply(str(answer.text), wishes, answer)
 
-    async def _ask_in_json(self) -> Said:
+    async def _ask_in_json(self) -> ModelReply:
         prompt = self._prompt()
         try:
             answer = await self.model.bind(response_format={"type": "json_object"}).ainvoke(prompt)
@@ -128,11 +128,11 @@ class Conversation:
         text = str(answer.text)
         self._messages.append(AIMessage(text))
         thoughts, wishes = read_json_answer(text)
-        return self._said(thoughts, wishes, answer)
+        return self._reply(thoughts, wishes, answer)
 
-    def _said(self, text: str, wishes: Sequence[Wish], answer: AIMessage) -> Said:
+    def _reply(self, text: str, wishes: Sequence[Wish], answer: AIMessage) -> ModelReply:
         usage = answer.usage_metadata
-        return Said(
+        return ModelReply(
             text=text,
             wishes=tuple(wishes),
             input_tokens=usage["input_tokens"] if usage else self.size() - _size(answer),
@@ -168,21 +168,21 @@ def read_json_answer(text: str) -> tuple[str, list[Wish]]:
     """
     for candidate in (text, *re.findall(r"```(?:json)?\s*(.*?)```", text, re.DOTALL), text[text.find("{") :]):
         try:
-            found, _ = json.JSONDecoder().raw_decode(candidate.strip())
+            parsed, _ = json.JSONDecoder().raw_decode(candidate.strip())
         except ValueError:
             continue
-        if isinstance(found, dict):
+        if isinstance(parsed, dict):
             break
     else:
         return "", [Wish("0", "(none)", problem="error: the answer is not a JSON object: write one, and nothing else")]
-    calls = found.get("calls")
+    calls = parsed.get("calls")
     wishes = []
     for number, call in enumerate(calls if isinstance(calls, list) else []):
         if isinstance(call, dict) and isinstance(call.get("tool"), str):
             wishes.append(Wish(str(number), call["tool"], call.get("arguments") or {}))
         else:
             wishes.append(Wish(str(number), "(none)", problem='error: a call is {"tool": ..., "arguments": {...}}'))
-    return str(found.get("thoughts") or ""), wishes
+    return str(parsed.get("thoughts") or ""), wishes
 
 
 def _size(message: BaseMessage) -> int:
@@ -199,5 +199,5 @@ def _means_no_tools(problem: Exception) -> bool:
 def _means_no_json(problem: Exception) -> bool:
     if isinstance(problem, TypeError):
         return True
-    told = str(problem).lower()
-    return getattr(problem, "status_code", None) in (400, 404, 422) and ("response_format" in told or "json" in told)
+    text = str(problem).lower()
+    return getattr(problem, "status_code", None) in (400, 404, 422) and ("response_format" in text or "json" in text)

@@ -15,7 +15,7 @@ from purple_sdk.ues import ActionResult, AsyncUESClient, AuthenticationError, Ov
 from purple_sdk.ues._call import Endpoint, Room
 
 _ROOMS = ("email", "sms", "chat", "calendar", "contacts")
-_NOT_TOLD: Mapping[str, frozenset[str]] = {
+_HIDDEN: Mapping[str, frozenset[str]] = {
     "email_send": frozenset({"from_address", "body_html"}),
     "sms_send": frozenset({"from_number"}),
     "chat_send": frozenset({"role", "metadata"}),
@@ -53,8 +53,8 @@ class Tool:
         fields = self.arguments.model_fields
         needed = [name for name, field in fields.items() if field.is_required()]
         others = [name for name in fields if name not in needed]
-        told = ", ".join([*needed, *(f"[{name}]" for name in others[:6])])
-        return f"{self.name}({told}): {self.description}"
+        listed = ", ".join([*needed, *(f"[{name}]" for name in others[:6])])
+        return f"{self.name}({listed}): {self.description}"
 
 
 class Toolbox:
@@ -87,11 +87,11 @@ class Toolbox:
         if name not in self.tools:
             return False, f"error: there is no tool {name!r}; there are {', '.join(self.tools)}"
         try:
-            given = self.tools[name].arguments.model_validate(arguments)
+            checked = self.tools[name].arguments.model_validate(arguments)
         except ValidationError as problem:
             return False, f"error: {describe(problem)}"
         room, method = self._endpoints[name]
-        fields = {**given.model_dump(exclude_none=True, exclude_unset=True), **_FIXED.get(name, {})}
+        fields = {**checked.model_dump(exclude_none=True, exclude_unset=True), **_FIXED.get(name, {})}
         try:
             answer = await getattr(room, method)(**fields)
         except (AuthenticationError, OvertakenError):
@@ -111,7 +111,7 @@ def _is_for_participants(endpoint: Endpoint[Any, Any]) -> bool:
 
 
 def _tool_of(name: str, endpoint: Endpoint[Any, Any]) -> Tool:
-    hidden = _NOT_TOLD.get(name, frozenset())
+    hidden = _HIDDEN.get(name, frozenset())
     fields: dict[str, Any] = {}
     for parameter in list(endpoint.signature.parameters.values())[1:]:
         if parameter.name in hidden:

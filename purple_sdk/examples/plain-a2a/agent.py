@@ -25,12 +25,14 @@ class Doorman(AgentExecutor):
     async def execute(self, context, event_queue):
         """Answer one message."""
         key, part = context.message.message_id, context.message.parts[0].root
-        said = json.loads(part.text) if part.kind == "text" else part.data
+        payload = json.loads(part.text) if part.kind == "text" else part.data
         answer = {}
-        if said["message_type"] == "assessment_start":
-            self.starts[context.context_id] = said
-        elif said["message_type"] == "turn_start":
-            self.work[key] = self.work.get(key) or asyncio.create_task(self.play(self.starts[context.context_id], said))
+        if payload["message_type"] == "assessment_start":
+            self.starts[context.context_id] = payload
+        elif payload["message_type"] == "turn_start":
+            self.work[key] = self.work.get(key) or asyncio.create_task(
+                self.play(self.starts[context.context_id], payload)
+            )
             answer = await asyncio.shield(self.work[key])  # it goes on when this request is cut off
         ids = {"message_id": f"answer to {key}", "context_id": context.context_id}
         await event_queue.enqueue_event(Message(role=Role.agent, parts=[Part(root=DataPart(data=answer))], **ids))

@@ -12,7 +12,7 @@ from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.reschedule_agent import letters
 from purple_sdk.examples.reschedule_agent.diary import Diary
 from purple_sdk.examples.reschedule_agent.orders import Orders, Wish, read_orders
-from purple_sdk.examples.reschedule_agent.times import offers_in, told
+from purple_sdk.examples.reschedule_agent.times import in_words, offers_in
 from purple_sdk.ues.items import CalendarEvent
 
 _PHONE = re.compile(r"\+?\d[\d\s]{8,}\d")
@@ -144,12 +144,12 @@ class RescheduleAgent(BasePurpleAgent):
         return await self.ues_client.get_events_in_range(first, last + timedelta(days=1))
 
     def _on_the_cleared_day(self, title: str, orders: Orders, events: list[CalendarEvent]) -> CalendarEvent | None:
-        found = (
+        matches = (
             event
             for event in events
             if title.lower() in event.title.lower() and event.start.astimezone(self._zone).date() == orders.cleared
         )
-        return next(found, None)
+        return next(matches, None)
 
     async def _address_of(self, wish: Wish, event: CalendarEvent) -> str:
         """Where somebody is reached; empty where that can't be found out."""
@@ -157,18 +157,18 @@ class RescheduleAgent(BasePurpleAgent):
             return next((one.email for one in event.attendees if wish.surname.lower() in one.email.lower()), "")
         written = _PHONE.search(event.description or "")
         digits = re.sub(r"\D", "", written[0])[-9:] if written else "none"
-        found = await self.ues.sms.query(limit=1000)
-        numbers = [number for text in found["messages"] for number in (text["from_number"], *text["to_numbers"])]
+        answer = await self.ues.sms.query(limit=1000)
+        numbers = [number for text in answer["messages"] for number in (text["from_number"], *text["to_numbers"])]
         known = (number for number in numbers if re.sub(r"\D", "", number).endswith(digits))
         return next(known, written[0] if written else "")
 
     async def _zone_of(self, wish: Wish, address: str) -> str:
         """The zone that somebody says to write in, in any of their mails; else the user's."""
         if wish.channel == "email":
-            found = await self.ues.email.query(from_address=address, limit=50)
-            for mail in found["emails"]:
-                if said := _THEIR_TIME.search(str(mail["body_text"])):
-                    return _ZONES[said[1].lower()]
+            answer = await self.ues.email.query(from_address=address, limit=50)
+            for mail in answer["emails"]:
+                if zone := _THEIR_TIME.search(str(mail["body_text"])):
+                    return _ZONES[zone[1].lower()]
         return str(self._zone)
 
     async def _hear(self, meeting: Meeting, events: list[CalendarEvent]) -> None:
@@ -196,17 +196,17 @@ class RescheduleAgent(BasePurpleAgent):
             meeting.is_accepted = answers[0].response == "accepted"
             return [answers[0].comment or "no"] if answers[0].response == "declined" else []
         if meeting.is_text:
-            found = await self.ues.sms.query(
+            answer = await self.ues.sms.query(
                 from_number=meeting.address, sort_by="sent_at", sort_order="asc", limit=500
             )
-            said = {str(text["message_id"]): str(text["body"]) for text in found["messages"]}
+            bodies = {str(text["message_id"]): str(text["body"]) for text in answer["messages"]}
         else:
-            found = await self.ues.email.query(
+            answer = await self.ues.email.query(
                 from_address=meeting.address, sort_by="received_at", sort_order="asc", limit=500
             )
-            said = {str(mail["message_id"]): str(mail["body_text"]) for mail in found["emails"]}
-        new = [text for key, text in said.items() if key not in self.state.heard]
-        self.state.heard.update(said)
+            bodies = {str(mail["message_id"]): str(mail["body_text"]) for mail in answer["emails"]}
+        new = [text for key, text in bodies.items() if key not in self.state.heard]
+        self.state.heard.update(bodies)
         is_first_look = meeting.proposed is None and not meeting.refused and meeting.was_agreed is None
         return [] if is_first_look else new
 
@@ -262,13 +262,13 @@ class RescheduleAgent(BasePurpleAgent):
         if meeting.wish.channel == "invitation":
             await self._move(meeting, start)
         else:
-            given = (meeting.wish.first_name, self.state.user)
+            names = (meeting.wish.first_name, self.state.user)
             is_new = not meeting.refused and meeting.was_agreed is None
             was_settled = meeting.was_agreed is not None
             text = (
-                letters.request(*given, meeting.wish.title, start, self._city, is_text=meeting.is_text)
+                letters.request(*names, meeting.wish.title, start, self._city, is_text=meeting.is_text)
                 if is_new
-                else letters.other_time(*given, start, self._city, is_text=meeting.is_text, was_settled=was_settled)
+                else letters.other_time(*names, start, self._city, is_text=meeting.is_text, was_settled=was_settled)
             )
             await self._write(meeting, text)
         meeting.proposed, meeting.offers, meeting.is_accepted = start, [], False
@@ -295,11 +295,11 @@ class RescheduleAgent(BasePurpleAgent):
         await self.ues_client.rsvp_to_event(event.event_id, "declined")
         self.state.declined = event.title
         surname = (orders.informed or "").rpartition(" ")[2].lower()
-        told_by_mail = next((one.email for one in event.attendees if surname and surname in one.email.lower()), None)
-        if orders.informed and told_by_mail and await self.may_act():
+        address = next((one.email for one in event.attendees if surname and surname in one.email.lower()), None)
+        if orders.informed and address and await self.may_act():
             first_name = orders.informed.partition(" ")[0]
             text = letters.absence(first_name, self.state.user, orders.declined)
-            await self.ues_client.send_email([told_by_mail], f"{orders.declined}: {self.state.user} can't attend", text)
+            await self.ues_client.send_email([address], f"{orders.declined}: {self.state.user} can't attend", text)
 
     def _is_last_look(self, orders: Orders) -> bool:
         """Whether the user leaves before the next turn."""
@@ -313,10 +313,10 @@ class RescheduleAgent(BasePurpleAgent):
         for meeting in self.state.meetings:
             start, title = meeting.agreed, f"- {meeting.wish.title}, {meeting.wish.person}"
             if start is None:
-                asked = f", {told(meeting.proposed)} is suggested" if meeting.proposed else ""
+                asked = f", {in_words(meeting.proposed)} is suggested" if meeting.proposed else ""
                 lines.append(f"{title}: still open{asked}.")
             else:
-                lines.append(f"{title}: {told(start)} to {start + meeting.length:%H:%M}. Agreed.")
+                lines.append(f"{title}: {in_words(start)} to {start + meeting.length:%H:%M}. Agreed.")
         lines.append("")
         if self.state.declined:
             lines.append(f"{self.state.declined}: declined for you, and they have been told.")
@@ -324,7 +324,7 @@ class RescheduleAgent(BasePurpleAgent):
             before = self.state.before.get(event.event_id)
             if before is not None and before != event.start:
                 start, end = event.start.astimezone(self._zone), event.end.astimezone(self._zone)
-                lines.append(f"Changed otherwise: {event.title} is now {told(start)} to {end:%H:%M}.")
+                lines.append(f"Changed otherwise: {event.title} is now {in_words(start)} to {end:%H:%M}.")
         return "\n".join(lines)
 
     @property

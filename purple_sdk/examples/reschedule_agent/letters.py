@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from purple_sdk.examples.reschedule_agent.times import told
+from purple_sdk.examples.reschedule_agent.times import in_words
 
 _REASON = "something unavoidable has come up"
 
@@ -12,11 +12,11 @@ def request(name: str, user: str, title: str, proposal: datetime, city: str, *, 
     if is_text:
         return (
             f"Hi {name}, sorry, {_REASON} and {user} can't do tomorrow ({title}). "
-            f"Would {told(proposal)} work for you? Thank you!"
+            f"Would {in_words(proposal)} work for you? Thank you!"
         )
     return (
         f"Dear {name},\n\nI'm sorry for the short notice: {_REASON}, and {user} can't make it tomorrow ({title}). "
-        f"Would {told(proposal)} ({city} time) suit you instead?\n\nMany thanks and kind regards\nfor {user}"
+        f"Would {in_words(proposal)} ({city} time) suit you instead?\n\nMany thanks and kind regards\nfor {user}"
     )
 
 
@@ -24,20 +24,20 @@ def other_time(name: str, user: str, proposal: datetime, city: str, *, is_text: 
     """Turn an offer down, or undo what was agreed, and offer another time."""
     why = "another meeting has been moved onto our slot" if was_settled else "that time doesn't work here"
     if is_text:
-        return f"Hi {name}, sorry, {why}. Would {told(proposal)} work for you instead? Thank you!"
+        return f"Hi {name}, sorry, {why}. Would {in_words(proposal)} work for you instead? Thank you!"
     return (
-        f"Dear {name},\n\nthank you for your answer. I'm afraid {why}. Would {told(proposal)} ({city} time) suit you? "
-        f"As to the reason, I can only say that {_REASON}.\n\nMany thanks and kind regards\nfor {user}"
+        f"Dear {name},\n\nthank you for your answer. I'm afraid {why}. Would {in_words(proposal)} ({city} time) suit "
+        f"you? As to the reason, I can only say that {_REASON}.\n\nMany thanks and kind regards\nfor {user}"
     )
 
 
 def confirmation(name: str, user: str, agreed: datetime, city: str, *, is_text: bool) -> str:
     """Confirm a time."""
     if is_text:
-        return f"Great, {told(agreed)} it is. Thanks, {name}!"
+        return f"Great, {in_words(agreed)} it is. Thanks, {name}!"
     return (
-        f"Dear {name},\n\n{told(agreed)} ({city} time) suits {user} well, and I have moved the invitation. Thank you "
-        f"very much for making room.\n\nKind regards\nfor {user}"
+        f"Dear {name},\n\n{in_words(agreed)} ({city} time) suits {user} well, and I have moved the invitation. Thank "
+        f"you very much for making room.\n\nKind regards\nfor {user}"
     )
 
 

@@ -67,10 +67,10 @@ class Orders:
 def read_orders(text: str, today: date) -> Orders | None:
     """Read the instructions; None where they don't ask to clear a day."""
     away = re.search(r"\baway\b[^.]*", text, re.IGNORECASE)
-    days = [_date(found, today) for found in _DATED.finditer(text)]
+    days = [_date(match, today) for match in _DATED.finditer(text)]
     moves = tuple(
-        Wish(found["title"].strip(), found["person"], _channel(found["person"], text))
-        for found in _MEETING.finditer(text)
+        Wish(match["title"].strip(), match["person"], _channel(match["person"], text))
+        for match in _MEETING.finditer(text)
     )
     cleared = _date(named, today) if away and (named := _DATED.search(away[0])) else today + timedelta(days=1)
     if not moves or away is None:
@@ -88,11 +88,11 @@ def read_orders(text: str, today: date) -> Orders | None:
     )
 
 
-def _date(found: re.Match[str], today: date) -> date:
+def _date(match: re.Match[str], today: date) -> date:
     """The next day with that number whose name fits."""
     for ahead in range(1, 62):
         day = today + timedelta(days=ahead)
-        if day.day == int(found["day"]) and WEEKDAYS[day.weekday()].startswith(found["weekday"].lower()):
+        if day.day == int(match["day"]) and WEEKDAYS[day.weekday()].startswith(match["weekday"].lower()):
             return day
     return today
 
@@ -109,9 +109,9 @@ def _channel(person: str, text: str) -> Channel:
 
 
 def _hours(day: date, text: str) -> tuple[time, time]:
-    found = _HOURS.search(text)
+    hours = _HOURS.search(text)
     start, end = (
-        (time(int(found[1]), int(found[2])), time(int(found[3]), int(found[4]))) if found else (time(9), time(17))
+        (time(int(hours[1]), int(hours[2])), time(int(hours[3]), int(hours[4]))) if hours else (time(9), time(17))
     )
     for sentence in re.split(r"(?<=\.)\s+", text):
         if re.match(rf"On {WEEKDAYS[day.weekday()]}\b", sentence, re.IGNORECASE):

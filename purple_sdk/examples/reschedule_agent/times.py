@@ -23,14 +23,14 @@ def offers_in(text: str, today: date, zone: ZoneInfo) -> list[datetime]:
     Quoted lines aren't read. ``zone`` is the one that the writer thinks in.
     """
     own = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(">"))
-    found = []
+    offers = []
     for match in _OFFER.finditer(own):
         if not _NO_OFFER.search(match["between"]):
             at = time(int(match["hour"]), int(match["minute"]))
-            found.append(datetime.combine(next_weekday(match["weekday"], today), at, zone))
-    return found
+            offers.append(datetime.combine(next_weekday(match["weekday"], today), at, zone))
+    return offers
 
 
-def told(moment: datetime) -> str:
+def in_words(moment: datetime) -> str:
     """A time as people write it: "Tuesday 16 June at 16:00"."""
     return f"{moment:%A} {moment.day} {moment:%B} at {moment:%H:%M}"

@@ -69,7 +69,7 @@ _TOOL = Tool(
 class Work:
     """What became of a task."""
 
-    said: str = ""
+    summary: str = ""
     failure_mode: FailureMode = FailureMode.NONE
     commands: int = 0
     iterations: int = 0
@@ -80,7 +80,7 @@ class Work:
         """For the evaluator."""
         return {
             "message_type": "terminal_task_end",
-            "summary": self.said,
+            "summary": self.summary,
             "commands": self.commands,
             "iterations": self.iterations,
             "stopped_by": self.stopped_by,
@@ -122,19 +122,21 @@ class TerminalAgent:
                 return
             work.iterations += 1
             try:
-                said = await talk.ask()
+                reply = await talk.ask()
             except Exception as problem:
                 if not _TOO_LONG.search(str(problem)):
                     raise
                 work.failure_mode, work.stopped_by = FailureMode.CONTEXT_LENGTH_EXCEEDED, str(problem)[:300]
                 return
-            more = ModelUse(model=use.model, calls=1, input_tokens=said.input_tokens, output_tokens=said.output_tokens)
+            more = ModelUse(
+                model=use.model, calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens
+            )
             use = use.add(more)
             work.usage = [use]
-            work.said = said.text or work.said
-            if not said.wishes:
+            work.summary = reply.text or work.summary
+            if not reply.wishes:
                 return
-            for wish in said.wishes:
+            for wish in reply.wishes:
                 talk.answer(wish, await self._use(wish, shell, work))
 
     async def _use(self, wish: Wish, shell: Shell, work: Work) -> str:

@@ -49,11 +49,11 @@ class TerminalAgentExecutor(ClosingExecutor):
             return
         self._of_task[task_id] = work
         try:
-            await updater.start_work(self._said(updater, "at work"))
+            await updater.start_work(self._message(updater, "at work"))
             while not work.done():
                 await asyncio.wait({work}, timeout=self._keep_alive)
                 if not work.done():
-                    await updater.start_work(self._said(updater, "still at work"))
+                    await updater.start_work(self._message(updater, "still at work"))
             await self._report(work, updater)
         finally:
             self._of_task.pop(task_id, None)
@@ -92,14 +92,14 @@ class TerminalAgentExecutor(ClosingExecutor):
             await self._end(updater, TaskState.TASK_STATE_FAILED, f"{type(problem).__name__}: {str(problem)[:300]}")
         else:
             done = work.result()
-            said = done.said or (f"stopped after {done.stopped_by}" if done.stopped_by else "done")
-            await updater.add_artifact([new_text_part(said), new_data_part(done.as_data())], name="terminal_task_end")
+            text = done.summary or (f"stopped after {done.stopped_by}" if done.stopped_by else "done")
+            await updater.add_artifact([new_text_part(text), new_data_part(done.as_data())], name="terminal_task_end")
             await self._end(updater, TaskState.TASK_STATE_COMPLETED, None)
 
     async def _end(self, updater: TaskUpdater, state: TaskState, sentence: str | None) -> None:
-        await updater.update_status(state, message=None if sentence is None else self._said(updater, sentence))
+        await updater.update_status(state, message=None if sentence is None else self._message(updater, sentence))
 
-    def _said(self, updater: TaskUpdater, sentence: str) -> Message:
+    def _message(self, updater: TaskUpdater, sentence: str) -> Message:
         return updater.new_agent_message([new_text_part(sentence)])
 
 

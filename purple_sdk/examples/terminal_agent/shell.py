@@ -73,16 +73,16 @@ class EndpointShell:
         }
         try:
             answer = await self._sent(asked, seconds + _SLACK)
-            told = answer.json()
+            result = answer.json()
         except httpx.ConnectError as problem:
             raise ShellGoneError(f"the command endpoint doesn't answer ({problem})") from None
         except (httpx.HTTPError, ValueError):
             return Ran(exit_code=None, output="The connection was lost while the command ran: look what it has done.")
         if answer.status_code in (413, 422):
-            return Ran(exit_code=2, output=str(told.get("error", "")))
+            return Ran(exit_code=2, output=str(result.get("error", "")))
         if answer.status_code != 200:
-            raise ShellGoneError(str(told.get("error", answer.status_code)))
-        return Ran(exit_code=told.get("exit_code"), output=str(told.get("output", "")))
+            raise ShellGoneError(str(result.get("error", answer.status_code)))
+        return Ran(exit_code=result.get("exit_code"), output=str(result.get("output", "")))
 
     async def _sent(self, asked: dict[str, object], seconds: float) -> httpx.Response:
         """Send a command; again if no server answers, since the evaluator's worker may be starting again.

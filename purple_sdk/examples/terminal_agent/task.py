@@ -59,7 +59,7 @@ def _of_text(text: str) -> TerminalTaskMessage:
         after = _AFTER_TASK.search(text, task.end())
         instruction = text[task.end() : after.start() if after else None]
     container, endpoint, token, workdir = (
-        found[1] if (found := pattern.search(text)) else None for pattern in (_CONTAINER, _ENDPOINT, _TOKEN, _WORKDIR)
+        match[1] if (match := pattern.search(text)) else None for pattern in (_CONTAINER, _ENDPOINT, _TOKEN, _WORKDIR)
     )
     return TerminalTaskMessage(
         task_id="",

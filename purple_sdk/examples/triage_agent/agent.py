@@ -21,7 +21,7 @@ from purple_sdk.examples.triage_agent.orders import Orders, read_orders
 from purple_sdk.examples.triage_agent.rules import Acquaintances, Category, Verdict, classify
 from purple_sdk.ues import UESError, UESResponseError
 
-_TOLD_OF: tuple[tuple[str, Category], ...] = (("URGENT", "urgent"), ("To do", "action"), ("FYI", "fyi"))
+_IN_SUMMARY: tuple[tuple[str, Category], ...] = (("URGENT", "urgent"), ("To do", "action"), ("FYI", "fyi"))
 _PERSONAL_GROUPS = re.compile(r"family|friend|personal|private|home|school|health", re.I)
 
 
@@ -31,12 +31,12 @@ class TriageState:
 
     Attributes:
         handled: ids of the mails that have been dealt with.
-        told: (incident, text) of each report to others, so that they get it once.
+        reports: (incident, text) of each report to others, so that they get it once.
         starred: thread of each private mail that was starred, with its message id.
     """
 
     handled: set[str] = field(default_factory=set)
-    told: set[tuple[str, str]] = field(default_factory=set)
+    reports: set[tuple[str, str]] = field(default_factory=set)
     starred: dict[str, str] = field(default_factory=dict)
 
 
@@ -65,10 +65,10 @@ class Judged:
     @property
     def number(self) -> str | None:
         """The number of the incident that it is about, if it names one."""
-        found = re.search(
+        match = re.search(
             r"\b[A-Z]{2,6}-\d{2,}\b", re.sub(r"\bSEV-\d\b", "", f"{self.mail['subject']}\n{self.mail['body_text']}")
         )
-        return found[0] if found else None
+        return match[0] if match else None
 
     @property
     def subject(self) -> str:
@@ -120,12 +120,12 @@ class TriageAgent(BasePurpleAgent):
 
     async def _private_contacts(self) -> frozenset[str]:
         try:
-            found = await self.ues.contacts.query(has_email=True)
+            answer = await self.ues.contacts.query(has_email=True)
         except UESResponseError:  # a simulator of UES 0.1 has no contacts
             return frozenset()
         return frozenset(
             str(identifier["value"]).lower()
-            for contact in found.get("contacts", [])
+            for contact in answer.get("contacts", [])
             if any(_PERSONAL_GROUPS.search(str(group)) for group in contact.get("groups") or [])
             for identifier in contact.get("identifiers") or []
             if identifier.get("identifier_type") == "email"
@@ -164,9 +164,9 @@ class TriageAgent(BasePurpleAgent):
                 await self._tell(one, one.number, what, orders.incident_contact, user)
 
     async def _tell(self, one: Judged, incident: str, what: str, whom: str, user: str) -> None:
-        told = self.state.told
+        reports = self.state.reports
         is_known = whom in one.mail["to_addresses"] or whom == one.mail["from_address"]
-        if is_known or (incident, what) in told or (what == "closed" and (incident, "declared") not in told):
+        if is_known or (incident, what) in reports or (what == "closed" and (incident, "declared") not in reports):
             return
         if not await self.may_act():
             return
@@ -180,7 +180,7 @@ class TriageAgent(BasePurpleAgent):
             )
         except UESError:  # recorded as a failed action; the round goes on without it
             return
-        told.add((incident, what))
+        reports.add((incident, what))
 
 
 def summary(new: list[Judged], orders: Orders) -> str:
@@ -197,7 +197,7 @@ def summary(new: list[Judged], orders: Orders) -> str:
         closing.append(f"{len(noise)} noise" + (" archived" if orders.archives_noise else ""))
     lines: list[str] = []
     room = orders.word_limit - len(" ".join(closing).split()) - 5
-    for title, category in _TOLD_OF:
+    for title, category in _IN_SUMMARY:
         for one in by_category.get(category, []):
             line = f"{title}: {one.sender} - {one.subject}"
             if category != "fyi":
@@ -219,9 +219,9 @@ def name_in(address: str) -> str:
 def excerpt(text: str, words: int) -> str:
     """The first words of a text, without the greeting."""
     paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
-    told = [part for part in paragraphs if len(part.split()) > 4] or paragraphs
-    found = " ".join(told).split()
-    return " ".join(found[:words]) + ("..." if len(found) > words else "")
+    body = [part for part in paragraphs if len(part.split()) > 4] or paragraphs
+    body_words = " ".join(body).split()
+    return " ".join(body_words[:words]) + ("..." if len(body_words) > words else "")
 
 
 def _ask_in(text: str) -> str:

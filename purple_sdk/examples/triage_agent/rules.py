@@ -235,17 +235,17 @@ def _deadlines(text: str, now: datetime) -> tuple[str | None, str | None]:
     other_days = "|".join(name for name in _DAYS if name != weekday)
     today: list[re.Match[str]] = []
     later: list[re.Match[str]] = []
-    for found in _LATER.finditer(text):
-        words = found[0].lower()
+    for match in _LATER.finditer(text):
+        words = match[0].lower()
         has_date = re.search(r"\d", words) is not None
         is_today = words.endswith(day) if has_date else weekday in words
-        (today if is_today else later).append(found)
-    for found in _TODAY.finditer(text):
-        around = text[max(found.start() - 14, 0) : found.end() + 14]
-        (later if re.search(rf"\b(tomorrow|{other_days})\b", around, re.I) else today).append(found)
+        (today if is_today else later).append(match)
+    for match in _TODAY.finditer(text):
+        around = text[max(match.start() - 14, 0) : match.end() + 14]
+        (later if re.search(rf"\b(tomorrow|{other_days})\b", around, re.I) else today).append(match)
     return _best(today), _best(later)
 
 
-def _best(found: list[re.Match[str]]) -> str | None:
-    in_order = sorted(found, key=lambda match: (match["by"] is None, match.start()))
+def _best(matches: list[re.Match[str]]) -> str | None:
+    in_order = sorted(matches, key=lambda match: (match["by"] is None, match.start()))
     return " ".join(in_order[0][0].split()) if in_order else None
