@@ -13,8 +13,8 @@ def main() -> None:
     parser.add_argument("--single", action="store_true", help="one simulation at the root instead of many")
     parser.add_argument("--public-url", help="the address that callers see, for base_url; by default the Host header's")
     parser.add_argument("--seed", help="with --single: seed of the simulation's ids")
-    given = parser.parse_args()
-    serve(host=given.host, port=given.port, single=given.single, public_url=given.public_url, seed=given.seed)
+    options = parser.parse_args()
+    serve(host=options.host, port=options.port, single=options.single, public_url=options.public_url, seed=options.seed)
 
 
 if __name__ == "__main__":

@@ -56,13 +56,13 @@ def take_in_parts(simulation: Simulation, *, everything: bool = False) -> Taken:
         _note(simulation, IN_PARTS, orjson.dumps({"parts": listed, **short}))
     digest, manifest = simulation.checkpoints[True]
     new = [name for name in parts.names if everything or name not in parts.stored]
-    found = {**parts.waiting, **fresh}
-    if missing := {name for name in new if name not in found}:
-        found |= parts.write(missing)
-        if not missing <= found.keys():  # the access log has lost what was in them
+    contents = {**parts.waiting, **fresh}
+    if missing := {name for name in new if name not in contents}:
+        contents |= parts.write(missing)
+        if not missing <= contents.keys():  # the access log has lost what was in them
             simulation.note_change()
             return take_in_parts(simulation, everything=everything)
-    parts.waiting = {name: found[name] for name in new}
+    parts.waiting = {name: contents[name] for name in new}
     return Taken(digest, manifest, parts.waiting)
 
 
@@ -74,15 +74,15 @@ def note_stored(simulation: Simulation, digest: str) -> None:
         simulation.parts.waiting = {}
 
 
-def restore(simulation: Simulation, content: bytes, given: Mapping[Name, bytes] | None = None) -> str:
+def restore(simulation: Simulation, content: bytes, parts: Mapping[Name, bytes] | None = None) -> str:
     """Make the simulation equal to a checkpoint and return its digest. Raises Impossible (400) for anything else.
 
-    The simulation keeps its own id, and its own admin secret opens it beside the checkpoint's. Of a manifest, ``given``
-    are the parts; those that the simulation holds needn't be among them (``find_lacking``).
+    The simulation keeps its own id, and its own admin secret opens it beside the checkpoint's. For a manifest,
+    ``parts`` are its parts; those that the simulation holds needn't be among them (``find_lacking``).
     """
     data = _read(content)
     in_parts = "parts" in data
-    cuts, names = _join(simulation, data, given or {}) if in_parts else ([], [])
+    cuts, names = _join(simulation, data, parts or {}) if in_parts else ([], [])
     simulation.ids = IdSource(data["ids"]["seed"], data["ids"]["drawn"])
     simulation.clock.load(data["clock"])
     simulation.is_running = data["is_running"]
@@ -106,7 +106,7 @@ def restore(simulation: Simulation, content: bytes, given: Mapping[Name, bytes] 
     return digest
 
 
-def find_lacking(simulation: Simulation | None, manifest: bytes, given: Mapping[Name, bytes]) -> list[Name]:
+def find_lacking(simulation: Simulation | None, manifest: bytes, parts: Mapping[Name, bytes]) -> list[Name]:
     """Which parts of a checkpoint are neither given nor in the simulation as it is: nothing, for a whole one.
 
     Raises Impossible (400) for anything else.
@@ -114,9 +114,9 @@ def find_lacking(simulation: Simulation | None, manifest: bytes, given: Mapping[
     data = _read(manifest)
     if "parts" not in data:
         return []
-    pages, lacking = list_names(data["parts"], given.get)
+    pages, lacking = list_names(data["parts"], parts.get)
     held = simulation.parts.list_held() if simulation is not None else {}
-    return lacking + lacking_of((name for each in pages for name, _ in each), given, held)
+    return lacking + lacking_of((name for each in pages for name, _ in each), parts, held)
 
 
 def _dump(simulation: Simulation) -> JsonObject:
@@ -147,13 +147,13 @@ def _note(simulation: Simulation, layout: int, content: bytes) -> None:
 
 
 def _join(
-    simulation: Simulation, data: JsonObject, given: Mapping[Name, bytes]
+    simulation: Simulation, data: JsonObject, parts: Mapping[Name, bytes]
 ) -> tuple[list[tuple[Path, list[Page]]], list[Name]]:
     """Put the parts into a manifest's data; returns how its collections are cut, and the names of all parts."""
     listed = data.pop("parts")
-    pages, lacking = list_names(listed, given.get)
+    pages, lacking = list_names(listed, parts.get)
     held = simulation.parts.list_held()
-    lacking += lacking_of((name for each in pages for name, _ in each), given, held)
+    lacking += lacking_of((name for each in pages for name, _ in each), parts, held)
     if lacking:
         raise Impossible(
             f"{len(lacking)} parts of the checkpoint are neither given nor in the simulation, such as {lacking[0]}."
@@ -161,13 +161,13 @@ def _join(
     used: set[Name] = set()
 
     def read(name: Name) -> Any:
-        if name in given:
-            return orjson.loads(given[name])
-        found = held[name]()
+        if name in parts:
+            return orjson.loads(parts[name])
+        content = held[name]()
         if name in used:  # in two places: each has its own
-            return orjson.loads(orjson.dumps(found))
+            return orjson.loads(orjson.dumps(content))
         used.add(name)
-        return found
+        return content
 
     cuts = []
     for each, names in zip(listed, pages, strict=True):
@@ -183,19 +183,19 @@ def _join(
 
 def _cuts_in(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> list[tuple[Path, Cut]]:
     """The collections that a restored simulation has, as they are cut; their tails are written again."""
-    found: list[tuple[Path, Cut]] = []
+    kept: list[tuple[Path, Cut]] = []
     for path, pages in cuts:
         if path == ("events",):
             container: Any = simulation.events.by_id
-            found.append((path, Cut(container, True, keyed_by(pages, list(container)))))
+            kept.append((path, Cut(container, True, keyed_by(pages, list(container)))))
         elif path[0] == "access_log":
-            found.append((path, Cut(simulation.access_log.entries, True, pages, first=simulation.access_log.oldest)))
+            kept.append((path, Cut(simulation.access_log.entries, True, pages, first=simulation.access_log.oldest)))
         else:
             node: Any = {"states": simulation.states, "undo": simulation.undo_stack, "redo": simulation.redo_stack}
             for part in path:
                 node = node[part]
-            found.append((path, Cut(node, isinstance(node, list), pages)))
-    return found
+            kept.append((path, Cut(node, isinstance(node, list), pages)))
+    return kept
 
 
 def _seal(content: bytes) -> str:

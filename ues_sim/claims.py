@@ -109,12 +109,12 @@ def _restored(
         raise Conflict({"message": message, "needs": claim.checkpoint})
     if sha256(content).hexdigest() != claim.checkpoint:
         raise Impossible("The content is not that of the checkpoint that the claim names.")
-    given = {**host.left_parts(simulation_id), **parts}
-    if lacking := checkpoint.find_lacking(simulation, content, given):
+    contents = {**host.pending_parts(simulation_id), **parts}
+    if lacking := checkpoint.find_lacking(simulation, content, contents):
         message = "The checkpoint has parts that are not here: leave them with POST /simulations/{id}/parts."
         raise Conflict({"message": message, "needs": claim.checkpoint, "parts": lacking})
     kept = simulation or Simulation(simulation_id, claim.admin_key, claim.seed or "")
-    checkpoint.restore(kept, content, given)
+    checkpoint.restore(kept, content, contents)
     host.forget_parts(simulation_id)
     host.keep(kept)
     return kept

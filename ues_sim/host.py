@@ -15,7 +15,7 @@ SIMULATION_ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}")
 """No dot in front: clients take ``/simulations/..`` for the folder above."""
 
 
-LEFT_FOR_SECONDS = 300.0
+PENDING_SECONDS = 300.0
 """How long parts of a checkpoint wait for the claim that they are for, from the last that came."""
 
 
@@ -25,24 +25,24 @@ class Host:
     def __init__(self) -> None:
         self.simulations: dict[str, Simulation] = {}
         self.ended = Ended()
-        self._left: dict[str, tuple[float, dict[Name, bytes]]] = {}
+        self._pending: dict[str, tuple[float, dict[Name, bytes]]] = {}
 
     def leave_parts(self, simulation_id: str, contents: Iterable[bytes]) -> int:
         """Keep parts of a checkpoint for a claim on a simulation that is about to come; how many there are now."""
         now = monotonic()
-        self._left = {name: left for name, left in self._left.items() if now - left[0] < LEFT_FOR_SECONDS}
-        kept = self.left_parts(simulation_id)
+        self._pending = {name: entry for name, entry in self._pending.items() if now - entry[0] < PENDING_SECONDS}
+        kept = self.pending_parts(simulation_id)
         kept.update((name_of(content), content) for content in contents)
-        self._left[simulation_id] = (now, kept)
+        self._pending[simulation_id] = (now, kept)
         return len(kept)
 
-    def left_parts(self, simulation_id: str) -> dict[Name, bytes]:
+    def pending_parts(self, simulation_id: str) -> dict[Name, bytes]:
         """The parts that were left for a claim on a simulation."""
-        return self._left.get(simulation_id, (0.0, {}))[1]
+        return self._pending.get(simulation_id, (0.0, {}))[1]
 
     def forget_parts(self, simulation_id: str) -> None:
         """Let go of the parts that were left for a claim on a simulation."""
-        self._left.pop(simulation_id, None)
+        self._pending.pop(simulation_id, None)
 
     def create(self, simulation_id: str | None, admin_secret: str, seed: str | None) -> Simulation:
         """Make a simulation; id and seed are drawn when not given.

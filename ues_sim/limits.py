@@ -123,5 +123,7 @@ class Allowance:
 
 def too_large(size: int | None, limit: int, setting: str | None) -> TooLarge:
     """The 413 for a body. ``size`` is None where the caller doesn't say it beforehand."""
-    told = "The body is larger than" if size is None else f"The body has {size:,} bytes, more than"
-    return TooLarge(f"{told} the {limit:,} bytes that are read {_named(setting)}." if setting else f"{told} {limit:,}.")
+    excess = "The body is larger than" if size is None else f"The body has {size:,} bytes, more than"
+    return TooLarge(
+        f"{excess} the {limit:,} bytes that are read {_named(setting)}." if setting else f"{excess} {limit:,}."
+    )

@@ -49,8 +49,8 @@ class View:
         """What ``build`` returns, built once for each version of the state. Not to be altered."""
         if name not in self.memo:
             self.memo[name] = build()
-        found: T = self.memo[name]
-        return found
+        derived: T = self.memo[name]
+        return derived
 
 
 LONGEST_TEXT, MOST_VALUES = 1000, 1000
@@ -235,18 +235,18 @@ def threads_since(messages: JsonObject, since: str) -> JsonObject:
 
 
 def page(
-    found: list[JsonObject],
+    matches: list[JsonObject],
     request: QueryRequest,
     name: str,
     modality: str,
 ) -> JsonObject:
-    """The answer of a query: one page of ``found`` (sorted already) under ``name``, the counts and the echoed query."""
+    """The answer of a query: one page of the sorted ``matches`` under ``name``, the counts and the echoed query."""
     stop = None if request.limit is None else request.offset + request.limit
-    shown = found[request.offset : stop]
+    shown = matches[request.offset : stop]
     return {
         "modality_type": modality,
         name: shown,
-        "total_count": len(found),
+        "total_count": len(matches),
         "returned_count": len(shown),
         "query": request.model_dump(exclude_none=True),
     }

@@ -322,16 +322,16 @@ class Parts:
 
     def write(self, names: Collection[Name]) -> dict[Name, bytes]:
         """The contents of those of the parts that can be written from what is in the simulation."""
-        found: dict[Name, bytes] = {}
+        contents: dict[Name, bytes] = {}
         for cut in self._cuts.values():
-            cut.list_pages(found)
-        found = {name: content for name, content in found.items() if name in names}
+            cut.list_pages(contents)
+        contents = {name: content for name, content in contents.items() if name in names}
         for _, name, read in self._walk():
-            if name in names and name not in found:
+            if name in names and name not in contents:
                 content = orjson.dumps(read())
                 if name_of(content) == name:
-                    found[name] = content
-        return found
+                    contents[name] = content
+        return contents
 
     def _walk(self) -> Iterator[tuple[Path, Name, Callable[[], Any]]]:
         for path, cut in self._cuts.items():
@@ -347,8 +347,8 @@ class Parts:
 
     def _keyed_reader(self, path: Path, cut: Cut, keys: list[str]) -> Callable[[], Any]:
         def read() -> Any:
-            found = {key: [] if (*path, key) in self._cuts else cut.container[key] for key in keys}
-            return list(found.values()) if cut.is_row else found
+            entries = {key: [] if (*path, key) in self._cuts else cut.container[key] for key in keys}
+            return list(entries.values()) if cut.is_row else entries
 
         return read
 
@@ -404,28 +404,28 @@ def join(container: Any, pages: Sequence[tuple[Name, int]], read: Callable[[Name
 
 def keyed_by(pages: Iterable[Page], keys: Sequence[str]) -> list[Page]:
     """Pages of a row whose entries have keys, with these."""
-    place, found = 0, []
+    place, kept = 0, []
     for page in pages:
-        found.append(Page(page.name, page.size, list(keys[place : place + page.count]), page.count))
+        kept.append(Page(page.name, page.size, list(keys[place : place + page.count]), page.count))
         place += page.count
-    return found
+    return kept
 
 
-def lacking_of(names: Iterable[Name], *found: Mapping[Name, Any]) -> list[Name]:
+def lacking_of(names: Iterable[Name], *sources: Mapping[Name, Any]) -> list[Name]:
     """Those that are nowhere, each once."""
-    return [name for name in dict.fromkeys(names) if not any(name in each for each in found)]
+    return [name for name in dict.fromkeys(names) if not any(name in each for each in sources)]
 
 
 def _groups(sizes: list[int], size: int, tail: int) -> Iterator[int]:
     """How many entries each page takes; the rest at the end is the tail, with a limited number of bytes."""
-    left = sum(sizes)
+    remaining = sum(sizes)
     count = held = 0
     for each in sizes:
-        if not count and left <= tail:
+        if not count and remaining <= tail:
             return
         count += 1
         held += each
-        left -= each
+        remaining -= each
         if held >= size:
             yield count
             count = held = 0

@@ -70,8 +70,8 @@ def contact_of(book: AddressBook, kind: str, value: str) -> dict[str, Any] | Non
         if any(
             i["identifier_type"] == kind and address_key(kind, i["value"]) == wanted for i in contact["identifiers"]
         ):
-            found: dict[str, Any] = contact
-            return found
+            match: dict[str, Any] = contact
+            return match
     return None
 
 

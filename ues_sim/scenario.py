@@ -112,11 +112,11 @@ class _Import:
                 self.skipped.append(name)
                 self.note_unknown(f"modality_states has the unknown modality {name[:80]!r}")
                 continue
-            given = state
+            data = state
             if isinstance(state, dict) and state.get("last_updated") is None:
-                given = {**state, "last_updated": now}
+                data = {**state, "last_updated": now}
             try:
-                self.states[name] = modality.load_state(given)
+                self.states[name] = modality.load_state(data)
             except ValidationError as error:
                 raise Invalid(problems_of(error, *loc, "modality_states", name)) from None
 

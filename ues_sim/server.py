@@ -37,13 +37,13 @@ def _build(
     *, single: bool, host_key: str | None, admin_key: str | None, public_url: str | None, seed: str | None
 ) -> Served:
     host = Host()
-    given = admin_key or os.environ.get(ADMIN_KEY_VARIABLE) if single else host_key or os.environ.get(HOST_KEY_VARIABLE)
-    secret = given or new_secret()
+    key = admin_key or os.environ.get(ADMIN_KEY_VARIABLE) if single else host_key or os.environ.get(HOST_KEY_VARIABLE)
+    secret = key or new_secret()
     simulation = host.create("default", secret, seed) if single else None
     app = Application(
         host, host_key=secrets.token_hex(32) if single else secret, single=simulation, public_url=public_url
     )
-    return Served(app, secret, generated=not given)
+    return Served(app, secret, generated=not key)
 
 
 def create_app(

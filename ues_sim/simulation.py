@@ -118,10 +118,10 @@ class Simulation:
 
     def find_modality(self, name: str) -> Modality:
         """The modality of that name. Raises UnknownModality (404)."""
-        found = MODALITIES.get(name)
-        if found is None:
+        modality = MODALITIES.get(name)
+        if modality is None:
             raise UnknownModality(name, list(MODALITIES))
-        return found
+        return modality
 
     def view(self, name: str) -> View:
         """A modality's state and the current time, for reading."""
@@ -254,10 +254,10 @@ class Simulation:
             self.execute(event)
         else:
             room = allowance.room
-            left = self.execute(event, room)
-            if left is None:
+            remaining = self.execute(event, room)
+            if remaining is None:
                 raise allowance.fill()
-            allowance.grow(room - left)
+            allowance.grow(room - remaining)
         message = event["error_message"]
         if event["status"] == EXECUTED:
             message = f"{modality.name} {action.path} executed"
@@ -282,7 +282,7 @@ class Simulation:
         state = self.states[modality.name]
         index = self._indexes[modality.name]
         change = Change(state, now, self.ids.draw, self._neighbours(modality), index=index, room=room)
-        left = room
+        remaining = room
         self.parts.touch_event(event["event_id"])
         self._memos[modality.name].clear()
         try:
@@ -292,7 +292,7 @@ class Simulation:
         except OperationFailed as failure:
             self._fail(event, change, str(failure))
         except OutOfRoom:
-            left = None
+            remaining = None
             self._fail(event, change, "it would write more than its author may in this turn")
         except ValidationError as error:
             self._fail(event, change, Invalid(problems_of(error, "data")).sentence)
@@ -301,11 +301,11 @@ class Simulation:
             logger.exception("event %s (%s) failed unexpectedly", event["event_id"], modality.name)
             self._fail(event, change, f"unexpected {type(error).__name__}: {error}")
         else:
-            left = change.room
+            remaining = change.room
             self.events.set_status(event, EXECUTED)
             self._remember(event, modality, change.undo_patch())
         event["executed_at"] = self.clock.text
-        return left
+        return remaining
 
     def _fail(self, event: Event, change: Change, reason: str) -> None:
         change.roll_back()
@@ -329,10 +329,10 @@ class Simulation:
 
     def find_event(self, event_id: str) -> Event:
         """The event of that id. Raises NotFound (404)."""
-        found = self.events.by_id.get(event_id)
-        if found is None:
+        event = self.events.by_id.get(event_id)
+        if event is None:
             raise NotFound(f"There is no event {event_id[:80]!r}.")
-        return found
+        return event
 
     def cancel(self, event_id: str) -> Event:
         """Take a pending event out of the queue. Raises NotFound (404) or Conflict (409, no longer pending)."""

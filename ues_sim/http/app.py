@@ -57,7 +57,7 @@ class Application:
         self._host_pages = OpenPages(
             "User Environment Simulator: host", [("", HOST_ROUTES), ("/simulations/{simulation_id}", SIMULATION_ROUTES)]
         )
-        self._mcp = mcp.McpDoor(SIMULATION_ROUTES)
+        self._mcp = mcp.McpEndpoint(SIMULATION_ROUTES)
         self._memory = Memory()
         self._ticking: dict[str, asyncio.Task[None]] = {}
 

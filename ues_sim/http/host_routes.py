@@ -243,7 +243,7 @@ def _step(call: HostCall) -> Reply:
         pieces[0],
         {name_of(part): part for part in pieces[1:]},
     )
-    found = carry_out(
+    outcome = carry_out(
         simulation,
         Step(
             revoke=asked.revoke,
@@ -256,13 +256,13 @@ def _step(call: HostCall) -> Reply:
         ),
     )
     if asked.takes_parts:
-        told, pieces = with_parts(checkpoint.take_in_parts(simulation))
-        states, listed = simulation.parts.shorten_shown(found["states"])
-        told |= {"states": states, "states_parts": listed}
-        return Reply(b"\n".join((orjson.dumps({**simulation.describe(), **found, **told}), b"".join(pieces))))
+        described, pieces = with_parts(checkpoint.take_in_parts(simulation))
+        states, listed = simulation.parts.shorten_shown(outcome["states"])
+        described |= {"states": states, "states_parts": listed}
+        return Reply(b"\n".join((orjson.dumps({**simulation.describe(), **outcome, **described}), b"".join(pieces))))
     taken = checkpoint.take(simulation)[1] if asked.takes_checkpoint else b""
-    said = orjson.dumps({**simulation.describe(), **found})
-    return Reply(said + b"\n" + taken if taken else said)
+    first_line = orjson.dumps({**simulation.describe(), **outcome})
+    return Reply(first_line + b"\n" + taken if taken else first_line)
 
 
 def _leave(call: HostCall) -> JsonObject:

@@ -93,9 +93,9 @@ class RouteTool:
         schema: JsonObject = {"type": "object", "properties": {}}
         for model in (self.route.params, self.route.body):
             if isinstance(model, type) and issubclass(model, BaseModel):
-                found = model.model_json_schema()
-                schema["properties"] |= found.pop("properties", {})
-                schema |= {name: value for name, value in found.items() if name not in ("title", "description", "type")}
+                dumped = model.model_json_schema()
+                schema["properties"] |= dumped.pop("properties", {})
+                schema |= {name: each for name, each in dumped.items() if name not in ("title", "description", "type")}
         for variable in self._variables:
             described = "Name of a modality: email, sms, chat, calendar, contacts, location, weather or time."
             schema["properties"][variable] = {"type": "string", "description": described}
@@ -129,7 +129,7 @@ class RouteTool:
         return await ask(self.route.method, path, b"", orjson.dumps(rest))
 
 
-class McpDoor:
+class McpEndpoint:
     """Answers MCP messages about any simulation with these routes."""
 
     def __init__(self, routes: Iterable[Route[Call]]) -> None:

@@ -59,8 +59,8 @@ def _schemas(routes: list[Route[Any]]) -> tuple[dict[type[BaseModel], JsonObject
     models: dict[type[BaseModel], None] = {ProblemResponse: None, ValidationProblemResponse: None}
     for route in routes:
         models.update(dict.fromkeys(_models(route)))
-    found, document = models_json_schema([(model, "validation") for model in models], ref_template=REF)
-    return {model: found[model, "validation"] for model in models}, document.get("$defs", {})
+    references, document = models_json_schema([(model, "validation") for model in models], ref_template=REF)
+    return {model: references[model, "validation"] for model in models}, document.get("$defs", {})
 
 
 def _operation(route: Route[Any], prefix: str, schemas: dict[type[BaseModel], JsonObject]) -> JsonObject:

@@ -14,11 +14,11 @@ def split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
     """The pieces of a body. Raises Impossible (400) where they aren't as long as it."""
     if sum(lengths) != len(content):
         raise Impossible(f"lengths say {sum(lengths):,} bytes, and {len(content):,} follow the first line.")
-    found, place = [], 0
+    pieces, place = [], 0
     for length in lengths:
-        found.append(content[place : place + length])
+        pieces.append(content[place : place + length])
         place += length
-    return found
+    return pieces
 
 
 def with_parts(taken: Taken) -> tuple[JsonObject, list[bytes]]:

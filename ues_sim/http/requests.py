@@ -146,5 +146,5 @@ def _refuse_too_deep(data: Any) -> None:
 
 def read_params(query_string: bytes, adapter: TypeAdapter[Any]) -> Any:
     """The query parameters as the adapter's type; of a repeated one the last counts. Raises Invalid (422)."""
-    given = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, errors="replace")
-    return validate(adapter, dict(given), "query")
+    pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, errors="replace")
+    return validate(adapter, dict(pairs), "query")

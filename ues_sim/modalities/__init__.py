@@ -7,8 +7,8 @@ from ues_sim.modality import Modality
 
 
 def _find() -> dict[str, Modality]:
-    found = [import_module(f"{__name__}.{item.name}").MODALITY for item in iter_modules(__path__) if item.ispkg]
-    return {modality.name: modality for modality in sorted(found, key=lambda item: str(item.name))}
+    modalities = [import_module(f"{__name__}.{item.name}").MODALITY for item in iter_modules(__path__) if item.ispkg]
+    return {modality.name: modality for modality in sorted(modalities, key=lambda item: str(item.name))}
 
 
 MODALITIES: dict[str, Modality] = _find()

@@ -68,11 +68,11 @@ class AccessLogClearResponse(Response):
 def _search(call: Call) -> JsonObject:
     params: AccessLogParams = call.params
     filters = params.model_dump(exclude={"limit", "offset"})
-    found = list(call.simulation.access_log.search(**filters))
-    shown = found[params.offset : params.offset + params.limit]
+    entries = list(call.simulation.access_log.search(**filters))
+    shown = entries[params.offset : params.offset + params.limit]
     return {
         "logs": shown,
-        "total": len(found),
+        "total": len(entries),
         "returned": len(shown),
         "limit": params.limit,
         "offset": params.offset,

@@ -64,9 +64,9 @@ class PartsResponse(Response):
 
 def _take_in_parts(call: Call) -> Reply:
     taken = checkpoint.take_in_parts(call.simulation, everything=call.params.everything)
-    told, pieces = with_parts(taken)
-    said = orjson.dumps({"checkpoint": taken.digest, **told})
-    return Reply(b"\n".join((said, b"".join(pieces))), media_type="text/plain; charset=utf-8")
+    described, pieces = with_parts(taken)
+    first_line = orjson.dumps({"checkpoint": taken.digest, **described})
+    return Reply(b"\n".join((first_line, b"".join(pieces))), media_type="text/plain; charset=utf-8")
 
 
 def _part(call: Call) -> Reply:

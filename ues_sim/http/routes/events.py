@@ -154,13 +154,13 @@ def _matching(call: Call) -> Iterator[Event]:
 
 def _list(call: Call) -> JsonObject:
     params: EventListParams = call.params
-    found = list(_matching(call))
-    shown = found[params.offset : None if params.limit is None else params.offset + params.limit]
+    matches = list(_matching(call))
+    shown = matches[params.offset : None if params.limit is None else params.offset + params.limit]
     counts = dict.fromkeys((PENDING, EXECUTED, FAILED, SKIPPED), 0)
-    for event in found:
+    for event in matches:
         if event["status"] in counts:
             counts[event["status"]] += 1
-    return {"events": [answer(event) for event in shown], "total": len(found), **counts}
+    return {"events": [answer(event) for event in shown], "total": len(matches), **counts}
 
 
 def _create(call: Call) -> JsonObject:

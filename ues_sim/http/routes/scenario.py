@@ -64,10 +64,10 @@ class ImportFullRequest(Request):
 
     @model_validator(mode="before")
     @classmethod
-    def _wrap_a_bare_file(cls, given: Any) -> Any:
-        if isinstance(given, dict) and "scenario" not in given and ("environment" in given or "events" in given):
-            return {"scenario": given, "strict_modalities": given.get("strict_modalities", False)}
-        return given
+    def _wrap_a_bare_file(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "scenario" not in data and ("environment" in data or "events" in data):
+            return {"scenario": data, "strict_modalities": data.get("strict_modalities", False)}
+        return data
 
 
 class ImportResponse(Response):

@@ -29,7 +29,7 @@ def unnamed_calendar(calendar_id: str, now: str) -> JsonObject:
 
 def create_calendar(change: Change, payload: CalendarInput) -> None:
     """Make a calendar."""
-    calendar_id = payload.calendar_id if "calendar_id" in payload.given_fields else change.draw_id()
+    calendar_id = payload.calendar_id if "calendar_id" in payload.present_fields else change.draw_id()
     if calendar_id in change.state["calendars"]:
         raise change.fail(f"calendar_id {calendar_id!r} is taken")
     calendar = Calendar.model_validate({**_settings(payload), "calendar_id": calendar_id}).model_dump()
@@ -67,7 +67,7 @@ def _known(change: Change, payload: CalendarInput) -> str:
 
 def _settings(payload: CalendarInput) -> JsonObject:
     dumped = payload.model_dump()
-    return {name: dumped[name] for name in SETTINGS if name in payload.given_fields}
+    return {name: dumped[name] for name in SETTINGS if name in payload.present_fields}
 
 
 def complete(state: State) -> None:

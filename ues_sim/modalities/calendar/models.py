@@ -228,13 +228,13 @@ class CalendarInput(InputModel):
     default_reminders: list[Reminder] | None = None
 
     @property
-    def given_fields(self) -> set[str]:
+    def present_fields(self) -> set[str]:
         """The fields that the caller gave, other than null."""
         return {name for name in self.model_fields_set if getattr(self, name) is not None}
 
     @model_validator(mode="after")
     def _fields_of_the_operation(self) -> "CalendarInput":
-        missing = [name for name in _NEEDED[self.operation] if name not in self.given_fields]
+        missing = [name for name in _NEEDED[self.operation] if name not in self.present_fields]
         if missing:
             raise ValueError(f"{self.operation} needs {', '.join(missing)}")
         if self.start is not None and self.end is not None and self.end < self.start:

@@ -101,7 +101,7 @@ def calendar_for(change: Change, payload: CalendarInput) -> str:
     calendar where none is called so.
     """
     calendars, default = change.state["calendars"], change.state["default_calendar_id"]
-    named = payload.calendar_id if "calendar_id" in payload.given_fields else default
+    named = payload.calendar_id if "calendar_id" in payload.present_fields else default
     if named not in calendars and named == "primary":
         named = default
     if named not in calendars:
@@ -126,7 +126,7 @@ def _event(change: Change, payload: CalendarInput) -> Event:
 def _fields(change: Change, payload: CalendarInput) -> JsonObject:
     """What the input says about the appointment, in the state's shape."""
     dumped = payload.model_dump()
-    fields = {name: dumped[name] for name in FIELDS if name in payload.given_fields}
+    fields = {name: dumped[name] for name in FIELDS if name in payload.present_fields}
     if "timezone" in fields and zone(fields["timezone"]) is None:
         raise change.fail(f"there is no time zone {fields['timezone']!r}; use a name such as Europe/Berlin")
     for attachment in fields.get("attachments", ()):

@@ -126,8 +126,8 @@ class Series:
 
     def on(self, day: date) -> Occurrence | None:
         """The occurrence on that day, left out or not; None when there is none."""
-        found = next((each for each in self._days(day, steps()) if each >= day), None)
-        return self._occurrence(day) if found == day else None
+        first = next((each for each in self._days(day, steps()) if each >= day), None)
+        return self._occurrence(day) if first == day else None
 
     def leaves_out(self, day: date) -> bool:
         """Whether the occurrence on that day is left out, if there is one."""
@@ -151,11 +151,11 @@ class Series:
             except OverflowError:
                 pass
         for day in self._days(since, budget):
-            found = self._occurrence(day)
-            if found is None or (over is not None and found.start >= over):
+            occurrence = self._occurrence(day)
+            if occurrence is None or (over is not None and occurrence.start >= over):
                 return
-            if day not in self._left_out and overlaps(found.start, found.end, begin, over):
-                yield found
+            if day not in self._left_out and overlaps(occurrence.start, occurrence.end, begin, over):
+                yield occurrence
 
     def _occurrence(self, day: date) -> Occurrence | None:
         """The occurrence on that day; None when it doesn't lie within the years 1 to 9999."""
@@ -173,10 +173,10 @@ class Series:
     def _days(self, since: date, budget: Iterator[int]) -> Iterator[date]:
         """The days of the series in order: all from ``since`` on, and maybe some before it."""
         rule, first = self._rule, self.first.date()
-        left = rule["count"] if rule["end_type"] == "count" else None
+        remaining = rule["count"] if rule["end_type"] == "count" else None
         last = date.fromisoformat(rule["end_date"]) if rule["end_type"] == "until" and rule["end_date"] else date.max
         # What is counted has to be walked through from its beginning.
-        number = 0 if left is not None else max(0, _periods(rule, first, max(first, since)) - 1)
+        number = 0 if remaining is not None else max(0, _periods(rule, first, max(first, since)) - 1)
         for _ in islice(budget, MOST_STEPS_OF_ONE):
             try:
                 days = _days_of_period(rule, first, number)
@@ -184,11 +184,11 @@ class Series:
                 return
             number += 1
             for day in days:
-                if day > last or left == 0:
+                if day > last or remaining == 0:
                     return
                 if day >= first:
                     yield day
-                    left = None if left is None else left - 1
+                    remaining = None if remaining is None else remaining - 1
 
 
 def _periods(rule: Rule, first: date, day: date) -> int:

@@ -100,9 +100,9 @@ def query(view: View, request: CalendarQueryRequest) -> JsonObject:
     key = sort_key(request.sort_by, SORT_FIELDS, "start")
     if request.sort_order not in ("asc", "desc"):
         raise Impossible(f"sort_order {request.sort_order[:40]!r} is neither asc nor desc.")
-    found = _found(view, request, steps())
-    found.sort(key=lambda event: (event[key] or "", event["start"]), reverse=request.sort_order == "desc")
-    answer = page(found, request, "events", "calendar")
+    matches = _find(view, request, steps())
+    matches.sort(key=lambda event: (event[key] or "", event["start"]), reverse=request.sort_order == "desc")
+    answer = page(matches, request, "events", "calendar")
     return {**answer, "count": answer["returned_count"]}
 
 
@@ -122,13 +122,13 @@ def _contains(event: Event, text: str) -> bool:
     return any(text in (event[name] or "").lower() for name in ("title", "description", "location"))
 
 
-def _found(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> list[Event]:
+def _find(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> list[Event]:
     """What matches, in no order: single events, and series or, expanded, their occurrences; what the budget doesn't
     reach is left out.
     """
     calendars = None if request.calendar_ids is None else frozenset(request.calendar_ids)
     events = [event for event in _standing(view.state).values() if _matches(event, request, calendars)]
-    found = [
+    matches = [
         event
         for event in events
         if event["recurrence"] is None and overlaps(event["start"], event["end"], request.start, request.end)
@@ -137,14 +137,14 @@ def _found(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> 
     replaced = view.derive("replaced", lambda: _replaced(view.state))
     if request.expand_recurring:
         listed = [_occurrences(event, request, view.now, replaced, budget) for event in recurring]
-        return [*found, *islice(merge(*listed, key=itemgetter("start")), MOST_OCCURRENCES)]
+        return [*matches, *islice(merge(*listed, key=itemgetter("start")), MOST_OCCURRENCES)]
     if request.start is None and request.end is None:
-        return [*found, *recurring]
+        return [*matches, *recurring]
     for event in recurring:
         series = _series(event, replaced, budget)
         if series is not None and next(series.list_between(request.start, request.end, budget), None) is not None:
-            found.append(event)
-    return found
+            matches.append(event)
+    return matches
 
 
 def _series(event: Event, replaced: dict[str, list[str]], budget: Iterator[int]) -> Series | None:
@@ -196,7 +196,7 @@ def digest(view: View) -> JsonObject:
     """The calendar in a few lines: what comes next."""
     events = _standing(view.state)
     request = CalendarQueryRequest(start=view.now, expand_recurring=True)
-    coming = nsmallest(3, _found(view, request, steps()), key=itemgetter("start"))
+    coming = nsmallest(3, _find(view, request, steps()), key=itemgetter("start"))
     return {
         "events": len(events),
         "calendars": len(view.state["calendars"]),

@@ -47,7 +47,7 @@ def _text(content: Content) -> str:
 def query(view: View, request: ChatQueryRequest) -> JsonObject:
     """The answer of ``POST /chat/query``."""
     needle = request.search.lower() if request.search is not None else None
-    found = [
+    matches = [
         message
         for message in view.state["messages"]
         if (request.conversation_id is None or message["conversation_id"] == request.conversation_id)
@@ -56,8 +56,8 @@ def query(view: View, request: ChatQueryRequest) -> JsonObject:
         and (request.until is None or message["timestamp"] <= request.until)
         and (needle is None or needle in _text(message["content"]).lower())
     ]
-    found.sort(key=itemgetter(request.sort_by or "timestamp"), reverse=request.sort_order == "desc")
-    return page(found, request, "messages", "chat")
+    matches.sort(key=itemgetter(request.sort_by or "timestamp"), reverse=request.sort_order == "desc")
+    return page(matches, request, "messages", "chat")
 
 
 def digest(view: View) -> JsonObject:

@@ -90,8 +90,8 @@ def update(change: Change, payload: ContactsInput) -> None:
         more = _items(name, getattr(payload, f"add_{name}"))
         news[name] = _with_more_identifiers(items, more) if name == "identifiers" else _distinct([*items, *more])
     _refuse_long_lists(change, news)
-    told = news.get("display_name")
-    if told == "" or (told is None and contact["display_name"] == made_up_name(contact)):
+    shown = news.get("display_name")
+    if shown == "" or (shown is None and contact["display_name"] == made_up_name(contact)):
         news["display_name"] = made_up_name({**contact, **news})
     change.update(("contacts", contact["contact_id"]), **news, updated_at=payload.timestamp)
 
@@ -107,8 +107,8 @@ def _same(name: str, kept: Any, named: Any) -> bool:
         if isinstance(named, str):
             return same_address(kind, kept["value"], named)
         return bool(kind == named["identifier_type"]) and same_address(kind, kept["value"], named["value"])
-    told = {field: value for field, value in named.items() if value is not None}
-    return bool(told) and told.items() <= kept.items()
+    fields = {field: value for field, value in named.items() if value is not None}
+    return bool(fields) and fields.items() <= kept.items()
 
 
 def _with_more_identifiers(items: list[Any], more: list[Any]) -> list[Any]:
@@ -121,10 +121,10 @@ def _with_more_identifiers(items: list[Any], more: list[Any]) -> list[Any]:
 
 
 def _contact(change: Change, contact_id: str | None) -> Contact:
-    found: Contact | None = change.state["contacts"].get(contact_id or "")
-    if found is None:
+    contact: Contact | None = change.state["contacts"].get(contact_id or "")
+    if contact is None:
         raise change.fail(f"there is no contact {contact_id!r}")
-    return found
+    return contact
 
 
 def delete(change: Change, payload: ContactsInput) -> None:

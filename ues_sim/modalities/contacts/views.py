@@ -41,9 +41,9 @@ def _groups(state: State) -> list[str]:
 def query(view: View, request: ContactsQueryRequest) -> JsonObject:
     """The answer of ``POST /contacts/query``."""
     field = request.sort_by or "display_name"
-    found = [contact for contact in view.state["contacts"].values() if _matches(contact, request)]
-    found.sort(key=lambda contact: (contact[field] or "").lower(), reverse=request.sort_order == "desc")
-    return page(found, request, "contacts", "contacts")
+    matches = [contact for contact in view.state["contacts"].values() if _matches(contact, request)]
+    matches.sort(key=lambda contact: (contact[field] or "").lower(), reverse=request.sort_order == "desc")
+    return page(matches, request, "contacts", "contacts")
 
 
 def _matches(contact: Contact, request: ContactsQueryRequest) -> bool:

@@ -181,12 +181,12 @@ def _answer(change: Change, payload: EmailInput, *, to_all: bool) -> None:
 def _original(change: Change, payload: EmailInput) -> Email:
     emails = change.state["emails"]
     named = [name for name in (payload.message_id, payload.in_reply_to, *(payload.message_ids or ())) if name]
-    found = next((name for name in named if name in emails), None)
-    if found is None:
+    message_id = next((name for name in named if name in emails), None)
+    if message_id is None:
         if not named:
             raise change.fail(f"{payload.operation} needs message_id")
         raise change.fail(f"there is no email {named[0]!r} to {payload.operation.replace('_', ' ')}")
-    email: Email = emails[found]
+    email: Email = emails[message_id]
     return email
 
 
@@ -237,7 +237,7 @@ def _deliver(change: Change, email: Email) -> None:
         raise change.fail(f"message_id {message_id!r} is taken")
     if not email["thread_id"]:
         before = (emails.get(known) for known in (email["in_reply_to"], *reversed(email["references"])))
-        email["thread_id"] = next((found["thread_id"] for found in before if found is not None), "") or change.draw_id()
+        email["thread_id"] = next((known["thread_id"] for known in before if known is not None), "") or change.draw_id()
     change.put(("emails", message_id), email)
     _enter_folder(change, email["folder"], message_id)
     for label in email["labels"]:

@@ -206,13 +206,13 @@ def query(view: View, request: EmailQueryRequest) -> JsonObject:
     key = sort_key(request.sort_by, SORT_FIELDS, "received_at")
     newest_first = request.sort_order != "asc"
     by: Callable[[Email], Any] = _urgency if key == "priority" else itemgetter(key)
-    found = view.derive(
+    emails = view.derive(
         (with_drafts, key, newest_first),
         lambda: sorted(_emails(view.state, with_drafts=with_drafts), key=by, reverse=newest_first),
     )
     for apply in _filters(request):
-        found = apply(found)
-    return page(found, request, "emails", "email")
+        emails = apply(emails)
+    return page(emails, request, "emails", "email")
 
 
 def _emails(state: State, *, with_drafts: bool) -> list[Email]:

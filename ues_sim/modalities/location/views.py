@@ -35,7 +35,7 @@ def query(view: View, request: LocationQueryRequest) -> JsonObject:
     if request.include_current and is_known(view.state):
         places.append({**current(view.state), "is_current": True})
     name = request.named_location.lower() if request.named_location is not None else None
-    found = [
+    matches = [
         place
         for place in places
         if (request.since is None or place["timestamp"] >= request.since)
@@ -45,15 +45,15 @@ def query(view: View, request: LocationQueryRequest) -> JsonObject:
     descending = request.sort_order == "desc"
     if descending:
         # Of places alike in the field, the newest first too.
-        found.reverse()
-    lacking = [place for place in found if place[field] is None]
-    having = sorted((p for p in found if p[field] is not None), key=lambda place: place[field], reverse=descending)
+        matches.reverse()
+    lacking = [place for place in matches if place[field] is None]
+    having = sorted((p for p in matches if p[field] is not None), key=lambda place: place[field], reverse=descending)
     offset = request.offset or 0
     shown = (having + lacking)[offset : None if request.limit is None else offset + request.limit]
     return {
         "locations": shown,
         "count": len(shown),
-        "total_count": len(found),
+        "total_count": len(matches),
         "returned_count": len(shown),
         "query": request.model_dump(exclude_none=True),
     }

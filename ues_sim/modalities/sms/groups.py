@@ -12,17 +12,17 @@ Conversation = dict[str, Any]
 
 
 def _conversation(change: Change, thread_id: str | None) -> Conversation:
-    found: Conversation | None = change.state["conversations"].get(thread_id or "")
-    if found is None:
+    conversation: Conversation | None = change.state["conversations"].get(thread_id or "")
+    if conversation is None:
         raise change.fail(f"there is no conversation {thread_id!r}")
-    return found
+    return conversation
 
 
 def _group(change: Change, thread_id: str | None) -> Conversation:
-    found = _conversation(change, thread_id)
-    if found["conversation_type"] != "group":
+    conversation = _conversation(change, thread_id)
+    if conversation["conversation_type"] != "group":
         raise change.fail(f"conversation {thread_id!r} is not a group")
-    return found
+    return conversation
 
 
 def create_group(change: Change, payload: SMSInput) -> None:

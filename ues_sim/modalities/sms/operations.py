@@ -138,10 +138,10 @@ def _by_people(change: Change) -> dict[frozenset[str], str]:
     a conversation has to empty ``change.index``.
     """
     if "by people" not in change.index:
-        found: dict[frozenset[str], str] = {}
+        thread_ids: dict[frozenset[str], str] = {}
         for thread_id, conversation in change.state["conversations"].items():
-            found.setdefault(_keys([change.state["user_phone_number"], *_present(conversation)]), thread_id)
-        change.index["by people"] = found
+            thread_ids.setdefault(_keys([change.state["user_phone_number"], *_present(conversation)]), thread_id)
+        change.index["by people"] = thread_ids
     by_people: dict[frozenset[str], str] = change.index["by people"]
     return by_people
 

@@ -83,9 +83,9 @@ def query(view: View, request: SMSQueryRequest) -> JsonObject:
     sender, recipient = (
         None if number is None else address_key("phone", number) for number in (request.from_number, request.to_number)
     )
-    found = [message for message in view.state["messages"].values() if _matches(message, request, sender, recipient)]
-    found.sort(key=itemgetter(key), reverse=request.sort_order != "asc")
-    return page(found, request, "messages", "sms")
+    matches = [message for message in view.state["messages"].values() if _matches(message, request, sender, recipient)]
+    matches.sort(key=itemgetter(key), reverse=request.sort_order != "asc")
+    return page(matches, request, "messages", "sms")
 
 
 def _matches(message: dict[str, Any], request: SMSQueryRequest, sender: str | None, recipient: str | None) -> bool:

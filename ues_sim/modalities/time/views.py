@@ -26,7 +26,7 @@ def query(view: View, request: TimeQueryRequest) -> JsonObject:
     entries = [{**entry, "is_current": False} for entry in view.state["settings_history"]]
     if request.include_current:
         entries.append({**current(view.state), "is_current": True})
-    found = [
+    matches = [
         entry
         for entry in entries
         if (request.since is None or entry["timestamp"] >= request.since)
@@ -35,10 +35,10 @@ def query(view: View, request: TimeQueryRequest) -> JsonObject:
         and (request.format_preference is None or entry["format_preference"] == request.format_preference)
     ]
     if request.sort_by != "timestamp":
-        found.sort(key=itemgetter(request.sort_by))
+        matches.sort(key=itemgetter(request.sort_by))
     if request.sort_order != "asc":
-        found.reverse()
-    return page(found, request, "settings", "time")
+        matches.reverse()
+    return page(matches, request, "settings", "time")
 
 
 def digest(view: View) -> JsonObject:

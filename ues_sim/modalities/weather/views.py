@@ -80,9 +80,9 @@ def query(view: View, request: WeatherQueryRequest) -> JsonObject:
 def _nearest(state: State, latitude: float, longitude: float) -> dict[str, Any] | None:
     """The place at these coordinates, else the nearest within ``NEAR``."""
     places = state["locations"]
-    found: dict[str, Any] | None = places.get(key_of(latitude, longitude))
-    if found is not None or not places:
-        return found
+    place: dict[str, Any] | None = places.get(key_of(latitude, longitude))
+    if place is not None or not places:
+        return place
 
     def distance(place: dict[str, Any]) -> float:
         return _degrees_between(latitude, longitude, place["latitude"], place["longitude"])
