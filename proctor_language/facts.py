@@ -7,7 +7,7 @@ and asks it once more in the participant's favour: that is the upper end of the 
     CLOSED = Fact("closed", "It says that the incident is over.", patterns=says_closed)
 
     async def notice(ctx, params):
-        is_told = tells(CLOSED, mail.text)
+        is_reported = tells(CLOSED, mail.text)
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-Told = bool | None
+Answer = bool | None
 """Whether a text says something; None where that can't be decided."""
 
-Patterns = Callable[[str], Told]
+Patterns = Callable[[str], Answer]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Fact:
     statement: str
     patterns: Patterns | None = field(default=None, compare=False)
 
-    def told(self, text: str) -> Told:
+    def read(self, text: str) -> Answer:
         """What the patterns say of a text."""
         return self.patterns(text) if self.patterns is not None else None
 
@@ -47,7 +47,7 @@ class Question:
 
     fact: Fact
     text: str
-    told: Told
+    answer: Answer
 
     @property
     def key(self) -> tuple[str, str]:
@@ -63,7 +63,7 @@ class TextReader:
         in_favour: whether doubts are counted for the participant instead of against.
     """
 
-    def __init__(self, by_model: Mapping[tuple[str, str], Told] | None = None, *, in_favour: bool = False) -> None:
+    def __init__(self, by_model: Mapping[tuple[str, str], Answer] | None = None, *, in_favour: bool = False) -> None:
         self._by_model = by_model or {}
         self._in_favour = in_favour
         self._asked: dict[tuple[str, str], Question] = {}
@@ -76,22 +76,22 @@ class TextReader:
     @property
     def doubts(self) -> list[Question]:
         """Those to which there is no answer."""
-        return [question for question in self._asked.values() if question.told is None]
+        return [question for question in self._asked.values() if question.answer is None]
 
-    def told(self, fact: Fact, text: str) -> Told:
+    def answer(self, fact: Fact, text: str) -> Answer:
         """Whether a text says it; an empty one says nothing."""
         if not text.strip():
             return False
         key = (fact.id, text)
         if key not in self._asked:
-            told = self._by_model[key] if key in self._by_model else fact.told(text)
-            self._asked[key] = Question(fact, text, told)
-        return self._asked[key].told
+            answer = self._by_model[key] if key in self._by_model else fact.read(text)
+            self._asked[key] = Question(fact, text, answer)
+        return self._asked[key].answer
 
     def settled(self, fact: Fact, text: str, *, is_harm: bool) -> bool:
         """The same, with doubts settled."""
-        told = self.told(fact, text)
-        return (is_harm != self._in_favour) if told is None else told
+        answer = self.answer(fact, text)
+        return (is_harm != self._in_favour) if answer is None else answer
 
 
 _reader: ContextVar[TextReader | None] = ContextVar("_reader", default=None)
@@ -117,11 +117,11 @@ def may_tell(fact: Fact, text: str) -> bool:
     return (_reader.get() or TextReader()).settled(fact, text, is_harm=True)
 
 
-def either(*answers: Told) -> Told:
+def either(*answers: Answer) -> Answer:
     """Said if any of the answers is; in doubt if one of them might be."""
     return True if True in answers else None if None in answers else False
 
 
-def both(*answers: Told) -> Told:
+def both(*answers: Answer) -> Answer:
     """Said if all of the answers are; in doubt if all of them might be."""
     return False if False in answers else None if None in answers else True

@@ -154,7 +154,7 @@ class Reading:
     @cached_property
     def days(self) -> set[date]:
         """The days that its author names, with any time."""
-        return {found.day for found in self._days if found.day is not None}
+        return {dated.day for dated in self._days if dated.day is not None}
 
     @cached_property
     def last_day(self) -> str | None:
@@ -164,12 +164,12 @@ class Reading:
     @cached_property
     def moments(self) -> set[Named]:
         """The times that are named with their day."""
-        found: set[Named] = set()
+        moments: set[Named] = set()
         for time in self._times:
             for day, end in self._days_of(time):
                 if not self._is_turned_down(end):
-                    found |= {Named(day, hour, time.minute, time.is_foreign) for hour in time.hours}
-        return found
+                    moments |= {Named(day, hour, time.minute, time.is_foreign) for hour in time.hours}
+        return moments
 
     @cached_property
     def bare_times(self) -> set[Named]:
@@ -262,10 +262,10 @@ def _day_patterns(first_day: date) -> tuple[str, list[date | None]]:
 
 def _days_in(text: str, first_day: date) -> Iterator[_Day]:
     pattern, days = _day_patterns(first_day)
-    for found in compiled(pattern).finditer(text):
-        start, end = found.span()
-        day = days[next(index for index, group in enumerate(found.groups()) if group is not None)]
-        if day is None or not _is_other_day(text[end : end + 24], day, found.group()):
+    for match in compiled(pattern).finditer(text):
+        start, end = match.span()
+        day = days[next(index for index, group in enumerate(match.groups()) if group is not None)]
+        if day is None or not _is_other_day(text[end : end + 24], day, match.group()):
             yield _Day(day, start, end)
 
 
@@ -278,21 +278,21 @@ def _is_other_day(following: str, day: date, expression: str) -> bool:
 
 
 def _times_in(text: str, foreign: str | None) -> Iterator[_Time]:
-    written = [(*found.span(), found.groupdict()) for found in compiled(_TIME).finditer(text)]
+    written = [(*match.span(), match.groupdict()) for match in compiled(_TIME).finditer(text)]
     # "at 4" or "by 4" alone; "at 4:30" and "at 4 pm" are found as what they are.
     hours = [
-        (found.start() + len("at "), found.end(), found.groupdict()) for found in compiled(_AT_AN_HOUR).finditer(text)
+        (match.start() + len("at "), match.end(), match.groupdict()) for match in compiled(_AT_AN_HOUR).finditer(text)
     ]
-    for start, end, groups in sorted([*written, *hours], key=lambda found: found[0]):
-        told = _hours(groups, text[start - 1 : start] if start else "", text[end : end + 24])
-        if told is not None:
+    for start, end, groups in sorted([*written, *hours], key=lambda match: match[0]):
+        hours_and_minute = _hours(groups, text[start - 1 : start] if start else "", text[end : end + 24])
+        if hours_and_minute is not None:
             zone = foreign and compiled(_ZONE.format(half=_HALF_DAY, marks=foreign)).search(text[end : end + 80])
-            yield _Time(*told, start, end + (zone.end() if zone else 0), bool(zone))
+            yield _Time(*hours_and_minute, start, end + (zone.end() if zone else 0), bool(zone))
 
 
-def _hours(found: dict[str, str | None], before: str, after: str) -> tuple[tuple[int, ...], int] | None:
+def _hours(matched: dict[str, str | None], before: str, after: str) -> tuple[tuple[int, ...], int] | None:
     """The hours that a time may mean (half past three: at night, or in the afternoon) and its minute."""
-    groups = {name: value for name, value in found.items() if value is not None}
+    groups = {name: value for name, value in matched.items() if value is not None}
     if "hour" in groups:
         return _written(groups, before, after)
     if four := groups.get("four"):
@@ -331,7 +331,7 @@ def _written(groups: dict[str, str], before: str, after: str) -> tuple[tuple[int
     return tuple(hours), minute
 
 
-def _both(said: str) -> tuple[int, int]:
+def _both(word: str) -> tuple[int, int]:
     """An hour of the half day, in figures or words, as the two hours that it may be."""
-    hour = (int(said) if said.isdigit() else _WORDS.index(said.lower())) % 12
+    hour = (int(word) if word.isdigit() else _WORDS.index(word.lower())) % 12
     return hour, hour + 12

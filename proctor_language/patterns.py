@@ -65,19 +65,19 @@ def compiled(pattern: str, *, match_case: bool = False) -> LinearPattern:
 
 
 def _sentence(problem: Exception) -> str:
-    said = problem.args[0] if problem.args else ""
-    said = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-    if any(sign in said for sign in ("(?=", "(?!", "(?<", "(?>")) and "perl operator" in said:
+    reason = problem.args[0] if problem.args else ""
+    reason = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+    if any(sign in reason for sign in ("(?=", "(?!", "(?<", "(?>")) and "perl operator" in reason:
         return (
-            f"look-ahead and look-behind can't be searched in linear time ({said}): say it by several patterns, with "
+            f"look-ahead and look-behind can't be searched in linear time ({reason}): say it by several patterns, with "
             "all, any and none"
         )
-    if said.startswith("invalid escape sequence: \\") and said[-1:].isdigit():
-        return f"back-references can't be searched in linear time ({said}): say it by several patterns"
-    return f"not a regular expression of RE2 ({said})"
+    if reason.startswith("invalid escape sequence: \\") and reason[-1:].isdigit():
+        return f"back-references can't be searched in linear time ({reason}): say it by several patterns"
+    return f"not a regular expression of RE2 ({reason})"
 
 
-def is_found(pattern: str, text: str) -> bool:
+def has_match(pattern: str, text: str) -> bool:
     """Whether a text has a pattern, ignoring case."""
     return compiled(pattern).search(text) is not None
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, NaiveDatetime, model_validator
 
 from proctor_language.moments import Named, Reading
-from proctor_language.patterns import Pattern, is_found
+from proctor_language.patterns import Pattern, has_match
 
 _DEEPEST = 6
 
@@ -49,7 +49,7 @@ class TextTest(BaseModel):
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> Self:
-        if not self.is_given:
+        if not self.asks_for_anything:
             raise ValueError(
                 "a test of a text needs a pattern, moment, time, day or sentence, or all, any or none of such tests"
             )
@@ -58,37 +58,37 @@ class TextTest(BaseModel):
         return self
 
     @property
-    def is_given(self) -> bool:
+    def asks_for_anything(self) -> bool:
         """Whether it asks for anything."""
-        given = (self.moment, self.marked_moment, self.time, self.day, self.all, self.any, self.none)
-        return self.pattern is not None or self.sentence is not None or any(given)
+        tests = (self.moment, self.marked_moment, self.time, self.day, self.all, self.any, self.none)
+        return self.pattern is not None or self.sentence is not None or any(tests)
 
     @property
     def _depth(self) -> int:
         parts = [*self.all, *self.any, *self.none, *([self.sentence] if self.sentence else [])]
         return 1 + max((test._depth for test in parts), default=0)
 
-    def holds(self, said: Reading) -> bool:
+    def holds(self, reading: Reading) -> bool:
         """Whether a text says it."""
         return (
-            (self.pattern is None or is_found(self.pattern, said.text))
-            and (not self.moment or _names(self.moment, said, is_foreign=False))
-            and (not self.marked_moment or _names(self.marked_moment, said, is_foreign=True))
-            and (not self.time or _names_alone(self.time, said))
-            and (not self.day or not said.days.isdisjoint(self.day))
-            and (self.sentence is None or any(self.sentence.holds(alone) for alone in said.sentences))
-            and all(test.holds(said) for test in self.all)
-            and (not self.any or any(test.holds(said) for test in self.any))
-            and not any(test.holds(said) for test in self.none)
+            (self.pattern is None or has_match(self.pattern, reading.text))
+            and (not self.moment or _names(self.moment, reading, is_foreign=False))
+            and (not self.marked_moment or _names(self.marked_moment, reading, is_foreign=True))
+            and (not self.time or _names_alone(self.time, reading))
+            and (not self.day or not reading.days.isdisjoint(self.day))
+            and (self.sentence is None or any(self.sentence.holds(alone) for alone in reading.sentences))
+            and all(test.holds(reading) for test in self.all)
+            and (not self.any or any(test.holds(reading) for test in self.any))
+            and not any(test.holds(reading) for test in self.none)
         )
 
 
-def _names(moments: tuple[datetime, ...], said: Reading, *, is_foreign: bool) -> bool:
-    return any(Named(m.date(), m.hour, m.minute, is_foreign) in said.moments for m in moments)
+def _names(moments: tuple[datetime, ...], reading: Reading, *, is_foreign: bool) -> bool:
+    return any(Named(m.date(), m.hour, m.minute, is_foreign) in reading.moments for m in moments)
 
 
-def _names_alone(times: tuple[time_of_day, ...], said: Reading) -> bool:
-    named = {(each.hour, each.minute) for each in said.bare_times}
+def _names_alone(times: tuple[time_of_day, ...], reading: Reading) -> bool:
+    named = {(each.hour, each.minute) for each in reading.bare_times}
     return any((each.hour, each.minute) in named for each in times)
 
 

@@ -63,5 +63,5 @@ class ByMessageType(Generic[T]):
         except ValidationError as problem:
             if not problem.errors()[0]["type"].startswith("union_tag_"):
                 raise
-            found = data.get("message_type")
-            raise UnknownMessageTypeError(f"message_type is {found!r}: expected one of {self._types}") from None
+            message_type = data.get("message_type")
+            raise UnknownMessageTypeError(f"message_type is {message_type!r}: expected one of {self._types}") from None

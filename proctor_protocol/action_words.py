@@ -13,11 +13,11 @@ _TEXTS = ("body_text", "body", "content", "description", "comment")
 
 def ids_in(parameters: Mapping[str, Any]) -> list[str]:
     """The ids of the items that an action is about."""
-    found: list[str] = []
+    words: list[str] = []
     for name in _IDS:
         value = parameters.get(name)
-        found += [str(each) for each in value] if isinstance(value, list) else [str(value)] if value else []
-    return list(dict.fromkeys(found))
+        words += [str(each) for each in value] if isinstance(value, list) else [str(value)] if value else []
+    return list(dict.fromkeys(words))
 
 
 def target_of(parameters: Mapping[str, Any]) -> str:

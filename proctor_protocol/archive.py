@@ -146,7 +146,7 @@ class EntrySummary(WireModel):
         return (self.campaign and self.role) or self.participant or self.participant_url
 
     @property
-    def told(self) -> str:
+    def score_text(self) -> str:
         """The score in words, a range where there are doubts."""
         return score_range(self.score, self.doubtful_points)
 
@@ -304,7 +304,7 @@ class CommandRecord(WireModel):
 
 def items_of(states: dict[str, Any]) -> Items:
     """The states of all modalities, as a simulator has them, as a flat map without what follows from the rest."""
-    found: Items = {}
+    items: Items = {}
     for modality, state in states.items():
         if not isinstance(state, dict):
             continue
@@ -313,10 +313,10 @@ def items_of(states: dict[str, Any]) -> Items:
             if section in _DERIVED:
                 continue
             if isinstance(keyed, dict):
-                found.update({f"{modality}/{section}/{key}": _bare(each) for key, each in keyed.items()})
+                items.update({f"{modality}/{section}/{key}": _bare(each) for key, each in keyed.items()})
             else:
-                found[f"{modality}/{section}"] = keyed
-    return {path: item for path, item in found.items() if item is not None}
+                items[f"{modality}/{section}"] = keyed
+    return {path: item for path, item in items.items() if item is not None}
 
 
 def _keyed(content: Any) -> Any:

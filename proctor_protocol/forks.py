@@ -25,12 +25,12 @@ class ForkedFrom(WireModel):
 
     def player_of(self, turn: int) -> str | None:
         """The id of the assessment that an inherited turn was played in; None for a turn that was not inherited."""
-        found = None
+        task_id = None
         for origin in self.chain:
             if turn >= origin.turn:
                 break
-            found = origin.task_id
-        return found
+            task_id = origin.task_id
+        return task_id
 
     def in_words(self) -> str:
         """The origin and its own origins: ``turn 3 of B, itself a fork from turn 5 of A``."""

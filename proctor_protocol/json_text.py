@@ -31,15 +31,15 @@ def objects_in(text: str) -> Iterator[dict[str, Any]]:
 
 def in_braces(text: str) -> Iterator[str]:
     """Everything in balanced braces, outermost first to last; fences end what was left open before them."""
-    return (found for found, is_closed in _braced(text) if is_closed)
+    return (piece for piece, is_closed in _braced(text) if is_closed)
 
 
 def is_cut_off(text: str) -> bool:
     """Whether a text has a JSON object that is well-formed as far as it goes, and ends too early."""
-    for found, is_closed in _braced(text):
+    for piece, is_closed in _braced(text):
         if not is_closed:
             try:
-                from_json(found.rstrip(), allow_partial=True)
+                from_json(piece.rstrip(), allow_partial=True)
             except ValueError:
                 continue
             return True

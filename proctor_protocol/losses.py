@@ -27,8 +27,8 @@ class Loss:
 
 def losses(results: AssessmentResults) -> list[Loss]:
     """Every criterion that lost points, the biggest loss first; of equal ones the greater share of its criterion."""
-    found = [loss_of(criterion) for criterion in results.criteria_results if criterion.score < criterion.max_score]
-    return sorted(found, key=lambda loss: (-loss.points, loss.criterion.max_score, loss.criterion.name))
+    losses = [loss_of(criterion) for criterion in results.criteria_results if criterion.score < criterion.max_score]
+    return sorted(losses, key=lambda loss: (-loss.points, loss.criterion.max_score, loss.criterion.name))
 
 
 def loss_of(criterion: CriterionResult) -> Loss:

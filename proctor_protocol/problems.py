@@ -69,11 +69,11 @@ def find_text_flaw(value: Any, path: str = "") -> tuple[str, str] | None:
         is fine.
     """
     if isinstance(value, str):
-        found = _BAD_CHARACTER.search(value)
-        if found is None:
+        character = _BAD_CHARACTER.search(value)
+        if character is None:
             return None
-        kind = "NUL" if found[0] == "\0" else "a lone surrogate"
-        return path or "the document", f"{kind} (U+{ord(found[0]):04X})"
+        kind = "NUL" if character[0] == "\0" else "a lone surrogate"
+        return path or "the document", f"{kind} (U+{ord(character[0]):04X})"
     if isinstance(value, dict):
         for key, item in value.items():
             if (flaw := find_text_flaw(key)) is not None:

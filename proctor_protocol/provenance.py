@@ -54,11 +54,11 @@ def _sum(one: Number | None, other: Number | None) -> Number | None:
 
 def added_up(uses: Iterable[ModelUse]) -> list[ModelUse]:
     """One entry for each model, endpoint, temperature and prompt, in the order of their first use."""
-    found: dict[tuple[object, ...], ModelUse] = {}
+    totals: dict[tuple[object, ...], ModelUse] = {}
     for use in uses:
-        known = found.get(use._who)
-        found[use._who] = use if known is None else known.add(use)
-    return list(found.values())
+        known = totals.get(use._who)
+        totals[use._who] = use if known is None else known.add(use)
+    return list(totals.values())
 
 
 def tokens_of(uses: Sequence[ModelUse]) -> int | None:

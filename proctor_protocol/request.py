@@ -145,8 +145,8 @@ class AssessmentRequest(WireModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _a_fork_may_name_nobody(cls, given: Any) -> Any:
-        return {"participants": {}, **given} if is_fork(given) else given
+    def _a_fork_may_name_nobody(cls, data: Any) -> Any:
+        return {"participants": {}, **data} if is_fork(data) else data
 
     @model_validator(mode="after")
     def _one_participant(self) -> Self:
@@ -238,7 +238,7 @@ def read_text(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as problem:
         whole_problem = problem
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     broken: Exception | None = None
     candidates = list(islice(in_braces(text), _MOST_IN_BRACES + 1))
     if len(candidates) > _MOST_IN_BRACES:
@@ -252,11 +252,11 @@ def read_text(text: str) -> Any:
             if '"' in braced:  # JSON was meant, and not a word in braces
                 broken = broken or problem
             continue
-        if value not in found:
-            found.append(value)
-    if len(found) == 1 and broken is None:
-        return found[0]
-    if len(found) > 1:
+        if value not in objects:
+            objects.append(value)
+    if len(objects) == 1 and broken is None:
+        return objects[0]
+    if len(objects) > 1:
         raise BadRequestError(
             "The message has several JSON objects that differ, and which one is the request can't be determined: "
             f"send one, {_SHAPE}."

@@ -42,7 +42,7 @@ class _Scored(WireModel):
         return self
 
     @property
-    def told(self) -> str:
+    def score_text(self) -> str:
         """The score in words, a range where there are doubts."""
         return score_range(self.score, self.doubtful_points)
 

@@ -79,14 +79,14 @@ class RunConfig(WireModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_is_a_list_of_one(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        found = dict(given)
+    def _one_is_a_list_of_one(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        data = dict(data)
         for one, many in (("scenario_id", "scenarios"), ("seed", "seeds"), ("from_turn", "from_turns")):
-            if one in found and many not in found:
-                found[many] = [found[one]]
-        return found
+            if one in data and many not in data:
+                data[many] = [data[one]]
+        return data
 
     @field_validator("scenarios")
     @classmethod
@@ -134,8 +134,8 @@ class RunRequest(WireModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _a_fork_may_name_nobody(cls, given: Any) -> Any:
-        return {"participants": {}, **given} if is_fork(given) else given
+    def _a_fork_may_name_nobody(cls, data: Any) -> Any:
+        return {"participants": {}, **data} if is_fork(data) else data
 
     @model_validator(mode="after")
     def _somebody_plays(self) -> Self:
@@ -259,12 +259,12 @@ def in_words(results: RunResults) -> str:
             continue
         where = row.scenario or "all scenarios"
         if row.percent is None:
-            said = "nothing judged"
+            text = "nothing judged"
         else:
             low, high = row.percent.low, row.percent.high
             interval = "" if low is None or high is None else f" ({low:.1f} to {high:.1f})"
-            said = f"{row.percent.mean:.1f}%{interval} over {row.percent.values} of {row.counts.runs}"
-        lines.append(f"{row.agent} on {where}: {said}")
+            text = f"{row.percent.mean:.1f}%{interval} over {row.percent.values} of {row.counts.runs}"
+        lines.append(f"{row.agent} on {where}: {text}")
     if results.missing:
         lines.append(f"{results.missing} were never played.")
     return "\n".join([*lines, *results.judge_warnings, *filter(None, [results.stopped])])

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from proctor_language.facts import Told
+from proctor_language.facts import Answer
 from proctor_language.moments import Reading
 from proctor_language.patterns import Pattern
 from proctor_language.text_tests import Test, TextTest
@@ -123,11 +123,11 @@ class RubricCheck(ScenarioModel):
             return None
         return TextTest(pattern=self.pattern, all=self.all, any=self.any, none=self.none)
 
-    def told(self, said: Reading) -> Told:
+    def answer(self, reading: Reading) -> Answer:
         """Whether a text has what is looked for; any text has it where nothing is."""
-        if self.test is None or self.test.holds(said):
+        if self.test is None or self.test.holds(reading):
             return True
-        return None if self.doubtful is not None and self.doubtful.holds(said) else False
+        return None if self.doubtful is not None and self.doubtful.holds(reading) else False
 
     @model_validator(mode="after")
     def _has_what_its_kind_needs(self) -> Self:

@@ -262,16 +262,16 @@ def _value_of(raw: dict[str, Any] | str | None, defaults: Mapping[str, Any] | No
 def _with_defaults(flat: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """A flat configuration with defaults; a dataset or an agent of its own replaces all that these say of it."""
     chosen = {name: value for name, value in flat.items() if value is not None}
-    left_out: set[str] = set()
+    unused: set[str] = set()
     is_same = chosen.get("dataset_name") == defaults.get("dataset_name") and "dataset_version" not in chosen
     if "dataset_path" in chosen or "dataset" in chosen or ("dataset_name" in chosen and not is_same):
-        left_out |= {"dataset", "dataset_name", "dataset_path", "dataset_version"}
-        left_out |= {"task_ids", "exclude_task_ids", "n_tasks"}
+        unused |= {"dataset", "dataset_name", "dataset_path", "dataset_version"}
+        unused |= {"task_ids", "exclude_task_ids", "n_tasks"}
     if {"white_agent_url", "agent_url", "agent"} & set(chosen):
-        left_out |= {"white_agent_url", "agent_url", "agents"}
+        unused |= {"white_agent_url", "agent_url", "agents"}
     if "task_id" in chosen:
-        left_out.add("task_ids")
-    return {**{name: value for name, value in defaults.items() if name not in left_out}, **chosen}
+        unused.add("task_ids")
+    return {**{name: value for name, value in defaults.items() if name not in unused}, **chosen}
 
 
 def _from_flat(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -502,8 +502,8 @@ def as_text(results: TerminalResults) -> str:
 
 
 def _limits_reached(trial: TrialResult) -> list[str]:
-    found = trial.details.get("limits_reached")
-    return [str(each) for each in found] if isinstance(found, list) else []
+    sentences = trial.details.get("limits_reached")
+    return [str(each) for each in sentences] if isinstance(sentences, list) else []
 
 
 def trial_as_text(trial: TrialResult) -> str:

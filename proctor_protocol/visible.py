@@ -90,10 +90,10 @@ def _shown(html: str) -> str:
     shown: list[str] = []
     open_tags: list[tuple[str, bool]] = []
     counts, hidden, end = Counter[str](), 0, 0
-    for found in compiled(_MARKUP).finditer(html):
+    for markup in compiled(_MARKUP).finditer(html):
         if not hidden:
-            shown.append(html[end : found.start()])
-        end, tag = found.end(), found.group()
+            shown.append(html[end : markup.start()])
+        end, tag = markup.end(), markup.group()
         if tag.startswith("<!--"):
             continue
         name = compiled(_NAME).search(tag).group(1).lower()
@@ -122,20 +122,20 @@ def _hidden_classes(html: str) -> frozenset[str]:
 
 
 def _is_hidden(tag: str, hidden_classes: frozenset[str]) -> bool:
-    given = {
-        found.group(1).lower(): (found.group(2) or "").strip("\"'").lower()
-        for found in compiled(_ATTRIBUTE).finditer(tag)
+    values = {
+        match.group(1).lower(): (match.group(2) or "").strip("\"'").lower()
+        for match in compiled(_ATTRIBUTE).finditer(tag)
     }
-    styles = _declarations(given.get("style", ""))
+    styles = _declarations(values.get("style", ""))
     for attribute, name in (("color", "color"), ("bgcolor", "background"), ("size", "font-size")):
-        if attribute in given:
-            styles.setdefault(name, given[attribute])
-    return "hidden" in given or not hidden_classes.isdisjoint(given.get("class", "").split()) or _hides(styles)
+        if attribute in values:
+            styles.setdefault(name, values[attribute])
+    return "hidden" in values or not hidden_classes.isdisjoint(values.get("class", "").split()) or _hides(styles)
 
 
 def _declarations(style: str) -> dict[str, str]:
-    found = compiled(_DECLARATION).finditer(style)
-    return {each.group(1).lower(): each.group(2).lower().replace("!important", "").strip() for each in found}
+    declarations = compiled(_DECLARATION).finditer(style)
+    return {each.group(1).lower(): each.group(2).lower().replace("!important", "").strip() for each in declarations}
 
 
 def _hides(styles: dict[str, str]) -> bool:

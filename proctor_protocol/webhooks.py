@@ -96,10 +96,10 @@ async def look_up(host: str) -> list[str]:
     asking = partial(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
     async with asyncio.timeout(_LOOK_UP_SECONDS):
         try:
-            found = await asyncio.get_running_loop().run_in_executor(_LOOK_UPS, asking)
+            answers = await asyncio.get_running_loop().run_in_executor(_LOOK_UPS, asking)
         except UnicodeError:
             raise OSError(f"{host!r} isn't the name of a host") from None
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    return list(dict.fromkeys(str(address[0]) for *_, address in answers))
 
 
 def is_forbidden(address: str) -> bool:
