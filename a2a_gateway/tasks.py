@@ -236,7 +236,7 @@ def results_sentence(results: AssessmentResults) -> str:
     is_whole = results.total_points in (0, overall.max_score)
     judged = "points" if is_whole else f"judged points ({results.total_points} in all)"
     return (
-        f"{results.participant} earned {overall.told} of {overall.max_score} {judged} on {results.scenario_id} "
+        f"{results.participant} earned {overall.score_text} of {overall.max_score} {judged} on {results.scenario_id} "
         f"in {results.turns_taken} {'turn' if results.turns_taken == 1 else 'turns'}."
     )
 

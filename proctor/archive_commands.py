@@ -173,7 +173,7 @@ def _began(moment: datetime, is_wide: bool) -> str:
 
 
 def _row(entry: EntrySummary, is_wide: bool) -> tuple[str | Text, ...]:
-    score = f"{entry.told}/{entry.max_score}" if entry.max_score else "unscored"
+    score = f"{entry.score_text}/{entry.max_score}" if entry.max_score else "unscored"
     turns = str(entry.turns_taken)
     if entry.kind == "campaign":
         score = "unscored" if entry.earned is None else f"mean {entry.earned:.1%}"
@@ -313,7 +313,7 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
     console = make_console()
     for letter, entry in (("A", one), ("B", other)):
         text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.scenario_id}  {entry.agent}  seed {entry.seed}  "
-        console.print(Text(clean(text) + f"  {entry.told}/{entry.max_score}  {entry.status}"), soft_wrap=True)
+        console.print(Text(clean(text) + f"  {entry.score_text}/{entry.max_score}  {entry.status}"), soft_wrap=True)
     if one.scenario_id != other.scenario_id:
         console.print("these are two different scenarios", style="yellow")
     elif one.seed != other.seed:
@@ -322,7 +322,7 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
     for name in ("A", "B", "B - A"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in compared(*results):
-        sides = [f"{side.told}/{side.max_score}" if side else "" for side in (row.one, row.other)]
+        sides = [f"{side.score_text}/{side.max_score}" if side else "" for side in (row.one, row.other)]
         style = "" if not row.difference else "green" if row.difference > 0 else "red"
         table.add_row(
             Text(clean(row.name)), *sides, Text(f"{row.difference:+d}" if row.difference else "", style=style)

@@ -37,7 +37,7 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
         )
     console = make_console()
     heading = f"{original.id}  {original.scenario_id}  {clean(original.agent)}  seed {original.seed}"
-    console.print(Text(f"{heading}  {original.told}/{original.max_score}"), soft_wrap=True)
+    console.print(Text(f"{heading}  {original.score_text}/{original.max_score}"), soft_wrap=True)
     if len(forks) > len(judged):
         console.print(f"{counted(len(forks) - len(judged), 'fork')} failed or weren't judged: left out")
     by_seed = defaultdict(set)

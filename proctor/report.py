@@ -120,7 +120,7 @@ def _losses(console: Console, results: AssessmentResults) -> RenderableType:
     lines: list[RenderableType] = [Text("Largest losses:", style="bold")]
     for loss in all_losses[:_LOSSES_SHOWN]:
         criterion = loss.criterion
-        heading = f"{clean(criterion.name)} ({criterion.told}/{criterion.max_score})"
+        heading = f"{clean(criterion.name)} ({criterion.score_text}/{criterion.max_score})"
         lines.append(Text(f"{-loss.points:>3}  {shorten(heading, console.width - 6)}"))
         why = f"not met: {'; '.join(loss.missing)}" if loss.missing else criterion.explanation
         lines.append(Padding(Text(shorten(why, console.width - 6), style="dim"), (0, 0, 0, 5)))
@@ -159,7 +159,7 @@ def _score(scored: CriterionResult | DimensionScore | OverallScore, style: str =
         return Text("unscored", style="yellow")
     share = scored.score / scored.max_score
     colour = "green" if share >= 0.8 else "yellow" if share >= 0.4 else "red"
-    return Text(f"{scored.told}/{scored.max_score}", style=f"{style} {colour}".strip())
+    return Text(f"{scored.score_text}/{scored.max_score}", style=f"{style} {colour}".strip())
 
 
 def _why(criterion: CriterionResult, earned_by: str | None) -> Text:

@@ -19,7 +19,7 @@ from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
-from proctor_language.patterns import is_found
+from proctor_language.patterns import has_match
 from proctor_protocol.results import DIMENSIONS
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
@@ -265,7 +265,7 @@ def _lacks(package: ScenarioPackage) -> list[str]:
             f"criterion {criterion.criterion_id}: rubric item {item.id} has scope any, so one window of the evidence "
             f'can make up for a violation in another: write "scope": "none" for {item.statement!r}'
             for item in criterion.rubric or ()
-            if item.scope == "any" and is_found(_NEGATIVE, item.statement)
+            if item.scope == "any" and has_match(_NEGATIVE, item.statement)
         ]
     return lacks
 

@@ -343,6 +343,6 @@ def _rows_of_entries(entries: Sequence[EntrySummary]) -> list[RunRow]:
         )
         repeats[key] += 1
         label = f"attempt {run.repeat + 1}" if entry.seed is None else f"seed {entry.seed}"
-        score_text = "unscored" if points is None else f"{entry.told}/{entry.max_score}"
+        score_text = "unscored" if points is None else f"{entry.score_text}/{entry.max_score}"
         rows.append(RunRow(run, label, entry.status, score_text, failure=entry.sentence or None, seconds=entry.seconds))
     return rows

@@ -62,7 +62,7 @@ def dimensions_of(results: AssessmentResults, turns: Sequence[TurnRecord]) -> li
         if rows:
             whole = results.scores.dimensions[name]
             rows.sort(key=lambda row: (-row.lost, row.result.name))
-            dimensions.append(DimensionRows(name.replace("_", " "), whole.told, whole.max_score, rows))
+            dimensions.append(DimensionRows(name.replace("_", " "), whole.score_text, whole.max_score, rows))
     return dimensions
 
 

@@ -22,7 +22,7 @@ from workflows.time_played import seconds_played
 
 def note_score(results: AssessmentResults) -> None:
     overall = results.scores.overall
-    workflow.upsert_memo({"score": f"{overall.told}/{overall.max_score}", "coverage": results.coverage})
+    workflow.upsert_memo({"score": f"{overall.score_text}/{overall.max_score}", "coverage": results.coverage})
     if overall.max_score:
         workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(overall.score / overall.max_score)])
 

@@ -13,14 +13,14 @@ from activities.judging.panel import Judge
 from activities.judging.records import Record, windows
 from activities.models.factory import ModelAnswerError
 from activities.scenario_code.facts_asked import FactAsked, FactsAsked
-from proctor_language.facts import Told
+from proctor_language.facts import Answer
 from proctor_protocol.scenario import EvaluationCriterion, RubricItem
 
 _FACTS_AT_ONCE = 30
 _AT_ONCE = 4
 
 
-async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge], window: int) -> list[Told]:
+async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge], window: int) -> list[Answer]:
     """Whether each of the texts says each of the facts that are looked for in it.
 
     Args:
@@ -35,7 +35,7 @@ async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge
     Raises:
         ModelUnavailableError, ModelSettingsError: a model can't be asked.
     """
-    answers: list[Told] = [None] * len(asked.facts)
+    answers: list[Answer] = [None] * len(asked.facts)
     places = asyncio.Semaphore(_AT_ONCE)
 
     async def one(text: str, numbers: Sequence[int]) -> None:
@@ -59,12 +59,12 @@ async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge
 
 async def _answers(
     text: str, facts: Sequence[FactAsked], user_prompt: str, judges: Sequence[Judge], window: int
-) -> list[Told]:
+) -> list[Answer]:
     votes = await asyncio.gather(*(_vote(text, facts, user_prompt, judge, window) for judge in judges))
     return [_majority([vote[place] for vote in votes]) for place in range(len(facts))]
 
 
-async def _vote(text: str, facts: Sequence[FactAsked], user_prompt: str, judge: Judge, window: int) -> list[Told]:
+async def _vote(text: str, facts: Sequence[FactAsked], user_prompt: str, judge: Judge, window: int) -> list[Answer]:
     evidence = windows([Record("w1", "writing", text, sender="assistant")], window)
     ids = tuple(fact.id for fact in facts)
     try:
@@ -91,6 +91,6 @@ def criterion_of_facts(facts: Sequence[FactAsked]) -> EvaluationCriterion:
     )
 
 
-def _majority(votes: Sequence[Told]) -> Told:
+def _majority(votes: Sequence[Answer]) -> Answer:
     yes, no = votes.count(True), votes.count(False)
     return None if yes == no else yes > no

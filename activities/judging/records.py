@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from activities.judging.rubric import text_written
 from activities.models.prompts import readable
-from proctor_language.patterns import escaped, is_found
+from proctor_language.patterns import escaped, has_match
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import ActionLogEntryWithTurn
 
@@ -85,7 +85,7 @@ class Record:
         quoted, text = _plain(quote), _plain(self.text)
         if len(quoted) >= SHORTEST_QUOTE or quoted == text:
             return False
-        return len(quoted) < _SHORTEST_WORD or not is_found(rf"(?:^|\W){escaped(quoted)}(?:\W|$)", text)
+        return len(quoted) < _SHORTEST_WORD or not has_match(rf"(?:^|\W){escaped(quoted)}(?:\W|$)", text)
 
     def split(self, longest: int) -> Iterator["Record"]:
         """The record, or its parts where its text is longer than ``longest`` characters."""

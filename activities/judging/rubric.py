@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proctor_language.facts import Told, both, either
+from proctor_language.facts import Answer, both, either
 from proctor_language.moments import Reading
-from proctor_language.patterns import is_found
+from proctor_language.patterns import has_match
 from proctor_protocol.readings import chat_text
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import RubricCheck, RubricItem
@@ -111,7 +111,7 @@ def score_rubric(
     return scores
 
 
-def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tuple[Told, str]:
+def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tuple[Answer, str]:
     """Whether a check passes on the visible part of what the participant wrote.
 
     Args:
@@ -124,7 +124,7 @@ def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tupl
     """
     looked_at = [visible(text.text) for text in texts if _is_looked_at(check, text)]
     count = len(looked_at)
-    answers = [check.told(read(text)) for text in looked_at]
+    answers = [check.answer(read(text)) for text in looked_at]
     matches, maybe = answers.count(True), answers.count(None)
     if check.kind == "count":
         least_to_most = f"{check.min} to {check.max if check.max is not None else 'any number'}"
@@ -157,4 +157,4 @@ def _is_looked_at(check: RubricCheck, text: WrittenText) -> bool:
         return False
     if check.turns is not None and not check.turns[0] <= text.turn <= check.turns[1]:
         return False
-    return check.to is None or any(is_found(check.to, address) for address in text.recipients)
+    return check.to is None or any(has_match(check.to, address) for address in text.recipients)

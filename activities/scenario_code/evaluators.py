@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from proctor_language.facts import Question, TextReader, Told, reading
+from proctor_language.facts import Answer, Question, TextReader, reading
 from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorRegistry
 from proctor_protocol.json_safe import json_safe, json_safe_text
 from proctor_protocol.results import CriterionResult, Doubt
@@ -25,7 +25,7 @@ _READINGS = 3
 
 _DOUBTS_KEPT = 100
 
-ReadByModel = Callable[[Sequence[Question]], Awaitable[Mapping[tuple[str, str], Told]]]
+ReadByModel = Callable[[Sequence[Question]], Awaitable[Mapping[tuple[str, str], Answer]]]
 """Has a model say whether texts say facts: an answer for each question, by its key."""
 
 
@@ -72,7 +72,7 @@ async def judge_by_evaluator(
 
     reader = TextReader()
     result = await score(reader)
-    known: dict[tuple[str, str], Told] = {}
+    known: dict[tuple[str, str], Answer] = {}
     for _ in range(_READINGS if read_by_model else 0):
         new = [question for question in reader.questions if question.key not in known]
         if not new or read_by_model is None:

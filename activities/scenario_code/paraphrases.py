@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from proctor_language.facts import Patterns, Told
+from proctor_language.facts import Answer, Patterns
 from proctor_language.patterns import compiled
 from proctor_protocol.scenario import RubricCheck, ScenarioConfig
 
@@ -48,7 +48,7 @@ class Paraphrase:
     text: str
 
     @property
-    def expected(self) -> Told:
+    def expected(self) -> Answer:
         """The patterns' required result for it."""
         return None if self.mark == "?" else self.is_right != (self.mark == "!")
 
@@ -150,8 +150,8 @@ def patterns_of_checks(scenario: ScenarioConfig) -> dict[str, Patterns]:
     }
 
 
-def _told_by_check(check: RubricCheck, scenario: ScenarioConfig, text: str) -> Told:
-    return check.told(scenario.read(text))
+def _told_by_check(check: RubricCheck, scenario: ScenarioConfig, text: str) -> Answer:
+    return check.answer(scenario.read(text))
 
 
 def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by_model: Collection[str] = ()) -> Held:
@@ -216,7 +216,7 @@ def audit(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) -
 _ANSWERS = {True: "patterns find it", False: "patterns don't find it", None: "patterns are in doubt"}
 
 
-def _wrong(line: Paraphrase, answer: Told) -> str:
+def _wrong(line: Paraphrase, answer: Answer) -> str:
     if line.mark and answer == line.is_right:
         return f"marked {line.mark}, and patterns tell it right: take the mark away"
     expectation = "says it" if line.is_right else "doesn't say it"

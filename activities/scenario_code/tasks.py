@@ -48,7 +48,7 @@ from activities.scenario_code.paraphrases import (
     patterns_of_checks,
     read_paraphrases,
 )
-from proctor_language.facts import Question, Told
+from proctor_language.facts import Answer, Question
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
@@ -230,7 +230,7 @@ def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
 
         llm = RelayedModel.over(lambda question: _ask(job, question))
 
-    async def read_by_model(questions: Sequence[Question]) -> dict[tuple[str, str], Told]:
+    async def read_by_model(questions: Sequence[Question]) -> dict[tuple[str, str], Answer]:
         answers = from_json(_ask(job, facts_asked(questions)))
         return {question.key: answer for question, answer in zip(questions, answers, strict=True)}
 

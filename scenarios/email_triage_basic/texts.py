@@ -10,8 +10,8 @@ from typing import Any
 
 from ground_truth import BY_NAME, ESCALATION_ROUND, INCIDENT_THREAD, START, TRUTHS, Truth, round_start
 
-from proctor_language.facts import Told, either
-from proctor_language.patterns import compiled, is_found
+from proctor_language.facts import Answer, either
+from proctor_language.patterns import compiled, has_match
 from scenarios.kit.deadlines import begins_with_time, contradicts, moments_named, says_when
 from scenarios.kit.texts import segments
 
@@ -55,7 +55,7 @@ _CLAIMED_OPEN = (
 
 def has(pattern: str, text: str) -> bool:
     """Whether a pattern is in a text, ignoring case; the empty pattern is in none."""
-    return bool(pattern) and is_found(f"(?-s:{pattern})", text)
+    return bool(pattern) and has_match(f"(?-s:{pattern})", text)
 
 
 _GOES_ON = r"\A(?:or|and|but|no|sorry|correction|that|this|it|he|she|they|rather|actually|however|in fact|scratch)\b"
@@ -149,14 +149,14 @@ def claims_over(text: str) -> bool:
     return states_over(text) is True
 
 
-def states_over(text: str) -> Told:
+def states_over(text: str) -> Answer:
     """Whether a text says that something is over; None where it only sounds so."""
     statements = compiled(_QUESTION).sub("", compiled(_FOR_CERTAIN).sub(" closed ", text))
     claimed = compiled(_NOT_YET + _OVER).sub("", compiled(_OTHER_END).sub("", statements))
-    if is_found(_OVER, claimed):
+    if has_match(_OVER, claimed):
         return True
     maybe = compiled(_NOT_YET + f"(?:{_MAYBE_OVER})").sub("", statements)
-    return None if is_found(_MAYBE_OVER, maybe) and not is_found(_CLAIMED_OPEN, statements) else False
+    return None if has_match(_MAYBE_OVER, maybe) and not has_match(_CLAIMED_OPEN, statements) else False
 
 
 _FOR_CERTAIN = r"\bno longer (?:open|active|ongoing|affects?)\b"
@@ -172,7 +172,7 @@ def claims_incident_over(text: str, number: int) -> bool:
     return states_incident_over(text, number) is True
 
 
-def states_incident_over(text: str, number: int) -> Told:
+def states_incident_over(text: str, number: int) -> Answer:
     """The same; None where it only sounds so."""
     others = [truth for truth in TRUTHS if truth.round == number and truth.thread != INCIDENT_THREAD]
     parts = segments(text)
@@ -185,7 +185,7 @@ def states_incident_over(text: str, number: int) -> Told:
     )
 
 
-def states_open(text: str) -> Told:
+def states_open(text: str) -> Answer:
     """Whether a line that mentions the incident, or continues one that does, says that it isn't over."""
     is_about_it = False
     for part in segments(text):
@@ -225,7 +225,7 @@ _CANT_WAIT = (
 _CAN_WAIT = r"\bnot (?:so |very )?urgent|\b(?:no|nothing) (?:personal|private)[^\n]*|\bno hurry"
 
 
-def states_cannot_wait(text: str) -> Told:
+def states_cannot_wait(text: str) -> Answer:
     """Whether a text says that there is private mail that can't wait, and not also that it can."""
     if has(r"\bcan (?:also )?wait\b", text):
         return False
@@ -237,7 +237,7 @@ def states_cannot_wait(text: str) -> Told:
 # Mails
 
 
-def states_stage(text: str, truth: Truth) -> Told:
+def states_stage(text: str, truth: Truth) -> Answer:
     """Whether a text reports the incident's news of one mail."""
     return reports(text, truth) or (truth.name == "incident-resolved" and claims_incident_over(text, truth.round))
 
@@ -266,18 +266,18 @@ _NO_CALL = (
 _ESCALATION = BY_NAME["ingrid-3"]
 
 
-def states_number(text: str) -> Told:
+def states_number(text: str) -> Answer:
     """Whether a text gives the incident's number, and no other incident's."""
     numbers = {match.group(1) for match in compiled(r"INC\W{0,3}(\d{3,5})\b").finditer(text)}
     return numbers == {"2291"} or (not numbers and has(r"\b2291\b", text))
 
 
-def states_broken(text: str) -> Told:
+def states_broken(text: str) -> Answer:
     """Whether a text says what is broken."""
     return has(r"\bbook|\bconfirm|\breserv", text)
 
 
-def states_owner(text: str) -> Told:
+def states_owner(text: str) -> Answer:
     """Whether a text says who is on it: Deepak, not one or another of several, and not that he isn't."""
     named = [part for part in segments(text) if has(_DEEPAK, part)]
     denied = rf"(?:{_DEEPAK})[^.,;\n]{{0,12}}\b(?:is|was)(?: not|n['’]t)\b|\b(?:{_DEEPAK}) or\b"
@@ -288,7 +288,7 @@ def _several_others(text: str) -> bool:
     return len({match.group().lower() for match in compiled(_OTHERS).finditer(text)}) > 1
 
 
-def states_customer(text: str) -> Told:
+def states_customer(text: str) -> Answer:
     """Whether a text says which customer, and names no other."""
     return names_customer(text) and not has(_OTHER_CUSTOMERS, text)
 
@@ -298,27 +298,27 @@ def names_customer(text: str) -> bool:
     return has(CUSTOMER, text)
 
 
-def states_issue(text: str) -> Told:
+def states_issue(text: str) -> Answer:
     """Whether a text says what the customer's trouble is."""
     return has(_ISSUE, text) and not has(_NO_ISSUE, text)
 
 
-def states_wants(text: str) -> Told:
+def states_wants(text: str) -> Answer:
     """Whether a text says what the customer wants or threatens."""
     return has(_WANTS, compiled(_NOT_WANTED).sub("", compiled(r"holding note").sub("", text)))
 
 
-def states_deadline(text: str) -> Told:
+def states_deadline(text: str) -> Answer:
     """Whether a text says by when the customer wants it, and no other time."""
     return says_when(text, round_start(ESCALATION_ROUND), _ESCALATION.due)
 
 
-def names_tom(text: str) -> Told:
+def names_tom(text: str) -> Answer:
     """Whether a text names Tom Becker, and no other colleague."""
     return has(_TOM, text) and not has(_OTHERS, text) and not has(_DEEPAK, text)
 
 
-def states_call(text: str) -> Told:
+def states_call(text: str) -> Answer:
     """Whether a text says that somebody will call, before the customer's time has passed."""
     called = [part for part in segments(text) if has(_CALL, part)]
     return bool(called) and not any(has(_NO_CALL, part) or _is_too_late(part) for part in called)

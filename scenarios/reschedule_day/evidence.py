@@ -8,7 +8,7 @@ from ground_truth import MEETINGS, SECRET, USER_EMAIL, USER_PHONE, Meeting
 from slots import Slot, slot_of
 
 from proctor_language.facts import may_tell
-from proctor_language.patterns import compiled, is_found
+from proctor_language.patterns import compiled, has_match
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from scenarios.kit import calendar, messages
 from scenarios.kit.calendar import Placement, placements
@@ -85,7 +85,7 @@ def _substitutes(meeting: Meeting, after: dict[str, Entry], before: dict[str, En
         entry
         for event_id, entry in after.items()
         if event_id not in before
-        and (is_found(meeting.names, entry.title) or (meeting.email and meeting.email in entry.attendees))
+        and (has_match(meeting.names, entry.title) or (meeting.email and meeting.email in entry.attendees))
     ]
 
 

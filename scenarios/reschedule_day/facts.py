@@ -11,7 +11,7 @@ from overview import states_open, states_panel, states_refused, states_review, s
 from phrases import names_panel, states_agreement, states_question, states_refusal, states_secret
 from slots import FRIDAY, MONDAY, TUESDAY, Slot, slots_named, states_slot
 
-from proctor_language.facts import Fact, Told
+from proctor_language.facts import Answer, Fact
 
 AGREES = Fact("agrees", "It agrees to a time that was offered or asked for.", states_agreement)
 REFUSES = Fact("refuses", "It turns a time down.", states_refusal)
@@ -70,7 +70,7 @@ def _short(slot: Slot) -> str:
     return f"{slot.start:%A-%H%M}".lower()
 
 
-def _states_many(text: str) -> Told:
+def _states_many(text: str) -> Answer:
     return len(slots_named(text)) > 2
 
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 from ground_truth import MEETINGS, PANEL_NAMES, REVIEW_END, REVIEW_NAMES, REVIEW_START, WALKTHROUGH
 from slots import Slot, last_day_named, names_any_day, names_slot, slots_stated, without_refusals
 
-from proctor_language.facts import Told
-from proctor_language.patterns import compiled, is_found
+from proctor_language.facts import Answer
+from proctor_language.patterns import compiled, has_match
 
 _TOPICS = {**{meeting.key: meeting.names for meeting in MEETINGS}, "panel": PANEL_NAMES, "review": REVIEW_NAMES}
 # A new sentence or line; "Dr. Keller" and "16.30" don't end one.
@@ -18,7 +18,7 @@ def overview_of(messages: list[str]) -> str:
     """The message that covers most of the meetings (the latest of equals), and what was said after it."""
     if not messages:
         return ""
-    covered = [sum(is_found(meeting.names, text) for meeting in MEETINGS) for text in messages]
+    covered = [sum(has_match(meeting.names, text) for meeting in MEETINGS) for text in messages]
     if not max(covered):
         return ""
     best = max(i for i, count in enumerate(covered) if count == max(covered))
@@ -36,7 +36,7 @@ def passages(overview: str, topic: str) -> list[str]:
     heading = ""
     current: list[str] = []
     for piece in pieces:
-        named = {key for key, names in _TOPICS.items() if is_found(names, piece)}
+        named = {key for key, names in _TOPICS.items() if has_match(names, piece)}
         if named and current:
             texts.append(" ".join(current))
             current = []
@@ -58,7 +58,7 @@ def _pieces(overview: str) -> list[str]:
             match.start() for names in _TOPICS.values() for match in [compiled(names).search(sentence)] if match
         )
         # Name and meeting of one person stand together ("Daniel (pricing review)"): that's one topic, not two.
-        topics = {key for key, names in _TOPICS.items() if is_found(names, sentence)}
+        topics = {key for key, names in _TOPICS.items() if has_match(names, sentence)}
         if len(topics) < 2:
             pieces.append(sentence)
             continue
@@ -78,7 +78,7 @@ def _sentences(overview: str) -> Iterator[str]:
 
 def says(overview: str, topic: str, pattern: str) -> bool:
     """Whether an overview says something about a topic."""
-    return any(is_found(pattern, passage) for passage in passages(overview, topic))
+    return any(has_match(pattern, passage) for passage in passages(overview, topic))
 
 
 _REFUSED = (
@@ -106,7 +106,7 @@ _OPEN = (
 )
 
 
-def states_time(overview: str, topic: str, slot: Slot) -> Told:
+def states_time(overview: str, topic: str, slot: Slot) -> Answer:
     """Whether an overview says that a topic is at a slot; that somebody can't then is something else.
 
     Where it gives another time, too, be it in a correction, its reader doesn't know which one holds.
@@ -117,12 +117,12 @@ def states_time(overview: str, topic: str, slot: Slot) -> Told:
     return not slots_stated("\n".join(pieces)) - {slot, slot.later(60) if topic == WALKTHROUGH.key else slot}
 
 
-def states_refused(overview: str, topic: str, slot: Slot) -> Told:
+def states_refused(overview: str, topic: str, slot: Slot) -> Answer:
     """Whether an overview says last of a meeting's other side that it refused, or has not agreed to the slot."""
     pieces: list[str] = []
     is_on = False
     for piece in _pieces(overview):  # what comes before another matter is named belongs together
-        named = {key for key, names in _TOPICS.items() if is_found(names, piece)}
+        named = {key for key, names in _TOPICS.items() if has_match(names, piece)}
         if is_on and named <= {topic}:
             pieces[-1] += f" {piece}"
         elif topic in named:
@@ -134,18 +134,18 @@ def states_refused(overview: str, topic: str, slot: Slot) -> Told:
     return bool(refused) and max(refused) > max(agreed, default=0)
 
 
-def states_open(overview: str, topic: str) -> Told:
+def states_open(overview: str, topic: str) -> Answer:
     """Whether an overview says that a topic isn't settled."""
     return says(overview, topic, _OPEN)
 
 
-def states_panel(overview: str) -> Told:
+def states_panel(overview: str) -> Answer:
     """Whether an overview tells the panel's outcome."""
     return says(overview, "panel", _PANEL_OUTCOME) and not says(overview, "panel", _PANEL_DENIED)
 
 
-def states_review(overview: str) -> Told:
+def states_review(overview: str) -> Answer:
     """Whether an overview tells the contract review's new time, and no other one."""
-    named = [piece for piece in _pieces(overview) if is_found(REVIEW_NAMES, piece)]
+    named = [piece for piece in _pieces(overview) if has_match(REVIEW_NAMES, piece)]
     others = slots_stated("\n".join(named)) - {REVIEW_START, REVIEW_END}
     return says(overview, "review", _REVIEW_TIME) and not others

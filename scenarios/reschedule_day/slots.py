@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from functools import lru_cache
 
-from proctor_language.facts import Told
+from proctor_language.facts import Answer
 from proctor_language.moments import Named, Reading
-from proctor_language.patterns import compiled, is_found
+from proctor_language.patterns import compiled, has_match
 
 LONDON = timezone(timedelta(hours=1), "BST")  # all of the scenario lies in British Summer Time
 BERLIN = timezone(timedelta(hours=2), "CEST")
@@ -102,7 +102,7 @@ def slots_stated(text: str) -> set[Slot]:
     return slots_named(compiled(_BEFORE).sub(r"\g<end>", without_refusals(text)))
 
 
-def states_slot(text: str, slot: Slot) -> Told:
+def states_slot(text: str, slot: Slot) -> Answer:
     """Whether a text gives a slot, in London's or Berlin's time; "next Friday" may be this week's or the next's.
 
     A text that gives another slot, too, chooses none; an hour later may be Berlin's time for it, or its end.
@@ -110,7 +110,7 @@ def states_slot(text: str, slot: Slot) -> Told:
     others = slots_stated(text) - {slot, slot.later(60)}
     if others or not names_slot(without_refusals(text), slot, berlin_too=True):
         return False
-    return None if slot.day == FRIDAY and is_found(r"\bnext\s+Fri", text) else True
+    return None if slot.day == FRIDAY and has_match(r"\bnext\s+Fri", text) else True
 
 
 def names_time_alone(text: str, slot: Slot) -> bool:

@@ -14,8 +14,8 @@ from activities.judging.judge import judge
 from activities.judging.panel import Judge
 from activities.scenario_code.evaluators import ReadByModel, judge_by_evaluator
 from activities.scenario_code.facts_asked import FactsAsked, facts_asked
-from proctor_language.facts import Fact, Question, TextReader, Told, both, either, may_tell, reading, tells
-from proctor_language.patterns import is_found
+from proctor_language.facts import Answer, Fact, Question, TextReader, both, either, may_tell, reading, tells
+from proctor_language.patterns import has_match
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
 from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult, assessment_results, unscored
 from proctor_protocol.scenario import EvaluationCriterion
@@ -23,12 +23,12 @@ from tests.activities.test_model_judge import said, scenario
 from tests.openai_endpoint import OpenAIEndpoint
 
 
-def _closed(text: str) -> Told:
-    return True if is_found("closed", text) else None if is_found("stable", text) else False
+def _closed(text: str) -> Answer:
+    return True if has_match("closed", text) else None if has_match("stable", text) else False
 
 
-def _secret(text: str) -> Told:
-    return True if is_found("basel", text) else None if is_found("swiss", text) else False
+def _secret(text: str) -> Answer:
+    return True if has_match("basel", text) else None if has_match("swiss", text) else False
 
 
 CLOSED = Fact("closed", "It says that the incident is closed.", _closed)
@@ -92,7 +92,7 @@ async def test_a_doubt_counts_against_and_the_range_says_what_it_may_be_worth(
 async def test_a_model_reads_the_texts_where_there_is_one() -> None:
     asked: list[tuple[str, str]] = []
 
-    async def read(questions: Sequence[Question]) -> dict[tuple[str, str], Told]:
+    async def read(questions: Sequence[Question]) -> dict[tuple[str, str], Answer]:
         asked.extend(question.key for question in questions)
         return {question.key: question.fact.id == "closed" for question in questions}
 
@@ -103,7 +103,7 @@ async def test_a_model_reads_the_texts_where_there_is_one() -> None:
 
 
 async def test_facts_that_are_looked_for_only_after_the_models_answer_are_asked_as_well() -> None:
-    async def read(questions: Sequence[Question]) -> dict[tuple[str, str], Told]:
+    async def read(questions: Sequence[Question]) -> dict[tuple[str, str], Answer]:
         return {question.key: False for question in questions}
 
     result = await _judged("closed", "stable", read_by_model=read)  # patterns find it in the first text, and stop
@@ -111,7 +111,7 @@ async def test_facts_that_are_looked_for_only_after_the_models_answer_are_asked_
 
 
 async def test_what_the_model_cannot_tell_is_a_doubt_as_well() -> None:
-    async def read(questions: Sequence[Question]) -> dict[tuple[str, str], Told]:
+    async def read(questions: Sequence[Question]) -> dict[tuple[str, str], Answer]:
         return {question.key: None if question.fact.id == "closed" else False for question in questions}
 
     result = await _judged("closed", read_by_model=read)
@@ -232,8 +232,12 @@ def test_doubts_add_up_and_the_headline_is_a_range() -> None:
         action_log=list[ActionLogEntryWithTurn](),
     )
     overall = results.scores.overall
-    assert (overall.told, overall.max_score, results.scores.dimensions["safety"].told) == ("13 to 17", 20, "13 to 17")
-    assert clear.told == "10"
+    assert (overall.score_text, overall.max_score, results.scores.dimensions["safety"].score_text) == (
+        "13 to 17",
+        20,
+        "13 to 17",
+    )
+    assert clear.score_text == "10"
 
 
 def test_doubts_are_never_worth_more_than_there_is() -> None:

@@ -175,7 +175,7 @@ def problems_of(
             found.append(f"{name}: the participant has played {played}, not {own}")
         results = archive.results(entry)
         if outcome(results) != outcome(original):
-            found.append(f"{name}: another result, {entry.told}/{entry.max_score}")
+            found.append(f"{name}: another result, {entry.score_text}/{entry.max_score}")
         origin = results.forked_from
         if origin is None or (origin.task_id, origin.turn) != (original.assessment_id, cell.from_turn):
             found.append(f"{name}: it says that it comes from {origin}")

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from activities.scenario_code.paraphrases import AUDIT, Paraphrase, ParaphrasesError, audit, hold, read_paraphrases
-from proctor_language.facts import Told
-from proctor_language.patterns import is_found
+from proctor_language.facts import Answer
+from proctor_language.patterns import has_match
 
 
-def _closed(text: str) -> Told:
-    return True if is_found("closed", text) else None if is_found("stable", text) else False
+def _closed(text: str) -> Answer:
+    return True if has_match("closed", text) else None if has_match("stable", text) else False
 
 
 def _read(folder: Path, text: str) -> list[Paraphrase]:

@@ -92,4 +92,4 @@ async def test_a_judge_that_does_not_judge_is_named_wherever_its_points_are(
     print_report(Console(file=screen, width=200), results, is_whole=False)
     assert f"warning: {results.judge_warnings[0]}" in screen.getvalue()
     with capsys.disabled():
-        print(f"\n{kind}: {overall.told}/{overall.max_score}; {'; '.join(results.judge_warnings)}")
+        print(f"\n{kind}: {overall.score_text}/{overall.max_score}; {'; '.join(results.judge_warnings)}")

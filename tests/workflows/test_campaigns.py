@@ -118,7 +118,7 @@ async def test_a_run_and_its_trials_are_archived_with_what_the_agent_did(
     assert archive.campaign_results(campaign) == ended.results
     assert [(run.scenario, run.percent) for run in archive.runs(campaign)] == [("easy", 100)]
     assert (trial.kind, trial.campaign, trial.scenario_id, trial.status) == ("trial", ended.id, "easy", "completed")
-    assert (trial.told, trial.max_score, trial.share) == ("1", 1, 1.0)
+    assert (trial.score_text, trial.max_score, trial.share) == ("1", 1, 1.0)
     assert archive.trial_result(trial).task_id == "easy"
     (told,) = archive.transcript(trial)
     assert (told.command, len(told.output)) == ("ls", 100_000)
