@@ -1,32 +1,44 @@
 """An agent as an HTTP server: A2A 1.0 and 0.3, JSON-RPC and HTTP+JSON, at one address."""
 
 import logging
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Literal
 
 import uvicorn
 from a2a.server.agent_execution import AgentExecutor
+from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
-from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.server.tasks import InMemoryTaskStore, TaskStore
+from a2a.types.a2a_pb2 import (
+    AgentCapabilities,
+    AgentCard,
+    AgentInterface,
+    AgentSkill,
+    ListTasksRequest,
+    ListTasksResponse,
+    Task,
+)
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from proctor_processes.serving import Server, listen
 from proctor_settings.config import PurpleAgentConfig, merge_configs
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
 from purple_sdk.conversations import Conversations
 from purple_sdk.executor import KEEP_ALIVE, PurpleAgentExecutor
-from purple_sdk.task_store import BoundedTaskStore
-from purple_sdk.whole_requests import WholeRequests
 
 _EARLY_CARD_PATH = "/.well-known/agent.json"
 """Where evaluators of early 0.3 versions, and the seed's, look for the agent card."""
 
 _GRACE = 3
 """Seconds that requests have to end after SIGTERM."""
+
+MOST_TASKS = 2000
 
 
 def agent_card(name: str, description: str, url: str) -> AgentCard:
@@ -168,3 +180,68 @@ def _serve(make_app: Callable[[PurpleAgentConfig], Starlette], config: PurpleAge
 
 def _class_says(agent_factory: AgentFactory, attribute: Literal["name", "description"]) -> str:
     return str(getattr(agent_factory, attribute, getattr(BasePurpleAgent, attribute)))
+
+
+class BoundedTaskStore(TaskStore):
+    """The tasks that were written to last, ``most`` of them; the others are forgotten."""
+
+    def __init__(self, most: int = MOST_TASKS) -> None:
+        self._most = most
+        self._tasks = InMemoryTaskStore()
+        self._order: OrderedDict[str, ServerCallContext] = OrderedDict()
+
+    async def save(self, task: Task, context: ServerCallContext) -> None:
+        """Keep a task, and forget the one that was longest untouched where there are too many."""
+        await self._tasks.save(task, context)
+        self._order[task.id] = context
+        self._order.move_to_end(task.id)
+        while len(self._order) > self._most:
+            oldest, its_context = self._order.popitem(last=False)
+            await self._tasks.delete(oldest, its_context)
+
+    async def get(self, task_id: str, context: ServerCallContext) -> Task | None:
+        """The task, if it is still kept."""
+        return await self._tasks.get(task_id, context)
+
+    async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
+        """The tasks that are still kept."""
+        return await self._tasks.list(params, context)
+
+    async def delete(self, task_id: str, context: ServerCallContext) -> None:
+        """Forget a task."""
+        self._order.pop(task_id, None)
+        await self._tasks.delete(task_id, context)
+
+
+class WholeRequests:
+    """An ASGI middleware that passes on only complete requests: if the caller hangs up in the middle, nothing happens.
+
+    Without it, if a caller disconnects in the middle of a request (at its time limit, say), the reader of the body logs
+    a traceback. The application then sends an answer that is not received.
+
+    Args:
+        app: what answers them; its bodies are small enough to be held in memory, and it holds them there itself.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection, as the ASGI specification says."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        pieces: list[bytes] = []
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            pieces.append(message.get("body", b""))
+            more = message.get("more_body", False)
+        whole: list[Message] = [{"type": "http.request", "body": b"".join(pieces), "more_body": False}]
+        await self._app(scope, lambda: _next(whole, receive), send)
+
+
+async def _next(whole: list[Message], receive: Receive) -> Message:
+    return whole.pop() if whole else await receive()

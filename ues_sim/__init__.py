@@ -7,10 +7,9 @@ Table of contents:
 * ``simulation``: one simulation: clock, events, modality states, undo, keys, holds, access log
 * ``modality``: how a modality is declared; ``modalities``: one folder for each
 * ``scenario``: import and export of scenario files; ``checkpoint``: exact copies
-* ``permissions``: who may do what
 """
 
-from ues_sim.permissions import ENDPOINT_PERMISSIONS, USER_PERMISSIONS
+from ues_sim.http.routes import ENDPOINT_PERMISSIONS, USER_PERMISSIONS
 from ues_sim.server import create_app, serve
 
 __all__ = ["ENDPOINT_PERMISSIONS", "USER_PERMISSIONS", "create_app", "serve"]

@@ -27,6 +27,34 @@ def _exchange(
     return Exchange(base_url.rstrip("/"), headers, timeout, observer)
 
 
+class _AsyncConnections(Room[AsyncRunner]):
+    async def aclose(self) -> None:
+        """Close the connections, unless ``http`` was given."""
+        await self._runner.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class _Connections(Room[SyncRunner]):
+    def close(self) -> None:
+        """Close the connections, unless ``http`` was given."""
+        self._runner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
 class _Environment(_rooms.EnvironmentRoom[Runner]):
     @wire.get("/environment/state?compact=true&format=text", lambda body: body.decode())
     def describe(self) -> None:
@@ -70,7 +98,7 @@ class _Simulation(Room[Runner]):
         return f"{type(self).__name__}({self.base_url!r})"
 
 
-class AsyncUESClient(_Simulation[AsyncRunner]):
+class AsyncUESClient(_Simulation[AsyncRunner], _AsyncConnections):
     """One simulation, awaited.
 
     ``http`` shares somebody's connections; they stay open when this client closes. ``timeout`` is in seconds, for each
@@ -94,20 +122,8 @@ class AsyncUESClient(_Simulation[AsyncRunner]):
     ) -> None:
         super().__init__(AsyncRunner(_exchange(base_url, api_key, timeout, observer, fence), http))
 
-    async def aclose(self) -> None:
-        """Close the connections, unless ``http`` was given."""
-        await self._runner.close()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class UESClient(_Simulation[SyncRunner]):
+class UESClient(_Simulation[SyncRunner], _Connections):
     """One simulation, without ``await``; otherwise as ``AsyncUESClient``.
 
     Raises:
@@ -125,18 +141,6 @@ class UESClient(_Simulation[SyncRunner]):
     ) -> None:
         super().__init__(SyncRunner(_exchange(base_url, api_key, timeout, observer), http))
 
-    def close(self) -> None:
-        """Close the connections, unless ``http`` was given."""
-        self._runner.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 class _Host(_rooms.HostRoom[Runner]):
     """A server of many simulations (this project's addition to UES)."""
@@ -149,7 +153,7 @@ class _Host(_rooms.HostRoom[Runner]):
         return f"{self._runner.exchange.base_url}/simulations/{simulation_id}"
 
 
-class AsyncUESHost(_Host[AsyncRunner]):
+class AsyncUESHost(_Host[AsyncRunner], _AsyncConnections):
     """A host of simulations, awaited; the clients that it gives out share its connections.
 
     Raises:
@@ -173,20 +177,8 @@ class AsyncUESHost(_Host[AsyncRunner]):
             self._address(simulation_id), api_key, timeout=self._runner.exchange.timeout, http=self._runner.http
         )
 
-    async def aclose(self) -> None:
-        """Close the connections, unless ``http`` was given."""
-        await self._runner.close()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class UESHost(_Host[SyncRunner]):
+class UESHost(_Host[SyncRunner], _Connections):
     """A host of simulations, without ``await``; the clients that it gives out share its connections.
 
     Raises:
@@ -203,15 +195,3 @@ class UESHost(_Host[SyncRunner]):
         return UESClient(
             self._address(simulation_id), api_key, timeout=self._runner.exchange.timeout, http=self._runner.http
         )
-
-    def close(self) -> None:
-        """Close the connections, unless ``http`` was given."""
-        self._runner.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

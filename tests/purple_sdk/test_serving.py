@@ -16,7 +16,7 @@ from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
 from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import create_app
 from purple_sdk.conversations import Conversations, NoAssessmentError
-from purple_sdk.task_store import BoundedTaskStore
+from purple_sdk.server import BoundedTaskStore
 from tests.processes import ROOT, serving
 from tests.purple_sdk.evaluator import Evaluator, Heard, start, turn
 from tests.purple_sdk.probe_agent import ProbeAgent

@@ -17,7 +17,7 @@ from ues_sim.http.host_routes import HOST_ROUTES, OF_THE_HOST, HostCall
 from ues_sim.http.open_routes import OPEN_PATHS, OpenPages
 from ues_sim.http.requests import Disconnected, fence_of, read_body, read_json, read_params, secret_of, unauthorized
 from ues_sim.http.route import Call, Reply, Route, Router, problem_reply
-from ues_sim.http.routes import SIMULATION_ROUTES
+from ues_sim.http.routes import SIMULATION_ROUTES, USER_PERMISSIONS
 from ues_sim.keys import ADMIN_KEY_ID, Key
 from ues_sim.limits import Allowance, Limits, configured
 from ues_sim.memory import Memory
@@ -33,8 +33,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 SIMULATIONS = "/simulations/"
-USER_PERMISSIONS = frozenset(route.permission for route in SIMULATION_ROUTES if route.permission and route.participant)
-"""What a participant's key may do; a key of exactly these is one."""
+_PARTICIPANT = frozenset(USER_PERMISSIONS)
+"""A key with exactly these permissions is a participant's."""
 
 TICK_SECONDS = 0.25
 """How often a simulation with auto-advance is brought up to date between requests."""
@@ -158,7 +158,7 @@ class Application:
             if key is None:
                 raise unauthorized(secret)
             key.last_used_at = wall_text()
-            allowance = simulation.allowance if key.has_exactly(USER_PERMISSIONS) else None
+            allowance = simulation.allowance if key.has_exactly(_PARTICIPANT) else None
             if allowance is not None:
                 allowance.take_request()
                 allowance.note_work(mcp.COST_OF_A_MESSAGE)
@@ -225,7 +225,7 @@ class Application:
             if key is None:
                 raise unauthorized(secret)
             key.last_used_at = wall_text()
-            allowance = simulation.allowance if key.has_exactly(USER_PERMISSIONS) else None
+            allowance = simulation.allowance if key.has_exactly(_PARTICIPANT) else None
             if allowance is not None:
                 allowance.take_request()
             route, values = self._router.find(method, path)

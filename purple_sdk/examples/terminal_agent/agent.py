@@ -1,6 +1,7 @@
 """A language model with one tool: it runs commands until it says that the task is done."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,6 @@ from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.assistant_agent.models import make_model
 from purple_sdk.examples.assistant_agent.talk import Conversation, Wish
 from purple_sdk.examples.assistant_agent.tools import Tool
-from purple_sdk.examples.terminal_agent.blocked import blocked_command
 from purple_sdk.examples.terminal_agent.shell import Shell, shell_of
 
 _WHO_YOU_ARE = """You solve tasks in a Linux container. Your tool execute_bash_command runs a command with bash in its \
@@ -63,6 +63,12 @@ _TOOL = Tool(
     arguments=_Arguments,
     acts=True,
 )
+
+
+# Where commands begin in a line, and commands that run other ones.
+_SEPARATORS = re.compile(r"\|\|?|&&?|;|\n|\$\(|`|\(|\{|\b(?:do|then|else)\b")
+_ASSIGNMENT = re.compile(r"\w+=\S*\s+")
+_RUNNERS = {"sudo", "env", "nohup", "exec", "time", "command", "xargs", "nice", "setsid", "timeout"}
 
 
 @dataclass
@@ -153,3 +159,20 @@ class TerminalAgent:
         work.commands += 1
         ran = await shell.run(asked.command, min(asked.timeout or self._config.command_timeout, 3600))
         return ran.in_words()
+
+
+def blocked_command(line: str, blocked: Collection[str]) -> str | None:
+    """The first command of a line that is one of the blocked; or None.
+
+    It is a seat belt and no wall: who wants to run something has a shell. What must not happen, the container's limits
+    keep from happening.
+    """
+    for piece in _SEPARATORS.split(line):
+        words = _ASSIGNMENT.sub("", piece.strip()).split()
+        for word in words:
+            name = word.strip("'\"\\").rpartition("/")[2]
+            if name in blocked:
+                return name
+            if name not in _RUNNERS and not word.startswith("-") and not word.replace(".", "").isdigit():
+                break
+    return None

@@ -25,3 +25,13 @@ SIMULATION_ROUTES: tuple[Route[Call], ...] = (
     *access_logs.ROUTES,
 )
 """Every route of a simulation that needs a key."""
+
+ENDPOINT_PERMISSIONS: tuple[str, ...] = tuple(
+    sorted({route.permission for route in SIMULATION_ROUTES if route.permission})
+)
+"""Every permission that some endpoint asks for."""
+
+USER_PERMISSIONS: tuple[str, ...] = tuple(
+    sorted({route.permission for route in SIMULATION_ROUTES if route.permission and route.participant})
+)
+"""The permissions of a participant's key (level "user"): read the clock and every modality, and act as the user."""
