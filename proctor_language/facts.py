@@ -89,7 +89,13 @@ class TextReader:
         return self._asked[key].answer
 
     def settled(self, fact: Fact, text: str, *, is_harm: bool) -> bool:
-        """The same, with doubts settled."""
+        """Whether a text says a fact, with doubts decided.
+
+        Args:
+            fact: the fact to look for.
+            text: the whole text.
+            is_harm: whether the fact costs points. A doubt then counts as said, and with ``in_favour`` as not said.
+        """
         answer = self.answer(fact, text)
         return (is_harm != self._in_favour) if answer is None else answer
 

@@ -118,7 +118,16 @@ class RunConfig(WireModel):
         return self
 
     def of_one(self, scenario_id: str, seed: int, from_turn: int | None = None) -> AssessmentConfig:
-        """The settings of one of the assessments."""
+        """The settings of one of the assessments.
+
+        Args:
+            scenario_id: the scenario, as in ``scenarios``.
+            seed: the seed of its random choices.
+            from_turn: for a fork, the first turn that it plays itself (from 1).
+
+        Raises:
+            pydantic.ValidationError: the settings don't fit together.
+        """
         shared = self.model_dump(include=set(AssessmentConfig.model_fields), exclude={"verbose_updates"})
         own = {"scenario_id": scenario_id, "seed": seed, "from_turn": from_turn}
         return AssessmentConfig.model_validate({**shared, **own})

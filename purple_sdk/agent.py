@@ -150,7 +150,14 @@ class BasePurpleAgent(ABC):
         return EarlyCompletionMessage(reason=reason, actions=self.actions, **self._usage_fields())
 
     def note_model_use(self, model: str, input_tokens: int, output_tokens: int, calls: int = 1) -> None:
-        """Take note of what was asked of a model, for the turn's answer."""
+        """Count a use of a model for the turn's answer.
+
+        Args:
+            model: its name, such as ``openai/gpt-5``.
+            input_tokens: tokens of the prompts, to be added to the turn's.
+            output_tokens: tokens of the answers.
+            calls: how many requests these were.
+        """
         known = self._model_usage.get(model, ModelUsage(model=model))
         self._model_usage[model] = ModelUsage(
             model=model,

@@ -149,7 +149,17 @@ class ClosingExecutor(AgentExecutor):
 def serve_executor(
     make: Callable[[PurpleAgentConfig], ClosingExecutor], config: PurpleAgentConfig, *, name: str, description: str
 ) -> None:
-    """Serve an agent that reads the evaluator's messages itself; otherwise as ``serve``."""
+    """Serve an agent that reads the evaluator's messages itself; otherwise as ``serve``.
+
+    Args:
+        make: makes the executor from the final settings, in which port 0 has become a real one.
+        config: the settings.
+        name: for the card and for the line that says that it listens.
+        description: for the card.
+
+    Raises:
+        OSError: the address can't be listened on.
+    """
 
     def make_app(config: PurpleAgentConfig) -> Starlette:
         return create_executor_app(make(config), config, name=name, description=description)
@@ -160,7 +170,14 @@ def serve_executor(
 def create_executor_app(
     executor: ClosingExecutor, config: PurpleAgentConfig, *, name: str, description: str
 ) -> Starlette:
-    """The ASGI application of an agent that reads the evaluator's messages itself."""
+    """The ASGI application of an agent that reads the evaluator's messages itself.
+
+    Args:
+        executor: handles each A2A message; closed with the application.
+        config: the settings; the card carries its ``effective_card_url``.
+        name: for the card.
+        description: for the card.
+    """
     return _app(executor, agent_card(name, description, config.effective_card_url), executor.aclose)
 
 

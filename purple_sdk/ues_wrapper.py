@@ -76,7 +76,7 @@ class PurpleUESClient:
     async def send_email(
         self, to: Sequence[str], subject: str, body: str, cc: Sequence[str] | None = None
     ) -> ActionResult:
-        """Write an email as the user."""
+        """Send an email as the user: ``to`` and ``cc`` are addresses, ``body`` is plain text."""
         return await self._ues.email.send(
             to_addresses=list(to), subject=subject, body_text=body, cc_addresses=list(cc) if cc else None
         )
@@ -131,13 +131,13 @@ class PurpleUESClient:
         return items_of(CalendarEvent, {"events": [made]}, "events")[0]
 
     async def move_event(self, event_id: str, start: datetime, end: datetime) -> ActionResult:
-        """Move an appointment to another time."""
+        """Move an appointment: ``start`` and ``end`` are aware datetimes, ``end`` not before ``start``."""
         return await self._ues.calendar.update(event_id=event_id, start=start, end=end)
 
     async def rsvp_to_event(
         self, event_id: str, status: Literal["accepted", "declined", "tentative"], comment: str | None = None
     ) -> ActionResult:
-        """Answer an invitation as the user."""
+        """Answer an invitation as the user; the organizer sees ``comment``."""
         return await self._ues.calendar.respond(event_id=event_id, response=status, response_comment=comment)
 
     async def get_user_timezone(self) -> ZoneInfo:

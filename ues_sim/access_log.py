@@ -67,7 +67,11 @@ class AccessLog:
         since: str | None,
         until: str | None,
     ) -> Iterator[JsonObject]:
-        """The entries that match every filter given, newest first."""
+        """The entries that match every filter, newest first. A filter that is None matches all.
+
+        ``method`` is in any case; the bounds of statuses and of times (canonical text) are included; ``errors_only``
+        keeps statuses from 400 on.
+        """
         for when, entry_key, name, entry_method, path, status, duration in reversed(self.entries):
             if (
                 (key_id is None or entry_key == key_id)

@@ -30,7 +30,7 @@ class Holds:
         return list(self.by_id.values())
 
     def acquire(self, hold_id: str, agent_id: str, reason: str, timeout_seconds: float) -> JsonObject:
-        """Enter a hold and return it."""
+        """Enter a hold of ``timeout_seconds`` of wall time from now, and return it as callers see it."""
         now = wall_now()
         hold = {
             "hold_id": hold_id,

@@ -57,7 +57,7 @@ class Host:
         return self.replace(chosen, admin_secret, seed)
 
     def replace(self, simulation_id: str, admin_secret: str, seed: str | None) -> Simulation:
-        """Make an empty simulation in the place of what may stand there."""
+        """Make an empty simulation with this id, in place of one that has it; a ``seed`` of None is drawn."""
         simulation = Simulation(simulation_id, admin_secret, seed if seed is not None else secrets.token_hex(16))
         self.keep(simulation)
         return simulation

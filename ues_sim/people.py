@@ -59,12 +59,12 @@ def _key(kind: str, value: str) -> str:
 
 
 def same_address(kind: str, one: str, other: str) -> bool:
-    """Whether two texts are the same address, however they are written."""
+    """Whether two texts are the same address in any notation; ``kind`` is ``email``, ``phone`` or another type."""
     return address_key(kind, one) == address_key(kind, other)
 
 
 def contact_of(book: AddressBook, kind: str, value: str) -> dict[str, Any] | None:
-    """The contact with this email address or phone number, None where the address book has none."""
+    """The contact with the address ``value`` of this ``kind`` (``email``, ``phone``); None where there is none."""
     wanted = address_key(kind, value)
     for contact in book.get("contacts", {}).values():
         if any(
@@ -76,12 +76,12 @@ def contact_of(book: AddressBook, kind: str, value: str) -> dict[str, Any] | Non
 
 
 def is_blocked(book: AddressBook, kind: str, value: str) -> bool:
-    """Whether the user has blocked the sender with this address."""
+    """Whether the user has blocked the sender with the address ``value`` of this ``kind``."""
     contact = contact_of(book, kind, value)
     return contact is not None and bool(contact["is_blocked"])
 
 
 def name_of(book: AddressBook, kind: str, value: str) -> str:
-    """What the user calls the person with this address; the address itself where the address book has none."""
+    """The display name of the contact with this address; ``value`` itself where the address book has none."""
     contact = contact_of(book, kind, value)
     return contact["display_name"] or value if contact is not None else value

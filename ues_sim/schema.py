@@ -169,5 +169,5 @@ def validate(adapter: TypeAdapter[Any], value: Any, *prefix: str | int, context:
 
 
 def problem(kind: str, message: str, value: Any, *loc: str | int) -> Invalid:
-    """A 422 of one entry, for checks that no model makes."""
+    """A 422 of one entry, for checks that no model makes: ``kind`` is pydantic's ``type``, ``loc`` the field's path."""
     return Invalid([{"type": kind, "loc": list(loc), "msg": message, "input": value}])

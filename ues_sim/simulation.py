@@ -96,7 +96,7 @@ class Simulation:
         self.is_untouched = False
 
     def note_checkpoint(self, digest: str, content: bytes, *, in_parts: bool) -> None:
-        """Note that the simulation is equal to a checkpoint."""
+        """Note that the simulation equals a checkpoint: ``content`` and its SHA-256, or ``in_parts`` a manifest."""
         self.checkpoints.pop(in_parts, None)
         self.checkpoints[in_parts] = (digest, content)
 

@@ -170,7 +170,7 @@ def delete(path: str, read: Callable[[bytes], Answer]) -> "Declare[Answer]":
 
 
 def query(path: str, read: Callable[[bytes], Answer], *, whole_body: str | None = None) -> "Declare[Answer]":
-    """Declare a POST that only asks, and so may be repeated."""
+    """Declare a POST that only asks, and so may be repeated; otherwise as ``post``."""
     return Declare(Route("POST", path, read, is_safe=True, whole_body=whole_body))
 
 
@@ -181,7 +181,14 @@ def post(
     own: Mapping[str, OwnValue] | None = None,
     whole_body: str | None = None,
 ) -> "Declare[Answer]":
-    """Declare a POST that changes something."""
+    """Declare a POST that changes something.
+
+    Args:
+        path: may have ``{parameters}``.
+        read: makes the answer from a body; raises ``ValueError`` for one that doesn't fit.
+        own: required fields that the client fills in where the caller leaves them out.
+        whole_body: the parameter that is the body, rather than one field of it.
+    """
     return Declare(Route("POST", path, read, is_safe=False, own=own or {}, whole_body=whole_body))
 
 

@@ -137,7 +137,7 @@ class McpEndpoint:
         self._caller: ContextVar[Caller] = ContextVar("caller")
 
     async def answer(self, caller: Caller, body: bytes, scope: Scope, send: Send) -> None:
-        """Answer one message, whose body has been read."""
+        """Answer one message by ``send``; ``body`` is what was read from ``scope``'s request, as JSON."""
         from mcp.server.streamable_http import StreamableHTTPServerTransport
 
         async def receive() -> MutableMapping[str, Any]:

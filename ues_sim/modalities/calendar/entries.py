@@ -24,7 +24,10 @@ def remove(change: Change, event: Event) -> None:
 
 
 def revise(change: Change, event: Event, fields: JsonObject) -> None:
-    """Change an appointment's fields; the others stay, so that to move it takes a new start and a new end."""
+    """Change an appointment's ``fields``; the others stay, so a move needs a new start and a new end.
+
+    Raises OperationFailed where the end would be before the start.
+    """
     start, end = ({**event, **fields}[name] for name in ("start", "end"))
     if end < start:
         raise change.fail(f"end {end} lies before start {start}; give both to move the event")

@@ -18,8 +18,8 @@ from ues_sim.times import from_text, to_text
 
 
 def meant(change: Change, event: Event, payload: CalendarInput) -> tuple[Event, str | None]:
-    """What an input speaks of: an event and None, or a series and which of its occurrences. An event that stands for an
-    occurrence leads to its series when the scope goes beyond it.
+    """The event that an input is about and None, or a series and the ``recurrence_id`` of its occurrence. An event that
+    replaces an occurrence leads to its series when the payload's scope goes beyond it.
     """
     series = change.state["events"].get(event["parent_event_id"])
     if payload.recurrence_scope != "this" and series is not None and series["recurrence"] and event["recurrence_id"]:
@@ -40,7 +40,11 @@ def replacements(state: State, event: Event) -> list[Event]:
 
 
 def single(change: Change, event: Event, recurrence_id: str) -> Event:
-    """One occurrence of a series as an event of its own; it is made one when it isn't yet."""
+    """One occurrence of a series as a separate event, which is made where there is none.
+
+    ``event`` is the series, ``recurrence_id`` the occurrence's date or start. Raises OperationFailed where the series
+    has no such occurrence, or leaves it out.
+    """
     series, occurrence = _find(change, event, recurrence_id)
     own = _own(change, event, series, occurrence)
     if own is not None:
@@ -91,7 +95,10 @@ def revise_all(change: Change, event: Event, fields: JsonObject, recurrence_id: 
 
 
 def revise_from(change: Change, event: Event, recurrence_id: str, fields: JsonObject) -> None:
-    """Change an occurrence and those after it, which become a series of their own."""
+    """Change ``fields`` of an occurrence and of those after it, which become a separate series.
+
+    Raises OperationFailed where the series has no such occurrence (``recurrence_id``: its date or start).
+    """
     series, occurrence = _find(change, event, recurrence_id)
     if series.begins_on(occurrence.day):
         revise_all(change, event, fields, recurrence_id)
@@ -124,7 +131,7 @@ def remove_all(change: Change, event: Event) -> None:
 
 
 def remove_one(change: Change, event: Event, recurrence_id: str) -> None:
-    """Remove one occurrence of a series."""
+    """Remove one occurrence of a series; ``recurrence_id`` is its date or start. Raises as ``single``."""
     series, occurrence = _find(change, event, recurrence_id)
     own = _own(change, event, series, occurrence)
     if own is not None:
@@ -136,7 +143,7 @@ def remove_one(change: Change, event: Event, recurrence_id: str) -> None:
 
 
 def remove_from(change: Change, event: Event, recurrence_id: str) -> None:
-    """Remove an occurrence of a series and those after it."""
+    """Remove an occurrence of a series (``recurrence_id``) and those after it. Raises OperationFailed as ``single``."""
     series, occurrence = _find(change, event, recurrence_id)
     if series.begins_on(occurrence.day):
         remove_all(change, event)

@@ -63,7 +63,10 @@ class Occurrence(NamedTuple):
 
 
 def overlaps(start: str, end: str, begin: str | None, over: str | None) -> bool:
-    """Whether something lies between two instants, if only in part. What has no length lies at its start."""
+    """Whether the time from ``start`` to ``end`` has a part from ``begin`` to ``over`` (None: no bound).
+
+    All are canonical text. Without length it counts at its start.
+    """
     return (begin is None or end > begin or start >= begin) and (over is None or start < over)
 
 
@@ -142,7 +145,10 @@ class Series:
         return sum(1 for _ in takewhile(lambda each: each < day, self._days(date.min, steps())))
 
     def list_between(self, begin: str | None, over: str | None, budget: Iterator[int]) -> Iterator[Occurrence]:
-        """The occurrences that lie between two instants, if only in part, in order."""
+        """The occurrences with a part from ``begin`` to ``over`` (canonical text; None: no bound), in order.
+
+        Each period that is looked at takes a step of ``budget``; the list ends where that is used up.
+        """
         since = date.min
         if begin is not None:
             length = from_text(self._event["end"]) - from_text(self._event["start"])
@@ -239,7 +245,7 @@ def _allowed(rule: Rule, day: date) -> bool:
 
 
 def moved_rule(rule: Rule, old: date, new: date) -> Rule:
-    """The rule of a series whose start moves to another day: what named the old day names the new one."""
+    """The rule of a series whose start moves from the day ``old`` to ``new``: ``old`` in it becomes ``new``."""
     moved = dict(rule)
     if rule["days_of_week"]:
         shift = (new - old).days

@@ -147,8 +147,9 @@ def _by_people(change: Change) -> dict[frozenset[str], str]:
 
 
 def new_conversation(thread_id: str, people: Iterable[str], at: str, created_by: str | None) -> dict[str, Any]:
-    """A conversation of these people without messages: a group if there are more than two. Numbers stay as they are
-    written; a member named twice, in any form, is in it once.
+    """A conversation of these ``people`` (phone numbers) without messages: a group if there are more than two.
+
+    Numbers stay as they are written; a member named twice, in any form, is in it once. ``at`` is canonical text.
     """
     distinct: dict[str, str] = {}
     for number in people:
@@ -216,8 +217,8 @@ def update_delivery_status(change: Change, payload: SMSInput) -> None:
 
 
 def set_read(change: Change, message: Message, *, is_read: bool, at: str | None) -> None:
-    """Set the read mark, and the conversation's count with it. Of a message that the user sent, ``read_at`` is when
-    the other side read it.
+    """Set a message's read mark and ``read_at`` (``at``), and update the conversation's count of unread messages. For a
+    message that the user sent, ``read_at`` is the time when the other side read it.
     """
     was_read = message["is_read"]
     if was_read and is_read and message["read_at"] is not None:
