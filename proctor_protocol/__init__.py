@@ -4,7 +4,7 @@ Table of contents:
 
 * ``messages``: what the evaluator and the participant say to each other
 * ``results``: the scored outcome of an assessment and its consistency checks
-* ``updates``: the eleven task updates that tell an assessment's story while it runs
+* ``updates``: the eleven task updates that report an assessment's progress
 * ``request``: the A2A request that starts an assessment
 * ``terminal``: the request for a run of Terminal-Bench trials, and what comes out of it
 * ``campaigns``: the updates that tell how far a campaign is

@@ -1,4 +1,4 @@
-"""The eleven task updates that tell an assessment's story while it runs (seed 000, section 2.3).
+"""The eleven task updates that report an assessment's progress (seed 000, section 2.3).
 
 Each travels as the data part of an A2A ``TaskStatusUpdateEvent``; ``sentence()`` is the text part beside it.
 """

@@ -187,7 +187,7 @@ class Conversations:
     def __len__(self) -> int:
         return len(self._known)
 
-    def hear(self, context_id: str, fence: int) -> None:
+    def take_fence(self, context_id: str, fence: int) -> None:
         """Store a message's fence (0: it has none), and refuse messages with lower ones in this context from now on.
 
         Raises:

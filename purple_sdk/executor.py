@@ -85,7 +85,7 @@ class PurpleAgentExecutor(AgentExecutor):
 
     async def _answer(self, message: Message, context_id: str, updater: TaskUpdater) -> None:
         content = read_message(message)
-        self._conversations.hear(context_id, fence_of(message))
+        self._conversations.take_fence(context_id, fence_of(message))
         match content:
             case AssessmentStartMessage() as start:
                 await updater.start_work()

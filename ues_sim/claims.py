@@ -68,8 +68,8 @@ def claim(
     """
     simulation = host.simulations.get(simulation_id)
     held = host.find_fence(simulation_id)
-    stands_there = simulation is not None and simulation.stands_at(claim.checkpoint)
-    if not (claim.looks and stands_there):
+    is_there = simulation is not None and simulation.is_at(claim.checkpoint)
+    if not (claim.looks and is_there):
         fences.refuse_lower(claim.fence, held)
     if simulation is not None and claim.keep is not None and simulation.mark == claim.keep:
         if claim.checkpoint is not None:
@@ -80,7 +80,7 @@ def claim(
         simulation = host.replace(simulation_id, claim.admin_key, claim.seed)
     elif claim.checkpoint is None:
         raise NotFound(f"The running state of simulation {simulation_id[:80]!r} is lost.")
-    elif not stands_there:
+    elif not is_there:
         simulation = _restored(host, simulation, simulation_id, claim, content, parts or {})
     assert simulation is not None
     if claim.checkpoint is not None and not claim.anew:

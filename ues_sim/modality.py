@@ -91,8 +91,8 @@ class Action:
     """Whether a participant's key (level "user") may do this."""
     refuse: Callable[[Any, State], str | None] | None = None
     """Why a participant may not do this (403), as a sentence; None where it may."""
-    tell: Callable[[State], str] | None = None
-    """What the answer's ``message`` says besides, read from the state right after."""
+    detail: Callable[[State], str] | None = None
+    """Text that is added to the answer's ``message``, made from the state right after the action."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -100,7 +100,7 @@ class Simulation:
         self.checkpoints.pop(in_parts, None)
         self.checkpoints[in_parts] = (digest, content)
 
-    def stands_at(self, digest: str | None) -> bool:
+    def is_at(self, digest: str | None) -> bool:
         """Whether the simulation is known to be equal to a checkpoint."""
         return any(known == digest for known, _ in self.checkpoints.values())
 
@@ -261,8 +261,8 @@ class Simulation:
         message = event["error_message"]
         if event["status"] == EXECUTED:
             message = f"{modality.name} {action.path} executed"
-            if action.tell is not None:
-                message = f"{message}, {action.tell(self.states[modality.name])}"
+            if action.detail is not None:
+                message = f"{message}, {action.detail(self.states[modality.name])}"
         return {
             "event_id": event["event_id"],
             "scheduled_time": event["scheduled_time"],

@@ -74,7 +74,7 @@ class A2AWhiteAgent(BaseAgent):
 
 async def _asked(url: str, message: TerminalTaskMessage, container: Any, seconds: float | None) -> AgentReport:
     """The agent's answer, within its time and while its container runs."""
-    asking, watching = asyncio.create_task(ask(url, message)), asyncio.create_task(_while_it_stands(container))
+    asking, watching = asyncio.create_task(ask(url, message)), asyncio.create_task(_while_it_exists(container))
     try:
         await asyncio.wait({asking, watching}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if asking.done():
@@ -87,7 +87,7 @@ async def _asked(url: str, message: TerminalTaskMessage, container: Any, seconds
         await asyncio.gather(asking, watching, return_exceptions=True)
 
 
-async def _while_it_stands(container: Any) -> None:
+async def _while_it_exists(container: Any) -> None:
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
         try:

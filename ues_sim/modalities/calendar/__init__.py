@@ -73,7 +73,7 @@ MODALITY = Modality(
             operation="create",
             request=requests.CreateCalendarEventRequest,
             build=_input_of_create,
-            tell=lambda state: f"calendar_event_id: {next(reversed(state['events']))}",
+            detail=lambda state: f"calendar_event_id: {next(reversed(state['events']))}",
             summary="Enter an appointment, or a series of them.",
             participant=True,
         ),

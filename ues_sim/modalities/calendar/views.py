@@ -36,7 +36,7 @@ SORT_FIELDS = {
 }
 
 
-def _standing(state: State) -> dict[str, Event]:
+def _kept(state: State) -> dict[str, Event]:
     """The events that haven't been deleted, by id."""
     return {event_id: event for event_id, event in state["events"].items() if event["deleted_at"] is None}
 
@@ -44,13 +44,13 @@ def _standing(state: State) -> dict[str, Event]:
 def show(view: View, params: StateParams) -> JsonObject:
     """The answer of ``GET /calendar/state``."""
     state = view.state
-    calendars, standing = state["calendars"], _standing(state)
-    events = standing
+    calendars, kept = state["calendars"], _kept(state)
+    events = kept
     if params.compact:
         calendars = fit(
             ((key, _without(calendar, {"event_ids", "created_at"})) for key, calendar in calendars.items()), 4_000
         )
-        nearest = nsmallest(MOST_LOOKED_AT, standing.items(), key=lambda item: _nearness(item[1], view.now))
+        nearest = nsmallest(MOST_LOOKED_AT, kept.items(), key=lambda item: _nearness(item[1], view.now))
         events = fit(((key, _without(event, LEFT_OUT_OF_COMPACT)) for key, event in nearest), 14_000)
     return {
         "modality_type": "calendar",
@@ -61,7 +61,7 @@ def show(view: View, params: StateParams) -> JsonObject:
         "calendars": calendars,
         "events": events,
         "calendar_count": len(state["calendars"]),
-        "event_count": len(standing),
+        "event_count": len(kept),
     }
 
 
@@ -79,7 +79,7 @@ def _without(record: JsonObject, names: set[str] | frozenset[str]) -> JsonObject
 def list_calendars(view: View, _params: Request) -> JsonObject:
     """The answer of ``GET /calendar/calendars``."""
     state = view.state
-    events = _standing(state)
+    events = _kept(state)
     calendars = [
         {
             "calendar_id": calendar["calendar_id"],
@@ -127,7 +127,7 @@ def _find(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> l
     reach is left out.
     """
     calendars = None if request.calendar_ids is None else frozenset(request.calendar_ids)
-    events = [event for event in _standing(view.state).values() if _matches(event, request, calendars)]
+    events = [event for event in _kept(view.state).values() if _matches(event, request, calendars)]
     matches = [
         event
         for event in events
@@ -159,7 +159,7 @@ def _series(event: Event, replaced: dict[str, list[str]], budget: Iterator[int])
 def _replaced(state: State) -> dict[str, list[str]]:
     """For each series, which of its occurrences stand as events of their own."""
     replaced: dict[str, list[str]] = {}
-    for event in _standing(state).values():
+    for event in _kept(state).values():
         if event["parent_event_id"] and event["recurrence_id"]:
             replaced.setdefault(event["parent_event_id"], []).append(event["recurrence_id"])
     return replaced
@@ -194,7 +194,7 @@ def _a_year_after(moment: str) -> str | None:
 
 def digest(view: View) -> JsonObject:
     """The calendar in a few lines: what comes next."""
-    events = _standing(view.state)
+    events = _kept(view.state)
     request = CalendarQueryRequest(start=view.now, expand_recurring=True)
     coming = nsmallest(3, _find(view, request, steps()), key=itemgetter("start"))
     return {
@@ -206,7 +206,7 @@ def digest(view: View) -> JsonObject:
 
 def describe(state: State) -> str:
     """One line for the environment's summary."""
-    return f"{len(_standing(state))} events in {len(state['calendars'])} calendars"
+    return f"{len(_kept(state))} events in {len(state['calendars'])} calendars"
 
 
 def check(state: State) -> Iterator[str]:
