@@ -6,13 +6,19 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import NamedTuple
 
 from activities.plan import Plan
 from activities.scenario_code.confinement import Limits, find_missing_protections
+from activities.scenario_code.evaluator_modules import installed_kit
+from activities.scenario_code.families import has_only_the_kit
 from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
 from activities.scenario_code.manager import (
     Fingerprint,
+    InstanceError,
+    ScenarioError,
     ScenarioManager,
+    ScenarioNotFoundError,
     ScenarioPackage,
     ScenarioValidationError,
     fingerprint,
@@ -20,6 +26,7 @@ from activities.scenario_code.manager import (
 )
 from activities.scenario_code.processes import ScenarioCode
 from proctor_processes.own_folders import OwnFolder
+from proctor_protocol.instances import USUAL_DIFFICULTY, Instance
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
@@ -32,6 +39,14 @@ _FOLDERS_KEPT = 100
 _READINGS = 3
 
 
+class Loaded(NamedTuple):
+    """A scenario, all its files as one blob, and the family's day that it is, where it is one."""
+
+    package: ScenarioPackage
+    files: bytes
+    instance: Instance | None = None
+
+
 class Scenarios:
     """The scenarios of one worker process, with a cache of those used last."""
 
@@ -41,6 +56,7 @@ class Scenarios:
         self._store = store
         self._trusts_all = config.trust_scenarios
         self._packages: dict[str, tuple[Fingerprint, ScenarioPackage, bytes]] = {}
+        self._made: dict[Instance, tuple[tuple[Fingerprint, Fingerprint], ScenarioPackage, bytes]] = {}
         self._unpacked: OwnFolder | None = None
         self._folders: dict[str, Path] = {}
         self._unpacking = asyncio.Lock()
@@ -78,6 +94,65 @@ class Scenarios:
                 return package, files
         raise ScenarioValidationError(f"{scenario_id} is being changed just now: ask again when its files are complete")
 
+    def is_family(self, scenario_id: str) -> bool:
+        """Whether days of that name are made by a family."""
+        return self._manager.find_family(scenario_id) is not None
+
+    async def load(self, scenario_id: str, difficulty: int | None, seed: int) -> "Loaded":
+        """What a request asks for: a fixed scenario, or the day that a family makes of a difficulty and a seed.
+
+        Raises:
+            activities.scenario_code.manager.ScenarioError: there is none of that id, it has no difficulty, or it can't
+                be played.
+        """
+        if self.is_family(scenario_id):
+            instance = Instance(family=scenario_id, difficulty=difficulty or USUAL_DIFFICULTY, seed=seed)
+            return Loaded(*await self.load_instance(instance), instance)
+        loaded = Loaded(*await self.load_package(scenario_id))
+        if difficulty is not None:
+            raise ScenarioValidationError(
+                f"config.difficulty is {difficulty}, and {scenario_id} is a fixed scenario, which has none: "
+                "leave it out"
+            )
+        return loaded
+
+    async def load_instance(self, instance: Instance) -> tuple[ScenarioPackage, bytes]:
+        """A family's day as a scenario, and all its files as one blob; those made last are kept, unless they are large.
+
+        Raises:
+            activities.scenario_code.manager.ScenarioError: there is no such family, or the day can't be played.
+        """
+        directory = self._manager.find_family(instance.family)
+        if directory is None:
+            raise ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
+        await asyncio.to_thread(self._require_protection, directory)
+        state = await asyncio.to_thread(lambda: (fingerprint(directory), fingerprint(installed_kit())))
+        kept = self._made.get(instance)
+        if kept is not None and kept[0] == state:
+            return kept[1], kept[2]
+        package, files = await self._make(directory, instance)
+        self._made.pop(instance, None)
+        if package.large_state is None and len(files) <= _KEPT_UP_TO:
+            while len(self._made) >= _SCENARIOS_KEPT:
+                self._made.pop(next(iter(self._made)))
+            self._made[instance] = (state, package, files)
+        return package, files
+
+    async def _make(self, directory: Path, instance: Instance) -> tuple[ScenarioPackage, bytes]:
+        made = await self.code.make(directory, instance)
+        with OwnFolder("proctor-day-") as folder:
+            day = Path(folder) / instance.family
+            try:
+                await asyncio.to_thread(_write, made, day)
+                package = await self.read_package(day)
+                files = await asyncio.to_thread(packed, day)
+            except ScenarioError as problem:
+                raise InstanceError(instance, str(problem)) from None
+        if package.config.scenario_id != instance.family:
+            reason = f"its scenario_id is {package.config.scenario_id}: a day is called as its family"
+            raise InstanceError(instance, reason)
+        return package, files
+
     async def read_package(self, directory: Path) -> ScenarioPackage:
         """The scenario in a folder, without its initial state where that is large.
 
@@ -104,7 +179,7 @@ class Scenarios:
         if self._trusts_all or not (missing := find_missing_protections()):
             return
         has_come = is_shipped(directory) if sha256 is None else is_shipped_as_frozen(directory.name, sha256)
-        if not has_come and any(directory.rglob("*.py")):
+        if not has_come and not (sha256 and has_only_the_kit(directory)) and any(directory.rglob("*.py")):
             raise ScenarioValidationError(
                 f"{directory.name} has code, and this machine can't confine it: {'; '.join(missing)}. Play it "
                 "elsewhere, or set AGENTBEATS_GREEN_TRUST_SCENARIOS=true if you trust the authors of all scenarios"
@@ -175,3 +250,9 @@ class Scenarios:
                 self._scenarios.pop(next(iter(self._scenarios)))
             self._scenarios[ref] = ScenarioConfig.model_validate_json(await self._store.get(ref))
         return self._scenarios[ref]
+
+
+def _write(files: dict[str, bytes], folder: Path) -> None:
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
