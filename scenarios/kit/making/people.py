@@ -1,7 +1,7 @@
 """People of a world, and how they write."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Style = Literal["formal", "terse", "chatty", "careless", "non_native", "warm"]
 """How somebody writes."""
@@ -10,6 +10,17 @@ Language = Literal["en", "de"]
 
 Relation = Literal["self", "colleague", "manager", "client", "vendor", "friend", "family", "stranger"]
 """Who somebody is to the user."""
+
+
+class Phrase(NamedTuple):
+    """A noun phrase in both languages: ``Phrase("the door code", "der Türcode")``; German in the nominative."""
+
+    en: str
+    de: str
+
+    def by(self, author: "Person") -> str:
+        """As this person writes it."""
+        return self.de if author.language == "de" else self.en
 
 
 @dataclass(frozen=True)
