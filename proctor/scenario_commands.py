@@ -20,6 +20,7 @@ from proctor.errors import CommandError, ExitCode, UsageError
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
 from proctor_language.patterns import is_found
+from proctor_protocol.instances import DIFFICULTIES, did_you_mean
 from proctor_protocol.results import DIMENSIONS
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
@@ -351,6 +352,54 @@ def _playable(package: ScenarioPackage | ScenarioError) -> ScenarioPackage:
     if isinstance(package, ScenarioError):
         raise CommandError(clean(str(package)))
     return package
+
+
+def show_family_day(family: str, scenarios_dir: str | None, difficulty: int, seed: int, *, truth: bool) -> None:
+    """Print the day that a family makes.
+
+    Raises:
+        UsageError: there is no such family.
+        CommandError: the day can't be made, or its truth is not public.
+    """
+    from proctor.audit.command import show_day
+
+    show_day(_family_folder(_manager(scenarios_dir), family), difficulty, seed, truth=truth)
+
+
+def audit_families(
+    families: Sequence[str],
+    scenarios_dir: str | None,
+    difficulties: str,
+    seeds: str,
+    *,
+    processes: int,
+    quick: bool,
+    json_file: Path | None,
+) -> ExitCode:
+    """Audit families, all of them where none is named; exit code 1 where a check fails.
+
+    Raises:
+        UsageError: there is no such family, or seeds or difficulties can't be read.
+    """
+    from proctor.audit.command import audit
+    from proctor.run_settings import seeds_in
+
+    levels = seeds_in(difficulties)
+    if wrong := [level for level in levels if level not in DIFFICULTIES]:
+        raise UsageError(f"--difficulty {difficulties}: {wrong[0]} isn't one of 1 to 4")
+    manager = _manager(scenarios_dir)
+    folders = [_family_folder(manager, name) for name in families or manager.list_families()]
+    if not folders:
+        raise UsageError(f"there are no families in {manager.directory}")
+    return audit(folders, levels, seeds_in(seeds), processes=processes, quick=quick, json_file=json_file)
+
+
+def _family_folder(manager: ScenarioManager, name: str) -> Path:
+    folder = manager.find_family(name)
+    if folder is None:
+        known = manager.list_families()
+        raise UsageError(f"family {name} not found; families: {', '.join(known) or 'none'}{did_you_mean(name, known)}")
+    return folder
 
 
 def _ids(manager: ScenarioManager) -> list[str]:

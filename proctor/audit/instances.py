@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ BARS = {"nothing": 0.02, "everything": 0.02, "answers all": 0.05, "keywords": 0.
 """The largest share of the points that a player without understanding may earn."""
 
 _ROUNDING = 1e-9
+_MEMORY = 5
+"""Words of the runs by which the memoriser knows a day again."""
 
 
 @dataclass
@@ -36,7 +39,7 @@ class Report:
     Attributes:
         violations: check number to sentences.
         bots: the share of the points of each player of ``BARS``, and of the memoriser.
-        graded: for each lapse rate, the share of the points of each criterion, ``total`` among them.
+        graded: for each lapse rate and play, the share of the points of each criterion, ``total`` among them.
         grams: hashes of the 8-grams of all that participants read, the brief aside.
         plays, lapses, ways: how many there were.
     """
@@ -46,7 +49,7 @@ class Report:
     seed: int
     violations: list[tuple[int, str]] = field(default_factory=list)
     bots: dict[str, float] = field(default_factory=dict)
-    graded: dict[float, dict[str, float]] = field(default_factory=dict)
+    graded: dict[float, list[dict[str, float]]] = field(default_factory=dict)
     grams: frozenset[int] = frozenset()
     plays: int = 0
     lapses: int = 0
@@ -58,17 +61,31 @@ class Report:
 
 
 def audit_instance(
-    directory: Path, difficulty: int, seed: int, others: Sequence[int] = (), *, quick: bool = False
+    directory: Path,
+    difficulty: int,
+    seed: int,
+    others: Sequence[int] = (),
+    *,
+    graded_plays: int = 1,
+    quick: bool = False,
 ) -> Report:
-    """Audit an instance; ``others`` are seeds whose truth the memoriser knows; ``quick`` plays fewer lapses and ways.
+    """Audit an instance.
+
+    Args:
+        directory: the family's folder.
+        difficulty: 1 to 4.
+        seed: of the instance.
+        others: seeds that the memoriser knows by heart; those that can't be made are passed over.
+        graded_plays: plays of each lapse rate.
+        quick: play fewer lapses.
 
     Raises:
         Exception: what the family raises.
     """
     report = Report(directory.name, difficulty, seed)
     day = make_day(directory, difficulty, seed)
-    memorised = _most_similar(day, [make_day(directory, difficulty, other) for other in others if other != seed])
-    asyncio.run(_Audit(day, report, quick=quick).run(memorised))
+    memorised = _most_similar(day, directory, [other for other in others if other != seed])
+    asyncio.run(_Audit(day, report, quick=quick).run(memorised, graded_plays))
     return report
 
 
@@ -79,7 +96,7 @@ class _Audit:
         self.draws = Draws("audit", day.family, day.difficulty, day.seed)
         self.checks = {check.id: check for duty in day.duties for check in duty.checks}
 
-    async def run(self, memorised: Day | None) -> None:
+    async def run(self, memorised: Day | None, graded_plays: int) -> None:
         await self._oracle()
         await self._bots()
         await self._lapses()
@@ -91,12 +108,13 @@ class _Audit:
         if memorised is not None:
             await self._memoriser(memorised)
         for rate in RATES:
-            outcome = await self._play(players.graded(self.day, rate, self.day.seed))
-            self.report.graded[rate] = {
-                **{key: points / self.stage.criteria[key] for key, points in outcome.points.items()},
-                "total": outcome.share,
-            }
+            self.report.graded[rate] = [await self._graded(rate, play) for play in range(graded_plays)]
         self.report.grams = grams_of(self.day)
+
+    async def _graded(self, rate: float, play: int) -> dict[str, float]:
+        outcome = await self._play(players.graded(self.day, rate, play))
+        shares = {key: points / self.stage.criteria[key] for key, points in outcome.points.items()}
+        return {**shares, "total": outcome.share}
 
     async def _play(self, player: Turn) -> Outcome:
         self.report.plays += 1
@@ -150,7 +168,7 @@ class _Audit:
         if len(outcome.side_effects) != lapse.side_effects:
             self.report.say(
                 3,
-                f"{where}: {len(outcome.side_effects)} side effects {outcome.side_effects[:2]}, it says {lapse.side_effects}",
+                f"{where}: {len(outcome.side_effects)} side effects, it says {lapse.side_effects} {outcome.side_effects[:2]}",
             )
 
     def _held_without(self, lost: Iterable[str]) -> dict[str, bool]:
@@ -257,9 +275,18 @@ def _reading(player: Turn) -> Turn:
     return turn
 
 
-def _most_similar(day: Day, others: Sequence[Day]) -> Day | None:
+@lru_cache(maxsize=1000)
+def _likeness_grams(directory: Path, difficulty: int, seed: int) -> frozenset[int]:
+    """What a memoriser knows another day by; each process works it out once."""
+    try:
+        return grams_of(make_day(directory, difficulty, seed), _MEMORY)
+    except Exception:  # the audit of that seed says what is wrong with it
+        return frozenset()
+
+
+def _most_similar(day: Day, directory: Path, others: Sequence[int]) -> Day | None:
     if not others:
         return None
-    own = grams_of(day, 3)
-    likeness: Callable[[Day], int] = lambda other: len(own & grams_of(other, 3))  # noqa: E731
-    return max(others, key=likeness)
+    own = grams_of(day, _MEMORY)
+    best = max(others, key=lambda other: len(own & _likeness_grams(directory, day.difficulty, other)))
+    return make_day(directory, day.difficulty, best)

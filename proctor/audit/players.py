@@ -1,4 +1,4 @@
-"""Players of the audit that do not know the truth, or know another day's, and the graded ones, who slip now and then."""
+"""The audit's players: some do not know the truth, one knows another day's, and the graded ones slip now and then."""
 
 import re
 from collections.abc import Iterator, Sequence

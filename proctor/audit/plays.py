@@ -15,6 +15,7 @@ import orjson
 from activities.characters import generator
 from activities.simulation.hosts import Stepped
 from activities.simulation.keys import PARTICIPANT, USER_PERMISSIONS
+from activities.simulation.payloads import TURN_SETTLES
 from activities.simulation.settling import Settling
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import SHOWN
@@ -101,10 +102,9 @@ class Stage:
 
     async def _settle(self, turn: int, now: datetime) -> list[ActionLogEntryWithTurn]:
         settling = Settling(self.config, turn, now)
-        step = settling.step
         found = Stepped.model_validate(
             carry_out(
-                self._simulation, Step(to=to_text(step.to), actions_of=PARTICIPANT, actions_at=to_text(step.actions_at))
+                self._simulation, Step(to=to_text(now + TURN_SETTLES), actions_of=PARTICIPANT, actions_at=to_text(now))
             )
         )
         applied = settling.outcome(found, _NOWHERE)

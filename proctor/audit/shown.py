@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime
+from zlib import crc32
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.records import Fact, Record
@@ -43,11 +44,9 @@ def _readings(part: str) -> Iterator[Value]:
 
 
 def grams_of(day: Day, size: int = GRAM) -> frozenset[int]:
-    """Hashes of all runs of words of a size in what the participant reads, the user's brief aside.
-
-    They are equal only within one process, or where PYTHONHASHSEED is set: words are compared by Python's hash.
-    """
-    return frozenset(hash(gram) for record in day.records for gram in _grams(record.text, size))
+    """The CRC-32 of each run of words of a size in what the participant reads, the user's brief aside."""
+    texts = dict.fromkeys(record.text for record in day.records)
+    return frozenset(crc32(" ".join(gram).encode()) for text in texts for gram in _grams(text, size))
 
 
 def _grams(text: str, size: int) -> Iterator[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
+from proctor_protocol.instances import DIFFICULTIES
 from scenarios.kit import building
 from scenarios.kit.checks import Check, MessageCheck, NotDoneCheck, ReportCheck
 from scenarios.kit.making.draws import Draws
@@ -22,10 +23,6 @@ from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.worlds import World, make_world
 
-PRACTICE_SEEDS = range(1, 21)
-"""The seeds whose truth is public."""
-
-DIFFICULTIES = range(1, 5)
 _VERSION = "1"
 _EVALUATORS = '''"""The checks of this day are the parameters of its criteria."""
 
