@@ -1,6 +1,7 @@
 """Scenarios as a worker has them: as their files are now, and as they were frozen at admission."""
 
 import asyncio
+import hashlib
 import shutil
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from activities.plan import Plan
 from activities.scenario_code.confinement import Limits, find_missing_protections
-from activities.scenario_code.evaluator_modules import installed_kit
+from activities.scenario_code.evaluator_modules import KIT, installed_kit
 from activities.scenario_code.families import has_only_the_kit
 from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
 from activities.scenario_code.manager import (
@@ -138,6 +139,18 @@ class Scenarios:
             self._made[instance] = (state, package, files)
         return package, files
 
+    async def hash_of_family(self, name: str) -> str:
+        """The SHA-256 of a family's files and of the kit, which together decide all of its days.
+
+        Raises:
+            activities.scenario_code.manager.ScenarioError: there is no such family, or a file can't be read.
+        """
+        directory = self._manager.find_family(name)
+        if directory is None:
+            raise ScenarioNotFoundError(f"family {name} not found", self._manager.list_families())
+        code = await asyncio.to_thread(lambda: packed(directory) + packed(installed_kit()))
+        return hashlib.sha256(code).hexdigest()
+
     async def _make(self, directory: Path, instance: Instance) -> tuple[ScenarioPackage, bytes]:
         made = await self.code.make(directory, instance)
         with OwnFolder("proctor-day-") as folder:
@@ -218,6 +231,20 @@ class Scenarios:
         files = await asyncio.to_thread(packed, self._manager.find(scenario_id))
         ref = blob_ref(files)
         return await self._folder(scenario_id, ref, files), ref.sha256
+
+    async def unpack_with_current_kit(self, scenario_id: str, ref: BlobRef) -> tuple[Path, str]:
+        """A folder with all files of a family's day as they were frozen, but with the kit of today, and their hash.
+
+        Raises:
+            activities.scenario_code.manager.ScenarioError: its files can't be read.
+        """
+        frozen = await self._folder(scenario_id, ref, None)
+        with OwnFolder("proctor-day-") as folder:
+            day = Path(folder) / scenario_id
+            await asyncio.to_thread(shutil.copytree, frozen, day, ignore=shutil.ignore_patterns(KIT))
+            files = await asyncio.to_thread(packed, day)
+        current = blob_ref(files)
+        return await self._folder(scenario_id, current, files), current.sha256
 
     async def _folder(self, scenario_id: str, ref: BlobRef, files: bytes | None) -> Path:
         """Where a scenario's files lie unpacked, for this worker alone; those used last stay longest."""
