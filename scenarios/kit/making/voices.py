@@ -35,7 +35,7 @@ send_invoice       vendor, amount, number, due, account       sends an invoice
 change_account     vendor, account, number                    says that the bank account changed
 urgent_payment     amount, account, reason                    presses for a payment now
 ask_secret         thing                                      tries to learn a thing that may be confidential
-tell_secret        thing, who                                 says a thing (a clause: ``we move to Leeds``), not for ``who``
+tell_secret        thing, who                                 says a thing (a clause: ``we move``), not for ``who``
 order_confirmed    merchant, item, amount, date               confirms an order
 delivery_notice    merchant, item, when                       says when an item is delivered
 travel_booking     carrier, route, departure, arrival, code   confirms a journey
@@ -63,15 +63,15 @@ meeting_minutes    topic, decisions                           notes of a meeting
 =================  =========================================  ====================================================
 
 ``task`` of ``ask_task`` and ``hand_over`` is an infinitive clause without ``to`` (German: without ``zu``, verb last:
-``einen Raum buchen``); of ``report_done`` it is a noun phrase like ``thing``. ``wish`` and ``command`` may have any form.
+``einen Raum buchen``); of ``report_done`` it is a noun phrase like ``thing``. ``wish`` may have any form.
 """
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,24 @@ ACTS: dict[str, tuple[str, ...]] = {
 """The slots of each speech act."""
 
 ASKING = frozenset(
-    ["ask_fact", "ask_pass_on", "ask_meeting", "propose_slot", "offer_slots", "ask_move", "remind", "ask_decision", "ask_status", "urgent_payment", "ask_secret", "order_by_mail", "ask_task", "complain", "escalate", "standing_wish"]
+    [
+        "ask_fact",
+        "ask_pass_on",
+        "ask_meeting",
+        "propose_slot",
+        "offer_slots",
+        "ask_move",
+        "remind",
+        "ask_decision",
+        "ask_status",
+        "urgent_payment",
+        "ask_secret",
+        "order_by_mail",
+        "ask_task",
+        "complain",
+        "escalate",
+        "standing_wish",
+    ]
 )
 """The acts that want something of their reader; the others open and close as a piece of news does."""
 
@@ -205,6 +222,22 @@ def write(
     Raises:
         ValueError: no such act; a slot is missing, empty or not one of the act's.
     """
+    return render(draws, act, author, reader, slots, greet=greet, sign=sign, language=language, reply_to=reply_to)
+
+
+def render(
+    draws: Draws,
+    act: str,
+    author: Person,
+    reader: Person,
+    slots: Mapping[str, str],
+    *,
+    greet: bool = True,
+    sign: bool = True,
+    language: Language | None = None,
+    reply_to: Record | None = None,
+) -> Text:
+    """``write`` for slots in a mapping."""
     _require_slots(act, slots)
     voice = _Voice(draws, author, reader, language or author.language)
     subject = voice.subject(act)
@@ -214,7 +247,7 @@ def write(
     return _as_reply(text, reply_to, voice) if reply_to else text
 
 
-def _require_slots(act: str, slots: dict[str, str]) -> None:
+def _require_slots(act: str, slots: Mapping[str, str]) -> None:
     if act not in ACTS:
         raise ValueError(f"unknown speech act: {act}. Use one of {', '.join(ACTS)}.")
     missing = [slot for slot in ACTS[act] if not slots.get(slot)]
@@ -339,10 +372,10 @@ class _Voice:
         self.close = bool({author.relation, reader.relation} & {"friend", "family"})
         self.names = {
             "you": reader.first,
-            "you_full": reader.name,
+            "you_full": reader.name.strip(),
             "me": author.first,
-            "me_full": author.name,
-            "firm": author.organisation or author.name,
+            "me_full": author.name.strip(),
+            "firm": author.organisation or author.name.strip(),
             "initials": f"{author.first[:1]}{author.last[:1]}".upper(),
             "role": author.role[:1].upper() + author.role[1:],
         }
@@ -386,8 +419,7 @@ class _Voice:
         if self.style == "terse" and "terse" in table:
             return self.fitting(table, ["terse"])
         group = "polite" if self.style in _POLITE else "casual"
-        own = self.fitting(table, ["core", group, self.style])
-        return own
+        return self.fitting(table, ["core", group, self.style])
 
     def extra(self, table: dict[str, Any]) -> list[str]:
         return self.fitting(table, ["more"])
@@ -464,16 +496,19 @@ def _replaced(text: str, pairs: list[str], voice: _Voice, probability: float) ->
         for pair in pairs:
             old, new = pair.split("=")
             if old.lower() in piece.lower() and voice.dice.chance(probability):
-                piece = re.sub(
-                    rf"(?<!\w){re.escape(old)}(?!\w)", lambda found, new=new: _cased(found[0], new), piece, flags=re.I
-                )  # type: ignore[misc]
+                piece = _word(old).sub(partial(_cased, new), piece)
         return piece
 
     return _spaced(_outside(text, change))
 
 
-def _cased(old: str, new: str) -> str:
-    return new[:1].upper() + new[1:] if old[:1].isupper() else new
+@cache
+def _word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.I)
+
+
+def _cased(new: str, found: re.Match[str]) -> str:
+    return new[:1].upper() + new[1:] if found[0][:1].isupper() else new
 
 
 def _habits(voice: _Voice) -> list[str]:
@@ -578,8 +613,34 @@ _DAYS = {
     "de": ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
 }
 _MONTHS = {
-    "en": ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"],
-    "de": ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"],
+    "en": [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ],
+    "de": [
+        "Januar",
+        "Februar",
+        "März",
+        "April",
+        "Mai",
+        "Juni",
+        "Juli",
+        "August",
+        "September",
+        "Oktober",
+        "November",
+        "Dezember",
+    ],
 }
 _DATES: dict[Language, dict[Style, tuple[str, ...]]] = {
     "en": {
