@@ -84,7 +84,7 @@ FOLDER = Path(__file__).with_name("voices")
 STYLES: tuple[Style, ...] = ("formal", "terse", "chatty", "careless", "non_native", "warm")
 LANGUAGES: tuple[Language, ...] = ("en", "de")
 SERVICE = "service"
-"""The role of a sender that is no person, such as a shop: it greets and signs as services do."""
+"""The role of a sender that is not a person, such as a shop: it greets and signs as services do."""
 
 ACTS: dict[str, tuple[str, ...]] = {
     "ask_fact": ("thing",),
@@ -425,7 +425,7 @@ class _Voice:
         return self.fitting(table, ["more"])
 
     def fitting(self, table: dict[str, Any], keys: list[str]) -> list[str]:
-        """Forms below the keys; German has ``_sie`` and ``_du`` beside those that address nobody."""
+        """Forms below the keys; German has ``_sie`` and ``_du`` beside forms without address."""
         address = "_du" if self.familiar else "_sie"
         return [form for key in keys for name in (key, key + address) for form in table.get(name, [])]
 

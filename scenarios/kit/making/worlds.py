@@ -32,8 +32,6 @@ BACKGROUND_CENTS = range(201, 1000)
 FREE_FROM, FREE_UNTIL = time(8), time(18, 30)
 """Between these times, the background leaves the diary free from the day's start on."""
 
-_PREFIXES = {"mail": "m", "text": "t", "entry": "e", "chat": "c"}
-
 
 @dataclass(frozen=True)
 class _Amounts:
@@ -89,7 +87,7 @@ class World:
 
     Attributes:
         people: all but the user, by relation; their first names differ, and none is the beginning of another.
-        services: senders that are no persons, such as shops and newsletters.
+        services: senders that are not people, such as shops and newsletters.
         organisations: the user's first.
         projects: names of the background's projects; duties use others.
         timezone: its IANA name; ``offset`` is fixed for the whole world.
@@ -169,14 +167,14 @@ class World:
         maker = _People(draws, self.organisations, [*self.everyone, *self.services], "en_GB", 0.0)
         return maker.add(f"newcomer-{len(self.roles)}", relation or "colleague")
 
-    def record_id(self, draws: Draws, kind: str = "mail") -> str:
-        """An id that tells nothing but the kind."""
-        return record_id(draws, kind)
+    def record_id(self, draws: Draws) -> str:
+        """An id that tells nothing."""
+        return record_id(draws)
 
 
-def record_id(draws: Draws, kind: str = "mail") -> str:
-    """An id that tells nothing but the kind: ``m-`` and ten hexadecimal digits for a mail."""
-    return f"{_PREFIXES[kind]}-{draws.hex(10, 'id')}"
+def record_id(draws: Draws) -> str:
+    """An id that tells nothing: twelve hexadecimal digits, as ``days.Day.id`` makes them."""
+    return draws.hex(12, "id")
 
 
 def _given(person: Person, role: str | None, style: Style | None, language: Language | None) -> Person:
@@ -407,6 +405,42 @@ def _shop(draws: Draws) -> str:
 # --- background -------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Subject:
+    """What a thread is about."""
+
+    project: str
+    things: tuple[str, str]
+    language: Language
+
+    @classmethod
+    def drawn(cls, draws: Draws, project: str, language: Language) -> "_Subject":
+        one, other = (phrase(draws.of("thing", number), "work_thing", language) for number in (0, 1))
+        return cls(project, (one, other), language)
+
+    def move(self, draws: Draws, *, first: bool, last: bool) -> tuple[str, dict[str, str]]:
+        """The act of one of the thread's mails, with its slots."""
+        thing = self.things[0] if first or draws.chance(0.7, "same") else self.things[1]
+        if last and not first and draws.chance(0.5, "done"):
+            return "report_done", {"task": thing, "result": phrase(draws.of("result"), "result", self.language)}
+        if first or draws.chance(0.25, "note"):
+            return "project_note", {"project": self.project, "thing": thing}
+        return self.answer(draws, thing)
+
+    def answer(self, draws: Draws, thing: str) -> tuple[str, dict[str, str]]:
+        act = draws.pick(("give_status", "give_status", "meeting_minutes", "thank"), "act")
+        if act == "give_status":
+            return act, {"thing": thing, "status": phrase(draws.of("status"), "status", self.language)}
+        if act == "thank":
+            return act, {"thing": thing}
+        return act, {"topic": self.project, "decisions": self.decisions(draws)}
+
+    def decisions(self, draws: Draws) -> str:
+        count = draws.between(2, 4, "decisions")
+        lines = [phrase(draws.of("decision", number), "decision", self.language) for number in range(count)]
+        return "\n".join(f"- {line}" for line in dict.fromkeys(lines))
+
+
 class _Background:
     """Makes the records of a world that no duty is about."""
 
@@ -459,7 +493,7 @@ class _Background:
         return "send_receipt", self.receipt(draws, author)
 
     def somebody(self, draws: Draws) -> str:
-        """A name that is nobody's in the world."""
+        """A name that none of the world's people has."""
         known = {person.first for person in self.world.people}
         firsts = [name for name in draws.some(first_names("en_IE"), 8, "first") if name not in known]
         return f"{firsts[0]} {draws.pick(last_names('en_US'), 'last')}"
@@ -483,41 +517,29 @@ class _Background:
         return [person for person in self.world.people if person.relation in relations]
 
     def thread(self, draws: Draws, length: int) -> list[Record]:
-        """Mails on one or two things of a project, in turn from a colleague or client and from the user."""
-        project = draws.pick(self.world.projects, "project")
+        """Mails on a thing of a project, in turn from a colleague or client and from the user, in one language."""
         other = draws.pick(self.writers("colleague", "client", "manager"), "other")
+        subject = _Subject.drawn(draws, draws.pick(self.world.projects, "project"), other.language)
         at = self.moment(draws, 10, latest=length)
         made: list[Record] = []
         for number in range(length):
             author, reader = (self.world.user, other) if number % 2 else (other, self.world.user)
             step = draws.of(number)
-            act, slots = self.move(step, author, project, last=number == length - 1)
-            made.append(self.mail(step, author, reader, act, at, slots, made[-1] if made else None))
+            act, slots = subject.move(step, first=number == 0, last=number == length - 1)
+            before = made[-1] if made else None
+            made.append(self.mail(step, author, reader, act, at, slots, before, language=other.language))
             at = self.within_day(step, at + timedelta(minutes=step.between(20, 900, "pause")))
         return [record for record in made if record.at < self.world.start]
 
-    def move(self, draws: Draws, author: Person, project: str, *, last: bool) -> tuple[str, dict[str, str]]:
-        language = author.language
-        thing = phrase(draws.of("thing"), "work_thing", language)
-        kind = draws.pick(("project_note", "project_note", "give_status", "meeting_minutes", "thank"), "kind")
-        if last and draws.chance(0.5, "done"):
-            return "report_done", {"task": thing, "result": phrase(draws.of("result"), "result", language)}
-        if kind == "give_status":
-            return kind, {"thing": thing, "status": phrase(draws.of("status"), "status", language)}
-        if kind == "meeting_minutes":
-            lines = [phrase(draws.of("line", n), "decision", language) for n in range(draws.between(2, 4, "lines"))]
-            return kind, {"topic": project, "decisions": "\n".join(f"- {line}" for line in dict.fromkeys(lines))}
-        return (kind, {"thing": thing}) if kind == "thank" else (kind, {"project": project, "thing": thing})
-
     def mail(
         self, draws: Draws, author: Person, reader: Person, act: str, at: datetime, slots: dict[str, str],
-        reply_to: Record | None = None,
+        reply_to: Record | None = None, *, language: Language | None = None,
     ) -> Record:  # fmt: skip
-        text: Text = render(draws.of("text"), act, author, reader, slots, reply_to=reply_to)
-        mail_id = record_id(draws, "mail")
+        text: Text = render(draws.of("text"), act, author, reader, slots, reply_to=reply_to, language=language)
+        mail_id = record_id(draws)
         return Record(
             id=mail_id, kind="mail", at=at, author=author, readers=(reader,), title=text.subject, body=text.body,
-            thread=reply_to.thread if reply_to else f"thread-{draws.hex(10, 'thread')}",
+            thread=reply_to.thread if reply_to else f"t{mail_id}",
             reply_to=reply_to.id if reply_to else None, fields=self.place(draws, author, at),
         )  # fmt: skip
 
@@ -564,8 +586,8 @@ class _Background:
         act = "family_note" if other.relation == "family" and not sent else "small_talk"
         text = write(draws.of("text"), act, author, reader, greet=False, sign=False)
         return Record(
-            id=record_id(draws, "text"), kind="text", at=self.moment(draws, 24), author=author, readers=(reader,),
-            title="", body=text.body, thread=f"thread-{other.key}", fields={"is_read": True},
+            id=record_id(draws), kind="text", at=self.moment(draws, 24), author=author, readers=(reader,),
+            title="", body=text.body, fields={"is_read": True},
         )  # fmt: skip
 
     # diary
@@ -596,7 +618,7 @@ class _Background:
             days=draws.between(2, 20, "made"), minutes=draws.below(600, "m")
         )
         return Record(
-            id=record_id(draws, "entry"), kind="entry", at=made, author=self.world.user, readers=others, title=title,
+            id=record_id(draws), kind="entry", at=made, author=self.world.user, readers=others, title=title,
             body="", start=start, end=start + timedelta(minutes=minutes),
             fields={"location": "", "description": "", "responses": {one.email: "accepted" for one in others}},
         )  # fmt: skip
