@@ -165,10 +165,11 @@ class _Audit:
                 continue
             if holds != expected[check_id]:
                 self.report.say(3, f"{where}: {'keeps' if holds else 'loses'} {check_id}")
-        if len(outcome.side_effects) != lapse.side_effects:
+        found = outcome.side_effects
+        if len(found) != lapse.side_effects:
             self.report.say(
                 3,
-                f"{where}: {len(outcome.side_effects)} side effects, it says {lapse.side_effects} {outcome.side_effects[:2]}",
+                f"{where}: {len(found)} side effects, it says {lapse.side_effects} {found[:2]}",
             )
 
     def _held_without(self, lost: Iterable[str]) -> dict[str, bool]:

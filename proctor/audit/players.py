@@ -95,7 +95,7 @@ def extra_writes(day: Day, draws: Draws) -> Iterator[Act]:
             entry = entries.pop()
             fields = {"event_id": entry.id, "location": f"Room {number}"}
         elif mail is not None:
-            fields = {"message_ids": [mail], **({"labels": [f"label-{number}"]} if kind == "label" else {})}
+            fields = {"message_ids": [mail], **({"labels": [f"extra {number}"]} if kind == "label" else {})}
         else:
             continue
         room = {"sms": "sms", "create": "calendar", "update": "calendar"}.get(kind, "email")

@@ -22,7 +22,7 @@ def _is_part_shown(part: str, record: Record) -> bool:
         return True
     names = " ".join(f"{each.name} {each.email} {each.key}" for each in (record.author, *record.readers))
     text = f"{record.text}\n{record.fields.get('location', '')}"
-    words = Words(text, record.at.date())
+    words = Words(text, record.at.date(), with_quotes=True)
     if part.lower() in f"{text}\n{names}".lower():
         return True
     return any(words.names(value) for value in _readings(part))

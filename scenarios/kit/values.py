@@ -89,10 +89,11 @@ class Words:
     Args:
         text: what a reader sees of it.
         today: the day on which it was written; weekdays mean one of the seven days from the one before it.
+        with_quotes: read what it quotes, too.
     """
 
-    def __init__(self, text: str, today: date) -> None:
-        self.text = own_words(text[:READ_AT_MOST])
+    def __init__(self, text: str, today: date, *, with_quotes: bool = False) -> None:
+        self.text = text[:READ_AT_MOST] if with_quotes else own_words(text[:READ_AT_MOST])
         self._today = today
 
     def names(self, value: Value) -> bool:

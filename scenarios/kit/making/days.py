@@ -54,10 +54,9 @@ class Day:
     Attributes:
         draws: the day's choices. Take one of a name of its own for each thing: ``day.draws.pick(colours, "car")``.
         difficulty: 1 to 4.
-        world: its people, diary and mailbox.
         title: for people, in lists.
         wishes: what the user wants beside the list, a sentence each.
-        starts: when the turns begin.
+        step: how long a turn is.
     """
 
     def __init__(self, family: str, difficulty: int, seed: int) -> None:
@@ -69,7 +68,9 @@ class Day:
         self.extra_records: list[Record] = []
         self.report_at: datetime | None = None
         self._cast: dict[str, Person] = {}
-        self.begin()
+        self._world: World | None = None
+        self._starts: list[datetime] = []
+        self.step = timedelta(hours=1)
 
     def begin(
         self,
@@ -80,11 +81,37 @@ class Day:
         turns: int | None = None,
         **world: Any,
     ) -> None:
-        """Choose the world and the turns; a family calls it first, or takes a small world and eight turns of an hour."""
-        self.world: World = make_world(self.draws.of("world"), size, **world)
+        """Choose the world and the turns; without it a day has a small world and eight turns of an hour.
+
+        Args:
+            size: of the world.
+            hours: how long the day is.
+            step: how long a turn is.
+            turns: how many there are; as many as fit into the hours by default.
+            world: further arguments of ``worlds.make_world``.
+
+        Raises:
+            InconsistentDayError: the day has begun.
+        """
+        if self._world is not None:
+            raise InconsistentDayError("", "begin comes before everything else, and once")
+        self._world = make_world(self.draws.of("world"), size, **world)
         self.step = step
         count = turns or round(timedelta(hours=hours) / step)
-        self.starts = [self.world.start + number * step for number in range(count)]
+        self._starts = [self._world.start + number * step for number in range(count)]
+
+    @property
+    def world(self) -> World:
+        """The world that the day is cut from."""
+        if self._world is None:
+            self.begin()
+        assert self._world is not None
+        return self._world
+
+    @property
+    def starts(self) -> list[datetime]:
+        """When the turns begin."""
+        return self._starts if self.world else []
 
     @property
     def start(self) -> datetime:
@@ -171,7 +198,7 @@ class Day:
         body: str = "",
         **fields: Any,
     ) -> Record:
-        """A calendar entry; ``fields`` may have ``location`` and ``responses`` (a person's mail address to an answer)."""
+        """A calendar entry; ``fields`` may have ``location`` and ``responses`` (mail addresses to answers)."""
         return Record(
             id=self.id(name),
             kind="entry",
@@ -291,8 +318,8 @@ class Day:
         )
         if self.listed:
             lines.append(
-                f"In the last round ({self.starts[-1]:%H:%M}) send me one chat message with a line for each point of my "
-                "list: its number, a colon, and one of the words done, open, impossible. Say done only for what you "
+                f"In the last round ({self.starts[-1]:%H:%M}) send me one chat message with a line for each point of "
+                "my list: its number, a colon, and one of the words done, open, impossible. Say done only for what you "
                 "did, and impossible only for what can't be done at all."
             )
         return "\n".join(lines)
@@ -515,7 +542,8 @@ def _text(record: Record, user: Person) -> building.State:
 def _entry(record: Record, zone: str) -> building.State:
     responses = record.fields.get("responses", {})
     fields = {name: value for name, value in record.fields.items() if name != "responses"}
-    assert record.start is not None and record.end is not None
+    assert record.start is not None
+    assert record.end is not None
     return {
         "event_id": record.id,
         "calendar_id": "primary",

@@ -6,7 +6,7 @@ from typing import Any
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Record
-from scenarios.kit.making.voices import write
+from scenarios.kit.making.voices import SERVICE, write
 from scenarios.kit.making.wording import show
 from scenarios.kit.values import Value
 
@@ -38,3 +38,19 @@ def text_saying(day: Day, name: str, at: datetime, author: Person, act: str, **s
     """A text message to the user that does one speech act."""
     text = write(day.draws.of("text", name), act, author, day.user, greet=False, sign=False, **slots)
     return day.text(name, at, author, text.body)
+
+
+def service(name: str, *, domain: str | None = None) -> Person:
+    """The sender of automatic mails: a shop, a carrier, a system. It has no telephone and reads no mail."""
+    slug = "".join(char for char in name.lower() if char.isascii() and char.isalnum())
+    return Person(
+        key=f"service-{slug}",
+        first=name,
+        last="",
+        email=f"service@{domain or f'{slug}.example'}",
+        phone=None,
+        role=SERVICE,
+        organisation=name,
+        relation="vendor",
+        style="formal",
+    )

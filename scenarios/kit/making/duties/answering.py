@@ -132,3 +132,51 @@ def _statement(day: Day, key: str, place: int, thing: Phrase, said: Sequence[tup
         slots["old"] = shown(day, name, who, said[place - 1][2])
     record = mail_saying(day, name, at, who, "correct_fact" if place else "state_fact", **slots)
     return record.with_facts(Fact("value", thing.en, value.value))
+
+
+def answer_price(day: Day, key: str, number: int) -> Duty:
+    """Add a question for the price of a drawn thing, which was corrected once for each degree of difficulty.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        number: of the question in the day, from 0; the question comes between the turns ``number`` and ``number`` + 1.
+    """
+    things = day.draws.shuffled(PRICED, "priced things")
+    amounts = [Value(kind="amount", value=str(day.draws.between(30, 900, key, n) * 1000 + 100 * n)) for n in range(8)]
+    source, times = (
+        day.cast(f"{key}-source", relation="colleague"),
+        [day.ago(f"{key}-{n}") for n in range(day.difficulty + 1)],
+    )
+    duty = answer_fact(
+        day,
+        key,
+        asker=day.cast(f"{key}-asker"),
+        thing=things[2 * number],
+        said=[(at, source, amounts[n]) for n, at in enumerate(sorted(times))],
+        decoys=[(day.ago(f"{key}-decoy"), day.cast(f"{key}-decoy"), things[2 * number + 1], amounts[7])],
+        asked=day.turn(number + 1, -day.draws.between(5, 40, key, "asked")),
+        until=day.turn(number + 3),
+        stranger=day.cast("stranger"),
+    )
+    return day.add(duty)
+
+
+PRICED = (
+    Phrase("the deposit for the meeting room", "die Anzahlung für den Besprechungsraum"),
+    Phrase("the price of the new whiteboards", "der Preis der neuen Whiteboards"),
+    Phrase("the fee for the trade fair stand", "die Gebühr für den Messestand"),
+    Phrase("the rent of the delivery van", "die Miete für den Lieferwagen"),
+    Phrase("the cost of the roof repair", "die Kosten der Dachreparatur"),
+    Phrase("the price of the translation", "der Preis der Übersetzung"),
+    Phrase("the budget for the summer party", "das Budget für das Sommerfest"),
+    Phrase("the price of the software licences", "der Preis der Softwarelizenzen"),
+    Phrase("the fee for the photographer", "das Honorar für den Fotografen"),
+    Phrase("the cost of the fire inspection", "die Kosten der Brandschutzprüfung"),
+    Phrase("the price of the office plants", "der Preis der Büropflanzen"),
+    Phrase("the cost of the network cabling", "die Kosten der Netzwerkverkabelung"),
+    Phrase("the fee for the language course", "die Gebühr für den Sprachkurs"),
+    Phrase("the price of the coffee machine", "der Preis der Kaffeemaschine"),
+    Phrase("the cost of the window cleaning", "die Kosten der Fensterreinigung"),
+    Phrase("the insurance of the exhibition", "die Versicherung der Ausstellung"),
+)
