@@ -78,13 +78,16 @@ class Rehearsal:
         self._thread.start()
         self.http, self.parts = self.run(self._open()).result()
 
-    async def play(self, scenario_id: str, script: Script, *, seed: int = 7) -> AssessmentResults:
+    async def play(
+        self, scenario_id: str, script: Script, *, seed: int = 7, difficulty: int | None = None
+    ) -> AssessmentResults:
         """Assess a script; the same seed and script give the same result anywhere.
 
         Raises:
             temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.
         """
-        results, _ = await asyncio.wrap_future(self.run(RehearsedAssessment(self).play(scenario_id, script, seed)))
+        playing = RehearsedAssessment(self).play(scenario_id, script, seed, difficulty)
+        results, _ = await asyncio.wrap_future(self.run(playing))
         return results
 
     def make_models(self) -> ConfiguredModels:
@@ -140,9 +143,13 @@ class RehearsedAssessment:
         self._characters = CharacterActivities(parts.scenarios, parts.models)
         self._lifecycle = LifecycleActivities(parts.store, parts.scenarios, parts.simulations)
 
-    async def play(self, scenario_id: str, script: Script, seed: int) -> tuple[AssessmentResults, JudgeRecord]:
+    async def play(
+        self, scenario_id: str, script: Script, seed: int, difficulty: int | None = None
+    ) -> tuple[AssessmentResults, JudgeRecord]:
         """Play it; the result, and the evidence that was judged."""
-        chosen = {"scenario_id": scenario_id, "offline": True, "seed": seed}
+        chosen: dict[str, Any] = {"scenario_id": scenario_id, "offline": True, "seed": seed}
+        if difficulty is not None:
+            chosen["difficulty"] = difficulty
         request = json.dumps({"participants": {"personal_assistant": "http://nobody"}, "config": chosen})
         admission = AdmissionActivities(self.parts.config, self.parts.store, self.parts.scenarios)
         plan = await admission.admit(AdmitInput(task_id=str(uuid4()), request=request))
@@ -196,6 +203,9 @@ class RehearsedAssessment:
             action_log=log,
             seed=plan.seed,
             offline=self.offline,
+            family=plan.instance.family if plan.instance else None,
+            difficulty=plan.instance.difficulty if plan.instance else None,
+            instance_seed=plan.instance.seed if plan.instance else None,
         )
         store = self.parts.store
         return results, await asyncio.to_thread(read_record, store, await store.get(evidence.record))

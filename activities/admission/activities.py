@@ -99,7 +99,7 @@ async def plan_assessment(
         initial_state=package.large_state or await store.put(package.initial_state),
         is_state_in_package=package.large_state is not None,
         scenario_id=scenario.scenario_id,
-        scenario_name=scenario.name,
+        scenario_name=loaded.instance.title if loaded.instance else scenario.name,
         participant=role,
         participant_url=url,
         instance=loaded.instance,
