@@ -63,6 +63,13 @@ def read_family(directory: Path) -> Family:
         raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
 
 
+def write_day(files: dict[str, bytes], folder: Path) -> None:
+    """Write the files of a day into a folder, which is made."""
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
 def has_only_the_kit(directory: Path) -> bool:
     """Whether the code in the folder of a frozen scenario is the installed kit's, and imports of it.
 

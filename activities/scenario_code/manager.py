@@ -32,7 +32,7 @@ from proctor_storage.blobs import BlobRef
 
 DEFAULT_DIRECTORY = "scenarios"
 _SCENARIO_FILE = "scenario.json"
-_FAMILIES, _FAMILY_FILE = "families", "family.py"
+_FAMILIES, FAMILY_FILE = "families", "family.py"
 _FACTS_FILE = "facts.py"
 _EVALUATORS_FILE = "evaluators.py"
 _ID = re.compile(r"[A-Za-z0-9_.-]+")
@@ -142,9 +142,7 @@ class ScenarioManager:
 
     def list_families(self) -> list[str]:
         """The names of all families, sorted: the subfolders of ``families`` that hold a ``family.py``."""
-        found = {
-            path.parent.name for folder in self._folders() for path in folder.glob(f"{_FAMILIES}/*/{_FAMILY_FILE}")
-        }
+        found = {path.parent.name for folder in self._folders() for path in folder.glob(f"{_FAMILIES}/*/{FAMILY_FILE}")}
         return sorted(filter(_ID.fullmatch, found))
 
     def find_family(self, name: str) -> Path | None:
@@ -152,7 +150,7 @@ class ScenarioManager:
         if name not in self.list_families() or name in self.list_ids():
             return None
         paths = [folder / _FAMILIES / name for folder in self._folders()]
-        return next(path for path in paths if (path / _FAMILY_FILE).is_file())
+        return next(path for path in paths if (path / FAMILY_FILE).is_file())
 
     def _folders(self) -> list[Path]:
         """The chosen one, then that of the scenarios that come with proctor."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from activities.plan import Plan
 from activities.scenario_code.confinement import Limits, find_missing_protections
 from activities.scenario_code.evaluator_modules import KIT, installed_kit
-from activities.scenario_code.families import has_only_the_kit
+from activities.scenario_code.families import has_only_the_kit, write_day
 from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
 from activities.scenario_code.manager import (
     Fingerprint,
@@ -156,7 +156,7 @@ class Scenarios:
         with OwnFolder("proctor-day-") as folder:
             day = Path(folder) / instance.family
             try:
-                await asyncio.to_thread(_write, made, day)
+                await asyncio.to_thread(write_day, made, day)
                 package = await self.read_package(day)
                 files = await asyncio.to_thread(packed, day)
             except ScenarioError as problem:
@@ -277,9 +277,3 @@ class Scenarios:
                 self._scenarios.pop(next(iter(self._scenarios)))
             self._scenarios[ref] = ScenarioConfig.model_validate_json(await self._store.get(ref))
         return self._scenarios[ref]
-
-
-def _write(files: dict[str, bytes], folder: Path) -> None:
-    folder.mkdir()
-    for name, content in files.items():
-        (folder / name).write_bytes(content)

@@ -12,7 +12,7 @@ app = typer.Typer(no_args_is_help=True, help="List, show and check scenarios.", 
 
 @app.command("list")
 def list_scenarios(scenarios_dir: ScenariosOption = None) -> None:
-    """List the scenarios that there are."""
+    """List the scenarios and families that there are."""
     from proctor.scenario_commands import list_scenarios
 
     raise typer.Exit(list_scenarios(scenarios_dir))
@@ -63,11 +63,15 @@ def audit_families(
 def validate_scenario(
     scenario: ScenarioArgument,
     scenarios_dir: ScenariosOption = None,
+    difficulty: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=4, help="Of a family's day.  [default: each of 1 to 4]")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Of a family's day.  [default: 1]")] = None,
 ) -> None:
-    """Check a scenario. Exit code 1 where it can't be played."""
+    """Check a scenario, or the days of a family. Exit code 1 where one can't be played."""
     from proctor.scenario_commands import validate_scenario
 
-    validate_scenario(scenario, scenarios_dir)
+    validate_scenario(scenario, scenarios_dir, difficulty, seed)
 
 
 @app.command("paraphrases")
