@@ -162,7 +162,13 @@ ASKING = frozenset(
 )
 """The acts that want something of their reader; the others open and close as a piece of news does."""
 
-_BARE = frozenset(["small_talk", "family_note", "out_of_office", "newsletter", "promotion"])
+QUESTIONS = frozenset(["ask_fact", "ask_status", "ask_secret"])
+"""The acts that may begin as a question does."""
+
+PRESSING = frozenset(["complain", "escalate", "urgent_payment", "order_by_mail", "standing_wish", "tell_secret"])
+"""Acts that come to the point without pleasantries."""
+
+_BARE = frozenset(["small_talk", "family_note", "out_of_office", "newsletter", "promotion", *PRESSING])
 """Acts that bring their own beginning and end."""
 
 _POLITE: tuple[Style, ...] = ("formal", "non_native")
@@ -390,24 +396,28 @@ class _Voice:
         return self.one_of(forms) if forms and self.dice.chance(probability) else ""
 
     def subject(self, act: str) -> str:
-        line = self.one_of(grammar(self.language)[act]["subject"])
+        line = self.one_of(self.fitting(grammar(self.language)[act], ["subject"]))
         if self.style == "careless" and not self.service and self.dice.chance(0.6):
             return line
         return _capitalised(_formal(line, self) if self.style == "formal" else line)
 
     def body(self, act: str, *, greet: bool, sign: bool) -> str:
         """Greeting, sentences, closing and signature; slots are still in it."""
-        said = _MAKE[self.style](_capitalised(self.sentences(act)), self)
-        parts = [self.greeting() if greet else "", said, self.farewell() if sign else ""]
+        hello, sentences = self.greeting() if greet else "", self.sentences(act)
+        said = _capitalised(sentences)
+        if self.language == "de" and hello.endswith(",") and self.style != "non_native":
+            said = sentences[:1] + said[1:]
+        parts = [hello, _MAKE[self.style](said, self), self.farewell() if sign else ""]
         return "\n\n".join(part for part in parts if part)
 
     def sentences(self, act: str) -> str:
         manner, table = _MANNERS[self.style], grammar(self.language)[act]
-        kind = "ask" if act in ASKING else "tell"
         core, more = self.one_of(self.forms(table)), self.maybe(self.extra(table), manner.more)
         if act in _BARE or self.service:
             return f"{core} {more}".strip()
-        opening = self.maybe(self.common(f"open_{kind}"), manner.open)
+        kind = "ask" if act in ASKING else "tell"
+        openings = self.common(f"open_{kind}") + (self.common("open_question") if act in QUESTIONS else [])
+        opening = self.maybe(openings, manner.open)
         closing = self.maybe(self.common(f"close_{kind}"), manner.close)
         gap = "\n\n" if self.dice.chance(0.35) else " "
         end = "\n\n" if self.dice.chance(0.5) else " "

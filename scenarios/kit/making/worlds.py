@@ -12,7 +12,7 @@ The background keeps out of the way of duties:
 import datetime as dt
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from functools import cache
@@ -296,13 +296,9 @@ class _People:
     def _last(self, draws: Draws, locale: str, relation: Relation) -> str:
         if relation == "family" and self.made and draws.chance(0.6, "same last name"):
             return self.made[0].last
-        names = last_names(locale)
-        for attempt in range(1000):
-            name = draws.pick(names, "last", attempt)
-            if name not in self.lasts:
-                self.lasts.add(name)
-                return name
-        raise ValueError(f"no last name of {locale} is left")
+        name = _first_free(draws.of("last"), last_names(locale), self.lasts)
+        self.lasts.add(name)
+        return name
 
     def _organisation(self, draws: Draws, relation: Relation) -> str:
         others = self.organisations[1:] or self.organisations
@@ -327,6 +323,15 @@ class _People:
                 self.phones.add(number)
                 return number
         return None
+
+
+def _first_free(draws: Draws, names: Sequence[str], taken: Container[str]) -> str:
+    """A drawn name that is not taken."""
+    for attempt in range(1000):
+        name = draws.pick(names, attempt)
+        if name not in taken:
+            return name
+    raise ValueError(f"none of {len(names)} names is left")
 
 
 def _digits(draws: Draws, count: int) -> str:
@@ -446,6 +451,9 @@ class _Background:
 
     def __init__(self, draws: Draws, world: World, amounts: _Amounts) -> None:
         self.draws, self.world, self.amounts = draws, world, amounts
+        self.by_relation: dict[Relation, list[Person]] = {}
+        for person in world.people:
+            self.by_relation.setdefault(person.relation, []).append(person)
         self.midnight = world.start.replace(hour=0, minute=0, second=0, microsecond=0)
 
     def records(self) -> list[Record]:
@@ -494,12 +502,11 @@ class _Background:
 
     def somebody(self, draws: Draws) -> str:
         """A name that none of the world's people has."""
-        known = {person.first for person in self.world.people}
-        firsts = [name for name in draws.some(first_names("en_IE"), 8, "first") if name not in known]
-        return f"{firsts[0]} {draws.pick(last_names('en_US'), 'last')}"
+        first = _first_free(draws, first_names("en_IE"), {person.first for person in self.world.people})
+        return f"{first} {draws.pick(last_names('en_US'), 'last')}"
 
     def receipt(self, draws: Draws, author: Person) -> dict[str, str]:
-        cents = draws.pick([amount for amount in BACKGROUND_CENTS if amount % 100], "cents")
+        cents = 100 * draws.between(2, 9, "whole") + draws.between(1, 99, "cents")
         at = self.moment(draws, 24 * 7)
         date = day(at, author.style, author.language)
         amount = money(cents, self.world.currency, author.style, author.language)
@@ -514,7 +521,7 @@ class _Background:
         return self.mail(draws, author, self.world.user, act, self.moment(draws, 24 * 5), slots)
 
     def writers(self, *relations: Relation) -> list[Person]:
-        return [person for person in self.world.people if person.relation in relations]
+        return [person for relation in relations for person in self.by_relation.get(relation, ())]
 
     def thread(self, draws: Draws, length: int) -> list[Record]:
         """Mails on a thing of a project, in turn from a colleague or client and from the user, in one language."""
@@ -580,7 +587,7 @@ class _Background:
         return [self.sms(self.draws.of("text", number)) for number in range(self.amounts.texts)]
 
     def sms(self, draws: Draws) -> Record:
-        other = draws.pick([one for one in self.writers("friend", "family", "colleague") if one.phone], "other")
+        other = draws.pick(self.writers("friend", "family", "colleague"), "other")
         sent = draws.chance(0.3, "sent")
         author, reader = (self.world.user, other) if sent else (other, self.world.user)
         act = "family_note" if other.relation == "family" and not sent else "small_talk"
@@ -601,7 +608,8 @@ class _Background:
     def past(self, draws: Draws) -> Record:
         """A meeting that is over."""
         start = self.moment(draws, 10).replace(minute=15 * draws.below(4, "quarter"))
-        others = draws.some(self.writers("colleague", "client"), draws.between(1, 3, "others"), "others")
+        writers = self.writers("colleague", "client")
+        others = dict.fromkeys(draws.pick(writers, "other", n) for n in range(draws.between(1, 3, "others")))
         project = draws.pick(self.world.projects, "project")
         title = f"{project}: {phrase(draws.of('title'), 'roundtitle')}"
         return self.in_diary(draws, title, start, draws.pick((30, 45, 60), "length"), tuple(others))
