@@ -271,6 +271,7 @@ Part = str | tuple[tuple["Part", ...], ...]
 
 _TOKEN = re.compile(r"[{}|]|@\w+|[^{}|@]+")
 _SLOT = re.compile(r"<(\w+)>")
+_PARAGRAPH = "\n\n"
 
 
 class _Dice:
@@ -408,21 +409,20 @@ class _Voice:
         if self.language == "de" and hello.endswith(",") and self.style != "non_native":
             said = sentences[:1] + said[1:]
         parts = [hello, _MAKE[self.style](said, self), self.farewell() if sign else ""]
-        return "\n\n".join(part for part in parts if part)
+        return _PARAGRAPH.join(part for part in parts if part)
 
     def sentences(self, act: str) -> str:
         manner, table = _MANNERS[self.style], grammar(self.language)[act]
-        core, more = self.one_of(self.forms(table)), self.maybe(self.extra(table), manner.more)
+        core, more = self.one_of(self.forms(table)), self.maybe(self.fitting(table, ["more"]), manner.more)
+        said = _joined(core, more, " ")
         if act in _BARE or self.service:
-            return f"{core} {more}".strip()
+            return said
         kind = "ask" if act in ASKING else "tell"
         openings = self.common(f"open_{kind}") + (self.common("open_question") if act in QUESTIONS else [])
         opening = self.maybe(openings, manner.open)
         closing = self.maybe(self.common(f"close_{kind}"), manner.close)
-        gap = "\n\n" if self.dice.chance(0.35) else " "
-        end = "\n\n" if self.dice.chance(0.5) else " "
-        middle = f"{core} {more}".strip()
-        return f"{opening}{gap if opening else ''}{middle}{end if closing else ''}{closing}"
+        said = _joined(opening, said, _PARAGRAPH if self.dice.chance(0.35) else " ")
+        return _joined(said, closing, _PARAGRAPH if self.dice.chance(0.5) else " ")
 
     def forms(self, table: dict[str, Any]) -> list[str]:
         """The act's sentences that fit style and form of address."""
@@ -430,9 +430,6 @@ class _Voice:
             return self.fitting(table, ["terse"])
         group = "polite" if self.style in _POLITE else "casual"
         return self.fitting(table, ["core", group, self.style])
-
-    def extra(self, table: dict[str, Any]) -> list[str]:
-        return self.fitting(table, ["more"])
 
     def fitting(self, table: dict[str, Any], keys: list[str]) -> list[str]:
         """Forms below the keys; German has ``_sie`` and ``_du`` beside forms without address."""
@@ -470,6 +467,11 @@ class _Voice:
         """Whether the author has what the signature's line names."""
         personal = self.close or not self.author.organisation
         return not (personal and ("<firm>" in line or "<role>" in line))
+
+
+def _joined(before: str, after: str, gap: str) -> str:
+    """Both texts; after one that ends with a slot, which may be a list, comes an empty line."""
+    return f"{before}{_PARAGRAPH if before.endswith('>') else gap}{after}" if before and after else before or after
 
 
 def _spaced(text: str) -> str:
