@@ -3,7 +3,8 @@
 State, recipients, times and exact values decide; free text never does. Every action that changes something has to be
 explained by a duty (closed world). Three rules hold for every check:
 
-* *The last word counts.* Of several messages to somebody that name one of the values in question, the last one decides.
+* *The last word counts.* Of several messages to somebody that name the values in question or a wrong one, the last one
+  decides.
 * *No points without work.* A check that is ``gated`` (nothing told, nothing touched) is worth its points only when at
   least half of the other points were earned.
 * *Doing everything is not work.* Where a participant made more unexplained actions of a kind than explained ones (and
@@ -341,7 +342,9 @@ class Judgement:
         told = [
             said
             for said in self._telling(check.to, (*check.values, *check.wrong), any)
-            if said.channel in check.channels and said.channel not in self._flooded
+            if said.channel in check.channels
+            and said.channel not in self._flooded
+            and (self._is_right(check, said) or any(map(said.words.names, check.wrong)))
         ]
         right = [said for said in told if self._is_right(check, said)]
         if not right or right[-1] is not told[-1]:

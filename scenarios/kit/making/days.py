@@ -404,7 +404,7 @@ class Day:
                 timezone=zone,
             ),
             "chat": building.chat_that_asks(self.brief, start, start=start),
-            "contacts": building.address_book(map(_contact, self.world.people), start=start),
+            "contacts": building.address_book(map(_contact, self.world.everyone[1:]), start=start),
         }
         events = [
             building.mail_comes(_mail(record, self.user), start=start)
