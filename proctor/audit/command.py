@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -111,15 +112,19 @@ def _table(audits: Sequence[FamilyAudit]) -> Table:
 
 
 def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
+    """What the families' pages show; each mean with half the width of its 95 % interval (1.96 standard errors)."""
     return [
         {
             "family": audit.name,
             "difficulty": difficulty,
-            "instances": len(audit.of(difficulty)),
+            "instances": len(reports := audit.of(difficulty)),
             "violations": sum(violation[1] == difficulty for violation in audit.violations),
-            "bots": {name: audit.mean_of(name, difficulty) for name in audit.of(difficulty)[0].bots},
-            "shared_8_grams": audit.shared.get(difficulty),
-            "graded": {f"{rate:g}": mean for (level, rate), mean in audit.means.items() if level == difficulty},
+            "bots": {name: _mean([report.bots[name] for report in reports]) for name in reports[0].bots},
+            "graded": {
+                f"{rate:g}": _mean([play["total"] for report in reports for play in report.graded[rate]])
+                for rate in reports[0].graded
+            },
+            "shared_8_grams": round(audit.shared.get(difficulty, 0.0), 4),
             "discrimination": {
                 key: round(value, 3) for (level, key), value in audit.discrimination.items() if level == difficulty
             },
@@ -127,6 +132,12 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
         for audit in audits
         for difficulty in sorted({report.difficulty for report in audit.reports})
     ]
+
+
+def _mean(shares: Sequence[float]) -> tuple[float, float]:
+    """The mean of shares in percent, and half the width of its 95 % interval."""
+    error = 1.96 * stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
+    return round(100 * fmean(shares), 1), round(100 * error, 1)
 
 
 def show_day(directory: Path, difficulty: int, seed: int, *, truth: bool) -> None:
