@@ -73,7 +73,7 @@ def write_day(files: dict[str, bytes], folder: Path) -> None:
 def has_only_the_kit(directory: Path) -> bool:
     """Whether the code in the folder of a frozen scenario is the installed kit's, and imports of it.
 
-    Such is the code of a day that a family made: it does nothing that did not come with proctor.
+    Such is the code of a day that a family made: all that it does came with proctor.
     """
     return all(
         _is_of_the_kit(path) if path.parent == directory / KIT else _only_imports_the_kit(path)
