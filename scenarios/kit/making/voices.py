@@ -62,6 +62,7 @@ project_note       project, thing                             news from a projec
 meeting_minutes    topic, decisions                           notes of a meeting; decisions is text of any form
 =================  =========================================  ====================================================
 
+Texts without greeting and signature, such as text messages, have no pleasantries.
 ``task`` of ``ask_task`` and ``hand_over`` is an infinitive clause without ``to`` (German: without ``zu``, verb last:
 ``einen Raum buchen``); of ``report_done`` it is a noun phrase like ``thing``. ``wish`` may have any form.
 """
@@ -404,18 +405,19 @@ class _Voice:
 
     def body(self, act: str, *, greet: bool, sign: bool) -> str:
         """Greeting, sentences, closing and signature; slots are still in it."""
-        hello, sentences = self.greeting() if greet else "", self.sentences(act)
+        hello, sentences = self.greeting() if greet else "", self.sentences(act, brief=not (greet or sign))
         said = _capitalised(sentences)
         if self.language == "de" and hello.endswith(",") and self.style != "non_native":
             said = sentences[:1] + said[1:]
         parts = [hello, _MAKE[self.style](said, self), self.farewell() if sign else ""]
         return _PARAGRAPH.join(part for part in parts if part)
 
-    def sentences(self, act: str) -> str:
+    def sentences(self, act: str, *, brief: bool) -> str:
+        """Opening, the act itself, a further sentence, and a closing; a brief text is without pleasantries."""
         manner, table = _MANNERS[self.style], grammar(self.language)[act]
         core, more = self.one_of(self.forms(table)), self.maybe(self.fitting(table, ["more"]), manner.more)
         said = _joined(core, more, " ")
-        if act in _BARE or self.service:
+        if act in _BARE or self.service or brief:
             return said
         kind = "ask" if act in ASKING else "tell"
         openings = self.common(f"open_{kind}") + (self.common("open_question") if act in QUESTIONS else [])

@@ -177,6 +177,7 @@ def test_a_text_message_needs_no_greeting_and_no_signature() -> None:
     text = write(Draws("sms"), "state_fact", author("warm"), PRIYA, greet=False, sign=False, thing="it", value="4711")
     assert "Anna" not in text.body
     assert "Priya" not in text.body
+    assert "\n" not in text.body
 
 
 @pytest.mark.parametrize(
