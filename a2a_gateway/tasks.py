@@ -218,7 +218,7 @@ def results_artifact(results: AssessmentResults | CampaignResults) -> Artifact:
     elif isinstance(results, RunResults):
         about, words = "The assessments of a campaign.", in_words(results)
     else:
-        about, words = f"The scored result of {results.scenario_id}.", results_sentence(results)
+        about, words = f"The scored result of {results.day}.", results_sentence(results)
     return Artifact(
         artifact_id=name,
         name=name,
@@ -236,7 +236,7 @@ def results_sentence(results: AssessmentResults) -> str:
     is_whole = results.total_points in (0, overall.max_score)
     judged = "points" if is_whole else f"judged points ({results.total_points} in all)"
     return (
-        f"{results.participant} earned {overall.score_text} of {overall.max_score} {judged} on {results.scenario_id} "
+        f"{results.participant} earned {overall.score_text} of {overall.max_score} {judged} on {results.day} "
         f"in {results.turns_taken} {'turn' if results.turns_taken == 1 else 'turns'}."
     )
 

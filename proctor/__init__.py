@@ -1,7 +1,7 @@
 """The ``proctor`` command, and how services run.
 
-The Python API is ``proctor.api``: ``proctor.assess``, ``proctor.run``, ``proctor.runs``, ``proctor.rehearse`` and
-``proctor.evaluator``. The command:
+The Python API is ``proctor.api``: ``proctor.assess``, ``proctor.run``, ``proctor.runs``, ``proctor.families``,
+``proctor.rehearse`` and ``proctor.evaluator``. The command:
 
 * ``main``: the commands; ``errors``: how a command ends; ``settings``: configuration from flags and environment
 * ``supervisor``: child processes that start in order and come back
@@ -15,9 +15,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from proctor.api import Runs, assess, evaluator, rehearse, run, runs
+    from proctor.api import Runs, assess, evaluator, families, rehearse, run, runs
 
-__all__ = ["Runs", "__version__", "assess", "evaluator", "rehearse", "run", "runs"]
+__all__ = ["Runs", "__version__", "assess", "evaluator", "families", "rehearse", "run", "runs"]
 
 __version__ = version("proctor")
 

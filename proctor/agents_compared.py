@@ -76,7 +76,7 @@ def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
     they have their beginning from another assessment.
     """
     versions: defaultdict[str, list[tuple[object, ...]]] = defaultdict(list)
-    repeats: defaultdict[tuple[str, str, int | None], count[int]] = defaultdict(count)
+    repeats: defaultdict[tuple[str, str, int | None, int | None], count[int]] = defaultdict(count)
     runs = []
     for entry in sorted(entries, key=lambda each: each.started_at):
         agent = next((name for name in agents if name in _names(entry)), None)
@@ -87,7 +87,7 @@ def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
         if entry.kind == "trial":
             version = (entry.package,)  # a task's files
             points = Points(score=entry.earned or 0.0, max_score=entry.max_score)
-        known = versions[entry.scenario_id]
+        known = versions[entry.day]
         if version not in known:
             known.append(version)
         number = known.index(version)
@@ -97,8 +97,9 @@ def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
                 run_id=entry.id,
                 agent=agent,
                 scenario=scenario,
+                difficulty=entry.difficulty,
                 seed=entry.seed,
-                repeat=next(repeats[agent, scenario, entry.seed]),
+                repeat=next(repeats[agent, scenario, entry.difficulty, entry.seed]),
                 status=entry.status,
                 failed_by_participant=entry.failed_by_participant,
                 overall=points,

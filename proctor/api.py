@@ -29,6 +29,7 @@ from proctor_settings.config import GreenAgentConfig
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
+    from activities.scenario_code.families import Family
     from proctor.rehearsal import Script
 
 T = TypeVar("T")
@@ -42,6 +43,7 @@ def assess(
     scenario: str,
     *,
     seed: int | None = None,
+    difficulty: int | None = None,
     offline: bool = False,
     max_turns: int | None = None,
     turn_timeout: float | None = None,
@@ -52,8 +54,9 @@ def assess(
 
     Args:
         agent: the address of its A2A server.
-        scenario: the scenario's id.
-        seed: decides the day's random choices. By default the gateway chooses one.
+        scenario: the scenario's id, or a family's name.
+        seed: decides the day's random choices, and a family's day. By default the gateway chooses one.
+        difficulty: of a family's day, 1 to 4. By default 2.
         offline: judge without a model; points that need one stay unscored.
         max_turns: end after this many turns. By default the scenario's time decides.
         turn_timeout: seconds that the agent has for a turn.
@@ -68,7 +71,7 @@ def assess(
         UsageError: the evaluator rejected the request.
         CommandError: the assessment failed or was cancelled.
     """
-    request = assessment_request(agent, scenario, seed, offline, max_turns, turn_timeout)
+    request = assessment_request(agent, scenario, seed, offline, max_turns, turn_timeout, difficulty)
     exact = _wait(_play(request, "assessment", gateway, on_event))
     return AssessmentResults.model_validate_json(exact)
 
@@ -78,6 +81,7 @@ def run(
     scenarios: Sequence[str],
     *,
     seeds: Sequence[int] = (1,),
+    difficulties: Sequence[int] = (),
     repeats: int = 1,
     gateway: str | None = None,
     on_event: OnEvent | None = None,
@@ -87,8 +91,9 @@ def run(
 
     Args:
         agents: addresses by the names that results show.
-        scenarios: the scenarios' ids.
+        scenarios: the scenarios' ids, and families' names.
         seeds: one assessment for each of them.
+        difficulties: of families' days, 1 to 4; each is played with each of them. By default 2.
         repeats: how often each is played.
         gateway: the evaluator's address. By default ``AGENTBEATS_GATEWAY_URL``, else this machine's own.
         on_event: called with each event while the campaign runs.
@@ -101,9 +106,26 @@ def run(
         UnreachableError, UsageError, CommandError: as ``assess``.
     """
     chosen = {"scenarios": list(scenarios), "seeds": list(seeds), "repeats": repeats, **settings}
+    if difficulties:
+        chosen["difficulties"] = list(difficulties)
     request = checked({"participants": dict(agents), "config": chosen}, "proctor.run")
     exact = _wait(_play(request.model_dump_json(exclude_unset=True), "campaign", gateway, on_event))
     return RunResults.model_validate_json(exact)
+
+
+def families(scenarios_dir: str | Path | None = None) -> "list[Family]":
+    """The families that make days, by name: each has ``name``, ``title`` and ``ability``.
+
+    Args:
+        scenarios_dir: a folder of scenarios. By default the one that the settings name, and those that come with
+            proctor.
+
+    Raises:
+        CommandError: the description of one is missing or broken.
+    """
+    from proctor.family_commands import families_in
+
+    return families_in(scenarios_dir)
 
 
 class Runs(Sequence[ArchiveEntry]):
@@ -181,15 +203,21 @@ def runs(
 
 
 def rehearse(
-    scenario: str, script: "Script", *, scenarios_dir: str | Path | None = None, seed: int = 7
+    scenario: str,
+    script: "Script",
+    *,
+    scenarios_dir: str | Path | None = None,
+    seed: int = 7,
+    difficulty: int | None = None,
 ) -> AssessmentResults:
     """Assess a script in this process, offline and without services: for tests of scenarios.
 
     Args:
-        scenario: the scenario's id.
+        scenario: the scenario's id, or a family's name.
         script: ``await script(turn, ues, now)`` plays a turn (``proctor.rehearsal.Script``).
         scenarios_dir: the folder of the scenario. By default the scenarios that come with proctor.
-        seed: decides the day's random choices.
+        seed: decides the day's random choices, and a family's day.
+        difficulty: of a family's day, 1 to 4. By default 2.
 
     Raises:
         temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.
@@ -198,7 +226,7 @@ def rehearse(
 
     folder = Path(scenarios_dir or with_scenarios(read_settings(GreenAgentConfig)).scenarios_dir)
     with rehearsing(folder) as rehearsal:
-        return _wait(rehearsal.play(scenario, script, seed=seed))
+        return _wait(rehearsal.play(scenario, script, seed=seed, difficulty=difficulty))
 
 
 @contextmanager
@@ -249,6 +277,7 @@ def assessment_request(
     offline: bool = False,
     max_turns: int | None = None,
     turn_timeout: float | None = None,
+    difficulty: int | None = None,
 ) -> str:
     """A request for an assessment, as JSON.
 
@@ -261,7 +290,7 @@ def assessment_request(
         turn_timeout: seconds that the participant has for a turn; None for the evaluator's own limit.
     """
     config: dict[str, Any] = {"scenario_id": scenario, "offline": offline, "verbose_updates": True}
-    chosen = {"seed": seed, "max_turns": max_turns, "turn_timeout": turn_timeout}
+    chosen = {"difficulty": difficulty, "seed": seed, "max_turns": max_turns, "turn_timeout": turn_timeout}
     config.update({name: value for name, value in chosen.items() if value is not None})
     return json.dumps({"participants": {"personal_assistant": agent}, "config": config})
 

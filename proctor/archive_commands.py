@@ -143,7 +143,7 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
         console.print(f"nothing was found in {kept.folder.place}", soft_wrap=True)
         return
     is_wide = console.width >= _WIDE
-    ids = [each.scenario_id for each in running] + [entry.scenario_id for entry in shown]
+    ids = [each.scenario_id for each in running] + [entry.day for entry in shown]
     table = plain_table()
     for name in ("id", "began", "scenario", "agent"):
         longest = max(map(len, [name, *ids])) if name == "scenario" else 0
@@ -183,7 +183,7 @@ def _row(entry: EntrySummary, is_wide: bool) -> tuple[str | Text, ...]:
     return (
         entry.id if entry.kind == "trial" else entry.id[:_SHORT_ID],
         _began(entry.started_at, is_wide),
-        Text(clean(entry.scenario_id)),
+        Text(clean(entry.day)),
         Text(shorten(entry.agent)),
         score,
         *([turns] if is_wide else []),
@@ -231,7 +231,8 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
     console = make_console()
     for line in (
         f"{entry.id}  {entry.status}",
-        f"{clean(entry.scenario_name or entry.scenario_id)}, seed {entry.seed}"
+        f"{clean(entry.scenario_name or entry.scenario_id)}"
+        f"{'' if entry.instance_seed == entry.seed is not None else f', seed {entry.seed}'}"
         f"{', without a model' if entry.offline else ''}",
         f"{clean(entry.agent)} at {clean(entry.participant_url)}",
         f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}, {counted(entry.turns_taken, 'turn')}, "
@@ -312,10 +313,12 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
     results = [_ask_archive(lambda each=each: kept.results(each)) for each in (one, other)]  # type: ignore[misc]
     console = make_console()
     for letter, entry in (("A", one), ("B", other)):
-        text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.scenario_id}  {entry.agent}  seed {entry.seed}  "
+        text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.day}  {entry.agent}  seed {entry.seed}  "
         console.print(Text(clean(text) + f"  {entry.score_text}/{entry.max_score}  {entry.status}"), soft_wrap=True)
     if one.scenario_id != other.scenario_id:
         console.print("these are two different scenarios", style="yellow")
+    elif one.day != other.day:
+        console.print("these are two different days of a family", style="yellow")
     elif one.seed != other.seed:
         console.print(f"the seeds differ ({one.seed}, {other.seed}): characters may answer differently", style="yellow")
     table = plain_table("criterion")

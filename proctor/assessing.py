@@ -40,6 +40,7 @@ class AssessOptions:
     agent_url: str
     gateway_url: str
     seed: int | None = None
+    difficulty: int | None = None
     offline: bool = False
     max_turns: int | None = None
     turn_timeout: float | None = None
@@ -52,7 +53,13 @@ class AssessOptions:
 
     def write_request(self) -> str:
         return assessment_request(
-            self.agent_url, self.scenario_id, self.seed, self.offline, self.max_turns, self.turn_timeout
+            self.agent_url,
+            self.scenario_id,
+            self.seed,
+            self.offline,
+            self.max_turns,
+            self.turn_timeout,
+            self.difficulty,
         )
 
 

@@ -21,6 +21,7 @@ from proctor.interrupts import on_signals
 from proctor.phrases import clean, comparison_in_words, interval_in_words
 from proctor.run_folders import new_folder
 from proctor.run_settings import as_toml
+from proctor_protocol.instances import instance_title
 from proctor_protocol.runs import RunRequest, RunResults
 from proctor_protocol.statistics import Summary
 
@@ -139,7 +140,7 @@ def print_run(console: Console, results: RunResults) -> None:
     print_forks(console, results.forks)
     failed = [cell for cell in results.cells if cell.failure]
     for cell in failed[:_FAILURES_SHOWN]:
-        about = f"{clean(cell.agent)} · {cell.scenario_id} · seed {cell.seed}"
+        about = f"{clean(cell.agent)} · {instance_title(cell.scenario_id, cell.difficulty, None)} · seed {cell.seed}"
         show(console, Text(f"failed    {about}: {clean(cell.failure or '')}", style="red"))
     if len(failed) > _FAILURES_SHOWN:
         console.print(f"          and {len(failed) - _FAILURES_SHOWN} more")

@@ -36,7 +36,7 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
             "plays some"
         )
     console = make_console()
-    heading = f"{original.id}  {original.scenario_id}  {clean(original.agent)}  seed {original.seed}"
+    heading = f"{original.id}  {original.day}  {clean(original.agent)}  seed {original.seed}"
     console.print(Text(f"{heading}  {original.score_text}/{original.max_score}"), soft_wrap=True)
     if len(forks) > len(judged):
         console.print(f"{counted(len(forks) - len(judged), 'fork')} failed or weren't judged: left out")

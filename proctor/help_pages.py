@@ -7,7 +7,7 @@ from typer.core import TyperCommand, TyperGroup
 
 GROUPS = {
     "Start here": ("demo", "up", "assess", "play"),
-    "Write your own": ("new-agent", "check-agent", "new-scenario", "scenarios", "agent"),
+    "Write your own": ("new-agent", "check-agent", "new-scenario", "new-family", "scenarios", "agent"),
     "Look at results": ("list", "show", "view", "compare", "forks", "export", "import", "prune", "schema"),
     "Many runs": ("run", "follow", "cancel", "replay", "fork", "judge", "terminal-bench"),
     "Operate": ("doctor", "worker", "gateway", "ues", "codec-server", "token"),
@@ -57,6 +57,8 @@ EXAMPLES = {
     "proctor doctor": ("proctor doctor", "proctor doctor --agent http://localhost:8001 --no-models"),
     "proctor new-agent": ("proctor new-agent mail-clerk",),
     "proctor new-scenario": ("proctor new-scenario team-lunch --folder my-scenarios",),
+    "proctor new-family": ("proctor new-family barn_sale --folder my-scenarios",),
+    "proctor scenarios audit": ("proctor scenarios audit clear_the_day --seeds 1-25",),
     "proctor check-agent": ("proctor check-agent http://localhost:8001",),
     "proctor scenarios validate": ("proctor scenarios validate ./team-lunch",),
     "proctor judge calibrate": ("proctor judge calibrate email_triage_basic --model gpt-4o --limit 50",),

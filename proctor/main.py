@@ -25,6 +25,7 @@ from proctor.commands import (
     judge,
     list_archive,
     new_agent,
+    new_family,
     new_scenario,
     play,
     prune,
@@ -111,6 +112,7 @@ app.command("ues", cls=CommandWithExamples)(ues.ues)
 app.command("codec-server", cls=CommandWithExamples)(codec_server.codec_server)
 app.command("new-agent", cls=CommandWithExamples)(new_agent.new_agent)
 app.command("new-scenario", cls=CommandWithExamples)(new_scenario.new_scenario)
+app.command("new-family", cls=CommandWithExamples)(new_family.new_family)
 app.command("check-agent", cls=CommandWithExamples)(check_agent.check_agent)
 app.command("run", cls=CommandWithExamples)(run.run)
 app.add_typer(agent.app, name="agent")

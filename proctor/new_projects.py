@@ -59,6 +59,22 @@ def new_scenario(name: str, folder: Path) -> ExitCode:
     return ExitCode.DONE
 
 
+def new_family(name: str, folder: Path) -> ExitCode:
+    """Write a family into ``folder / "families" / name`` and say how to continue.
+
+    Raises:
+        UsageError: the name doesn't suit a family, or the folder exists already.
+    """
+    target = _write_project("family", name, folder / "families", "barn_sale", {})
+    print(f"{target}: three questions about prices; change family.py, and after each change\n")
+    print(f"  proctor scenarios audit {name} --scenarios-dir {folder}")
+    print(f"  proctor scenarios show {name} --seed 3 --truth --scenarios-dir {folder}\n")
+    print("to have an agent play it\n")
+    print(f"  proctor up --scenarios-dir {folder}")
+    print(f"  proctor assess {name} --difficulty 2 --seed 3 --agent http://localhost:8001 --offline")
+    return ExitCode.DONE
+
+
 def _write_project(kind: str, name: str, folder: Path, example: str, values: Mapping[str, str]) -> Path:
     """Fill in the templates of a kind, and write them into ``folder / name``.
 

@@ -78,7 +78,9 @@ class Rehearsal:
         self._thread.start()
         self.http, self.parts = self.run(self._open()).result()
 
-    async def play(self, scenario_id: str, script: Script, *, seed: int = 7) -> AssessmentResults:
+    async def play(
+        self, scenario_id: str, script: Script, *, seed: int = 7, difficulty: int | None = None
+    ) -> AssessmentResults:
         """Assess a script; the same seed and script give the same result anywhere.
 
         Args:
@@ -89,7 +91,8 @@ class Rehearsal:
         Raises:
             temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.
         """
-        results, _ = await asyncio.wrap_future(self.run(RehearsedAssessment(self).play(scenario_id, script, seed)))
+        playing = RehearsedAssessment(self).play(scenario_id, script, seed, difficulty)
+        results, _ = await asyncio.wrap_future(self.run(playing))
         return results
 
     def make_models(self) -> ConfiguredModels:
@@ -145,18 +148,23 @@ class RehearsedAssessment:
         self._characters = CharacterActivities(parts.scenarios, parts.models)
         self._lifecycle = LifecycleActivities(parts.store, parts.scenarios, parts.simulations)
 
-    async def play(self, scenario_id: str, script: Script, seed: int) -> tuple[AssessmentResults, JudgeRecord]:
+    async def play(
+        self, scenario_id: str, script: Script, seed: int, difficulty: int | None = None
+    ) -> tuple[AssessmentResults, JudgeRecord]:
         """Play a whole assessment.
 
         Args:
-            scenario_id: the scenario's id.
+            scenario_id: the scenario's or the family's id.
             script: plays each turn, as the participant.
-            seed: of everything random.
+            seed: of everything random, and of a family's day.
+            difficulty: of a family's day, 1 to 4.
 
         Returns:
             The result, and the evidence that was judged.
         """
-        chosen = {"scenario_id": scenario_id, "offline": True, "seed": seed}
+        chosen: dict[str, Any] = {"scenario_id": scenario_id, "offline": True, "seed": seed}
+        if difficulty is not None:
+            chosen["difficulty"] = difficulty
         request = json.dumps({"participants": {"personal_assistant": "http://nobody"}, "config": chosen})
         admission = AdmissionActivities(self.parts.config, self.parts.store, self.parts.scenarios)
         plan = await admission.admit(AdmitInput(task_id=str(uuid4()), request=request))
@@ -210,6 +218,9 @@ class RehearsedAssessment:
             action_log=log,
             seed=plan.seed,
             offline=self.offline,
+            family=plan.instance.family if plan.instance else None,
+            difficulty=plan.instance.difficulty if plan.instance else None,
+            instance_seed=plan.instance.seed if plan.instance else None,
         )
         store = self.parts.store
         return results, await asyncio.to_thread(read_record, store, await store.get(evidence.record))

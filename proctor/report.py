@@ -56,8 +56,9 @@ def print_report(
         points = sum(c.unscored_points for c in results.criteria_results)
         criteria = counted(len(results.criteria_results), "criterion", "criteria")
         show(console, Text(f"nothing was judged: {criteria}, {counted(points, 'point')}"))
-    seed = "" if results.seed is None else f", seed {results.seed}"
-    show(console, Text(f"{clean(results.scenario_id)}{seed}, {counted(results.turns_taken, 'turn')}"))
+    is_told = results.seed in (None, results.instance_seed)  # as part of the day's name
+    seed = "" if is_told else f", seed {results.seed}"
+    show(console, Text(f"{clean(results.day)}{seed}, {counted(results.turns_taken, 'turn')}"))
     for remark in _remarks(results) if is_whole else _short_remarks(results):
         show(console, Text(remark))
     if not is_whole and results.scores.overall.max_score:

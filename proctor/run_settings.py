@@ -17,8 +17,8 @@ _MOST_SEEDS = 10_000
 _RANGE = re.compile(r"(-?\d+)(?:\s*-\s*(-?\d+))?", re.ASCII)
 
 
-def seeds_in(words: str) -> list[int]:
-    """Seeds such as ``1-5,9``.
+def seeds_in(words: str, flag: str = "--seeds") -> list[int]:
+    """Seeds such as ``1-5,9``; or other numbers, of another ``flag``.
 
     Raises:
         UsageError: that isn't one.
@@ -26,13 +26,13 @@ def seeds_in(words: str) -> list[int]:
     seeds: list[int] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
         if (numbers := _RANGE.fullmatch(word)) is None:
-            raise UsageError(f"--seeds {words}: write numbers and ranges, such as 1-5,9")
+            raise UsageError(f"{flag} {words}: write numbers and ranges, such as 1-5,9")
         low, high = int(numbers[1]), int(numbers[2] or numbers[1])
         if high < low or high - low >= _MOST_SEEDS:
-            raise UsageError(f"--seeds {words}: {word} isn't a range of at most {_MOST_SEEDS} seeds")
+            raise UsageError(f"{flag} {words}: {word} isn't a range of at most {_MOST_SEEDS} {flag.removeprefix('--')}")
         seeds += range(low, high + 1)
     if not seeds:
-        raise UsageError("--seeds is empty: write numbers and ranges, such as 1-5,9")
+        raise UsageError(f"{flag} is empty: write numbers and ranges, such as 1-5,9")
     return seeds
 
 
@@ -84,7 +84,9 @@ def checked(request: dict[str, Any], where: str) -> RunRequest:
     Raises:
         UsageError: it isn't one; names the problem and what to write instead.
     """
-    if unknown := sorted(set(request["config"]) - {*RunConfig.model_fields, "scenario_id", "seed", "from_turn"}):
+    if unknown := sorted(
+        set(request["config"]) - {*RunConfig.model_fields, "scenario_id", "difficulty", "seed", "from_turn"}
+    ):
         raise UsageError(f"{where}: {', '.join(unknown)} isn't a setting of a campaign")
     if not request["participants"] and not request["config"].get("fork_of"):
         raise UsageError(f"{where}: no agent is named; add --agent NAME=URL, or a table [agents] in the file")

@@ -17,9 +17,11 @@ from activities.scenario_code.paraphrases import AUTHORS, FOLDER, Audited, Held
 from activities.scenario_code.processes import ScenarioCode
 from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.family_commands import check_days, is_family, show_families
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
 from proctor_language.patterns import has_match
+from proctor_protocol.instances import DIFFICULTIES, Instance, did_you_mean
 from proctor_protocol.results import DIMENSIONS
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
@@ -30,7 +32,10 @@ _UNSCORED_WITHOUT_WARNING = 0.1
 
 
 def list_scenarios(scenarios_dir: str | None) -> ExitCode:
-    """Print one line for each scenario; one that can't be played is shown with what is wrong, and makes code 1."""
+    """Print one line for each scenario, and for each family.
+
+    One that can't be played is shown with what is wrong, and makes code 1.
+    """
     manager = _manager(scenarios_dir)
     table = plain_table()
     for name in ("id", "name", "turns", "criteria", "points"):
@@ -49,7 +54,8 @@ def list_scenarios(scenarios_dir: str | None) -> ExitCode:
         table.add_row(scenario_id, Text(clean(config.name)), *map(str, numbers))
     console = make_console()
     show(console, table if table.row_count else Text(f"no scenarios in {manager.directory}"))
-    return code
+    has_faults = show_families(console, manager)
+    return ExitCode.FAILED if has_faults else code
 
 
 def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
@@ -87,16 +93,17 @@ def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
         console.print(Text(f"warning: {clean(warning)}", style="yellow"))
 
 
-def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
+def validate_scenario(
+    path_or_id: str, scenarios_dir: str | None, difficulty: int | None = None, seed: int | None = None
+) -> None:
     """Check a scenario, by its folder or its id: its data by the simulator's models, its evaluators by trying them out.
 
+    Of a family, the days of all difficulties and seed 1 are checked, or of those that are given.
+
     Raises:
-        UsageError: there is no such scenario.
+        UsageError: there is no such scenario, or it has no difficulty.
         CommandError: it can't be played, or not as it is meant; the message says all that is wrong.
     """
-    from proctor.scenario_data import data_problems, initial_state_of
-    from proctor.scenario_trial import try_evaluators
-
     folder = Path(path_or_id)
     if folder.name == "scenario.json":
         folder = folder.parent
@@ -104,9 +111,34 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
     if is_path and not folder.is_dir():
         raise UsageError(f"{path_or_id} isn't a folder: name a scenario's folder or its id")
     if is_path:
+        family = folder.resolve() if is_family(folder) else None
+    else:
+        family = _manager(scenarios_dir).find_family(path_or_id)
+    if family is not None:
+        difficulties = DIFFICULTIES if difficulty is None else (difficulty,)
+        days = [
+            Instance(family=family.name, difficulty=each, seed=1 if seed is None else seed) for each in difficulties
+        ]
+        check_days(family, days, _check)
+        return
+    if difficulty is not None or seed is not None:
+        raise UsageError(f"{path_or_id} is a fixed scenario: leave out --difficulty and --seed")
+    if is_path:
         package = _playable(load_packages([folder.resolve()])[0])
     else:
         package = load_scenario(_manager(scenarios_dir), path_or_id)
+    _check(package, package.config.scenario_id)
+
+
+def _check(package: ScenarioPackage, name: str) -> None:
+    """Check a scenario that can be loaded, and print that it can be played.
+
+    Raises:
+        CommandError: it can't be; the message says all that is wrong.
+    """
+    from proctor.scenario_data import data_problems, initial_state_of
+    from proctor.scenario_trial import try_evaluators
+
     faults = [*data_problems(initial_state_of(package.directory)), *_case_problems(package)]
     warnings = [*package.warnings, *_lacks(package)]
     if not faults:
@@ -116,11 +148,11 @@ def validate_scenario(path_or_id: str, scenarios_dir: str | None) -> None:
     for warning in warnings:
         console.print(Text(f"warning: {clean(warning)}", style="yellow"))
     if faults:
-        raise CommandError("\n  ".join([_count_of(package, faults), *map(clean, faults[:_FAULTS_TOLD])]))
+        raise CommandError("\n  ".join([_count_of(name, faults), *map(clean, faults[:_FAULTS_TOLD])]))
     criteria = package.config.criteria
     console.print(
         Text(
-            f"{package.config.scenario_id} can be played: {package.config.expected_turns} turns, "
+            f"{name} can be played: {package.config.expected_turns} turns, "
             f"{len(package.config.characters)} characters, {len(criteria)} criteria, "
             f"{sum(c.max_score for c in criteria)} points"
         )
@@ -239,9 +271,9 @@ async def held_to_paraphrases(directory: Path) -> Held:
         await code.aclose()
 
 
-def _count_of(package: ScenarioPackage, faults: Sequence[str]) -> str:
+def _count_of(name: str, faults: Sequence[str]) -> str:
     first = f", of which these are the first {_FAULTS_TOLD}" if len(faults) > _FAULTS_TOLD else ""
-    return f"{package.config.scenario_id} has {counted(len(faults), 'fault')}{first}:"
+    return f"{name} has {counted(len(faults), 'fault')}{first}:"
 
 
 def _lacks(package: ScenarioPackage) -> list[str]:
@@ -355,6 +387,54 @@ def _playable(package: ScenarioPackage | ScenarioError) -> ScenarioPackage:
     if isinstance(package, ScenarioError):
         raise CommandError(clean(str(package)))
     return package
+
+
+def show_family_day(family: str, scenarios_dir: str | None, difficulty: int, seed: int, *, truth: bool) -> None:
+    """Print the day that a family makes.
+
+    Raises:
+        UsageError: there is no such family.
+        CommandError: the day can't be made, or its truth is not public.
+    """
+    from proctor.audit.command import show_day
+
+    show_day(_family_folder(_manager(scenarios_dir), family), difficulty, seed, truth=truth)
+
+
+def audit_families(
+    families: Sequence[str],
+    scenarios_dir: str | None,
+    difficulties: str,
+    seeds: str,
+    *,
+    processes: int,
+    quick: bool,
+    json_file: Path | None,
+) -> ExitCode:
+    """Audit families, all of them where none is named; exit code 1 where a check fails.
+
+    Raises:
+        UsageError: there is no such family, or seeds or difficulties can't be read.
+    """
+    from proctor.audit.command import audit
+    from proctor.run_settings import seeds_in
+
+    levels = seeds_in(difficulties)
+    if wrong := [level for level in levels if level not in DIFFICULTIES]:
+        raise UsageError(f"--difficulty {difficulties}: {wrong[0]} isn't one of 1 to 4")
+    manager = _manager(scenarios_dir)
+    folders = [_family_folder(manager, name) for name in families or manager.list_families()]
+    if not folders:
+        raise UsageError(f"there are no families in {manager.directory}")
+    return audit(folders, levels, seeds_in(seeds), processes=processes, quick=quick, json_file=json_file)
+
+
+def _family_folder(manager: ScenarioManager, name: str) -> Path:
+    folder = manager.find_family(name)
+    if folder is None:
+        known = manager.list_families()
+        raise UsageError(f"family {name} not found; families: {', '.join(known) or 'none'}{did_you_mean(name, known)}")
+    return folder
 
 
 def _ids(manager: ScenarioManager) -> list[str]:

@@ -36,6 +36,7 @@ from pydantic import AliasChoices, Field, JsonValue, TypeAdapter, field_validato
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.campaigns import CampaignResults, Tally
 from proctor_protocol.forks import ForkedFrom
+from proctor_protocol.instances import Instance, instance_title
 from proctor_protocol.results import (
     ActionLogEntryWithTurn,
     AssessmentResults,
@@ -93,7 +94,8 @@ class EntrySummary(WireModel):
     ``campaign_kind`` says of which and ``tally`` how many of what; a trial's task and a campaign's scenarios stand for
     the scenario. ``earned`` is a trial's reward and a campaign's mean, 0 to 1; points are an assessment's. ``fence``
     rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
-    ``owner`` is the caller that it belongs to, empty where callers aren't authenticated.
+    Of a family's day ``family``, ``difficulty`` and ``instance_seed`` say which one: a fork of it may have another
+    ``seed``. ``owner`` is the caller that it belongs to, empty where callers aren't authenticated.
     ``campaign`` is the id of the campaign that it is of, ``forked_from`` the assessment and the turn that a fork began
     with. ``sentence`` says how it ended; ``failed_by_participant``, of one that failed, that its participant caused it.
     ``role`` is what the request calls the participant. ``score``, ``max_score``
@@ -116,6 +118,9 @@ class EntrySummary(WireModel):
     scenario_id: str
     scenario_name: str = ""
     scenario_version: str | None = None
+    family: str | None = None
+    difficulty: int | None = None
+    instance_seed: int | None = None
     role: str = ""
     participant: str = ""
     participant_url: str = ""
@@ -139,6 +144,18 @@ class EntrySummary(WireModel):
     currency: str | None = None
     started_at: Instant
     ended_at: Instant
+
+    @property
+    def instance(self) -> Instance | None:
+        """The family's day that was played; None where it was a fixed scenario."""
+        if self.family is None or self.difficulty is None or self.instance_seed is None:
+            return None
+        return Instance(family=self.family, difficulty=self.difficulty, seed=self.instance_seed)
+
+    @property
+    def day(self) -> str:
+        """What people call what was played: ``clear_the_day · difficulty 2 · seed 7``, or a fixed scenario's id."""
+        return instance_title(self.scenario_id, self.difficulty, self.instance_seed)
 
     @property
     def agent(self) -> str:

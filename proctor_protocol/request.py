@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from pydantic_core import PydanticCustomError
 
 from proctor_protocol._wire import WireModel
+from proctor_protocol.instances import DIFFICULTIES
 from proctor_protocol.json_text import in_braces, is_cut_off
 from proctor_protocol.problems import describe, show_value
 
@@ -86,8 +87,10 @@ class AssessmentConfig(WireModel):
         fork_of: the id of an assessment: this one begins with its turns before ``from_turn``, and plays its scenario as
             it was then. Fields that are left out are taken from it, ``seed``, judges and ``participants`` too.
         from_turn: the first turn that a fork plays itself.
-        scenario_id: which scenario to play; a fork's is known already.
-        seed: what every random choice of the assessment derives from; drawn from the task's id where missing.
+        scenario_id: which scenario to play, or a day of which family; a fork's is known already.
+        difficulty: of a family's day, 1 to 4; 2 where missing. Fixed scenarios have none.
+        seed: what every random choice of the assessment derives from, and a family's day; drawn from the task's id
+            where missing.
         max_turns: the largest number of turns; the evaluator's ``default_max_turns`` where missing.
         verbose_updates: every task update, or only the milestones.
         offline: play without any model: scripted characters, mechanical judging.
@@ -101,6 +104,7 @@ class AssessmentConfig(WireModel):
     fork_of: str | None = Field(default=None, min_length=1, max_length=200)
     from_turn: int | None = Field(default=None, ge=1, le=100_000)
     scenario_id: str = ""
+    difficulty: int | None = None
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     max_turns: int | None = Field(default=None, ge=1, le=100_000)
     verbose_updates: bool = True
@@ -117,10 +121,27 @@ class AssessmentConfig(WireModel):
             raise PydanticCustomError("missing", "Field required")
         return scenario_id
 
+    @field_validator("difficulty")
+    @classmethod
+    def _difficulty_is_one_of_them(cls, difficulty: int | None) -> int | None:
+        return None if difficulty is None else check_difficulty(difficulty)
+
     @model_validator(mode="after")
     def _a_fork_has_both(self) -> Self:
         require_fork(self.fork_of, self.from_turn, "from_turn")
         return self
+
+
+def check_difficulty(difficulty: int) -> int:
+    """A difficulty, as it is.
+
+    Raises:
+        ValueError: there is none of that number; the message names the nearest.
+    """
+    if difficulty not in DIFFICULTIES:
+        nearest = min(DIFFICULTIES, key=lambda known: abs(known - difficulty))
+        raise ValueError(f"choose from {DIFFICULTIES[0]} to {DIFFICULTIES[-1]}; the nearest is {nearest}")
+    return difficulty
 
 
 def require_fork(fork_of: str | None, turns: object, name: str) -> None:

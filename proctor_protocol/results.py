@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.forks import ForkedFrom
+from proctor_protocol.instances import instance_title
 from proctor_protocol.messages import ActionLogEntry, ModelUsage
 from proctor_protocol.provenance import ModelUse, Provenance
 
@@ -234,6 +235,8 @@ class AssessmentResults(WireModel):
         turn_tries: how often a turn was played, by its number, for turns that needed more than one try.
         is_partial: ``max_turns`` stopped it before the scenario's time was over.
         scenario_turns: the turns of the scenario's default time step.
+        family, difficulty, instance_seed: the family's day that was played; None for a fixed scenario.
+            ``provenance.scenario_hash`` is of its files. A fork's ``seed`` may be another than ``instance_seed``.
         participant_usage: which models the participant says it asked.
         clarifications: what the participant was sent beside ``turn_start``.
         judge_warnings: the models that judged without a calibration, or with too little agreement in it.
@@ -264,11 +267,19 @@ class AssessmentResults(WireModel):
     turn_tries: dict[str, int] = Field(default_factory=dict)
     is_partial: bool = False
     scenario_turns: int | None = None
+    family: str | None = None
+    difficulty: int | None = None
+    instance_seed: int | None = None
     provenance: Provenance | None = None
     participant_usage: list[TurnModelUsage] = Field(default_factory=list)
     clarifications: list[Clarification] = Field(default_factory=list)
     forked_from: ForkedFrom | None = None
     judge_warnings: list[str] = Field(default_factory=list)
+
+    @property
+    def day(self) -> str:
+        """What people call what was played: ``clear_the_day · difficulty 2 · seed 7``, or a fixed scenario's id."""
+        return instance_title(self.scenario_id, self.difficulty, self.instance_seed)
 
     @model_validator(mode="after")
     def _sums_agree(self) -> Self:

@@ -12,6 +12,7 @@ from proctor_protocol.request import (
     AssessmentConfig,
     BadRequestError,
     check_addresses,
+    check_difficulty,
     is_fork,
     read_text,
     require_fork,
@@ -21,6 +22,13 @@ from proctor_protocol.statistics import Comparison, ForkSpread, Item, RunStatus,
 _ASKS_FOR_A_RUN = {"scenarios", "seeds", "repeats", "num_shards", "grows", "from_turns"}
 MOST_CELLS = 100_000
 FirstTurn = Annotated[int, Field(ge=1, le=100_000)]
+_LISTS = {
+    "scenario_id": "scenarios",
+    "difficulty": "difficulties",
+    "seed": "seeds",
+    "from_turn": "from_turns",
+}
+"""What names a single one, and the setting that it stands for."""
 _SHAPE = '{"participants": {NAME: URL, …}, "config": {"scenarios": [ID, …], "seeds": [N, …], "repeats": N}}'
 
 
@@ -33,7 +41,9 @@ class RunConfig(WireModel):
             assessment, the seed, judges and participants too.
         scenarios: which to play; ``scenario_id`` names a single one.
         seeds: each agent plays each scenario with each of them; ``seed`` names a single one.
-        repeats: how often the same agent, scenario and seed is played.
+        difficulties: of families' days: each is played with each of them; ``difficulty`` names a single one. Fixed
+            scenarios have none.
+        repeats: how often the same agent, scenario, difficulty and seed is played.
         at_once: the largest number of assessments at the same time.
         at_once_per_participant, at_once_per_model: the largest number of those that talk to one participant, or have
             one model judge or play characters.
@@ -56,6 +66,7 @@ class RunConfig(WireModel):
     from_turns: Annotated[list[FirstTurn], Field(min_length=1, max_length=10_000)] | Literal["every"] | None = None
     scenarios: list[str] = Field(default_factory=list, max_length=1_000)
     seeds: list[int] = Field(default=[42], min_length=1, max_length=10_000)
+    difficulties: list[int] | None = Field(default=None, min_length=1)
     repeats: int = Field(default=1, ge=1, le=10_000)
     at_once: int = Field(default=4, ge=1, le=1_000)
     at_once_per_participant: int | None = Field(default=None, ge=1)
@@ -83,7 +94,7 @@ class RunConfig(WireModel):
         if not isinstance(data, Mapping):
             return data
         data = dict(data)
-        for one, many in (("scenario_id", "scenarios"), ("seed", "seeds"), ("from_turn", "from_turns")):
+        for one, many in _LISTS.items():
             if one in data and many not in data:
                 data[many] = [data[one]]
         return data
@@ -95,7 +106,12 @@ class RunConfig(WireModel):
             raise PydanticCustomError("missing", "Field required")
         return scenarios
 
-    @field_validator("scenarios", "seeds", "from_turns")
+    @field_validator("difficulties")
+    @classmethod
+    def _difficulties_are_some_of_them(cls, difficulties: list[int] | None) -> list[int] | None:
+        return difficulties and [check_difficulty(each) for each in difficulties]
+
+    @field_validator("scenarios", "seeds", "from_turns", "difficulties")
     @classmethod
     def _nothing_twice(cls, values: Any) -> Any:
         if not isinstance(values, list):
@@ -117,19 +133,22 @@ class RunConfig(WireModel):
         require_fork(self.fork_of, self.from_turns, "from_turns")
         return self
 
-    def of_one(self, scenario_id: str, seed: int, from_turn: int | None = None) -> AssessmentConfig:
+    def of_one(
+        self, scenario_id: str, seed: int, from_turn: int | None = None, difficulty: int | None = None
+    ) -> AssessmentConfig:
         """The settings of one of the assessments.
 
         Args:
             scenario_id: the scenario, as in ``scenarios``.
             seed: the seed of its random choices.
             from_turn: for a fork, the first turn that it plays itself (from 1).
+            difficulty: of a family's day, 1 to 4; None for a fixed scenario.
 
         Raises:
             pydantic.ValidationError: the settings don't fit together.
         """
         shared = self.model_dump(include=set(AssessmentConfig.model_fields), exclude={"verbose_updates"})
-        own = {"scenario_id": scenario_id, "seed": seed, "from_turn": from_turn}
+        own = {"scenario_id": scenario_id, "difficulty": difficulty, "seed": seed, "from_turn": from_turn}
         return AssessmentConfig.model_validate({**shared, **own})
 
 
@@ -159,7 +178,7 @@ class RunRequest(WireModel):
         config = self.config
         turns = len(config.from_turns) if isinstance(config.from_turns, list) else 1
         each = max(len(self.participants), 1) * max(len(config.scenarios), 1) * turns
-        cells = each * len(config.seeds) * config.repeats
+        cells = each * len(config.seeds) * len(config.difficulties or [None]) * config.repeats
         if cells > MOST_CELLS:
             raise ValueError(f"this would be {cells:,} assessments, more than {MOST_CELLS:,}: ask for fewer")
         return self
@@ -195,7 +214,7 @@ def unknown_run_settings(raw: dict[str, Any] | str | None) -> list[str]:
     """Names under ``config`` that a campaign doesn't know, so that a misspelt one can be pointed out."""
     value = read_text(raw) if isinstance(raw, str) else raw
     config = value.get("config") if isinstance(value, dict) else None
-    known = {*RunConfig.model_fields, "scenario_id", "seed", "num_instances"}
+    known = {*RunConfig.model_fields, *_LISTS, "num_instances"}
     return sorted(set(config) - known) if isinstance(config, dict) else []
 
 
@@ -204,11 +223,14 @@ class RunCell(WireModel):
 
     ``task_id`` is its own, by which it is found; ``plays`` how often it was played; ``tokens`` and ``cost`` are of the
     models that judged it and played its characters, None where unknown. Without ``max_score`` it was not judged.
-    ``from_turn`` is the first turn that a fork played itself.
+    ``from_turn`` is the first turn that a fork played itself. ``difficulty`` is of a family's day, None for a fixed
+    scenario; ``scenario_hash`` is of the files that were played.
     """
 
     agent: str
     scenario_id: str
+    difficulty: int | None = None
+    scenario_hash: str | None = None
     from_turn: int | None = None
     seed: int
     repeat: int
@@ -232,9 +254,9 @@ class RunResults(WireModel):
     """The outcome of a campaign of assessments: the A2A artifact ``run_results``.
 
     ``missing`` were never played; ``stopped`` says which limit kept them from it. ``scenario_hashes`` are those of the
-    files that were played. ``comparisons`` are of each two agents. ``judge_warnings`` are those
-    of its assessments, each once. Tables name forks' scenarios with the turn that they
-    began with; ``forks`` says for each agent how much each of these turns decided.
+    files that were played; of a family, of its code and the kit that made its days. ``comparisons`` are of each two
+    agents. ``judge_warnings`` are those of its assessments, each once. Tables name forks' scenarios with the turn that
+    they began with; ``forks`` says for each agent how much each of these turns decided.
     """
 
     message_type: Literal["run_results"] = "run_results"

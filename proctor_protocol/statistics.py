@@ -29,8 +29,9 @@ class Run(WireModel):
         run_id: the assessment's id.
         agent: the participant's name in the campaign.
         scenario: the scenario's or terminal task's id.
-        seed: the seed of its characters; None where it has none.
-        repeat: which of the runs of this agent, scenario and seed it is, from 0.
+        difficulty: of a family's day; None for a fixed scenario.
+        seed: the seed of its characters, and of a family's day; None where it has none.
+        repeat: which of the runs of this agent, scenario, difficulty and seed it is, from 0.
         status: how it ended.
         failed_by_participant: for one that did not complete, whether the participant is to blame.
         is_doubtful: whether its verdict is in doubt; the points are those of the verdict.
@@ -44,6 +45,7 @@ class Run(WireModel):
     run_id: str
     agent: str
     scenario: str
+    difficulty: int | None = None
     seed: int | None = None
     repeat: int = Field(default=0, ge=0)
     status: RunStatus = "completed"
@@ -54,6 +56,11 @@ class Run(WireModel):
     criteria: dict[str, Points] = Field(default_factory=dict)
     tokens: int | None = Field(default=None, ge=0)
     cost: float | None = Field(default=None, ge=0)
+
+    @property
+    def unit(self) -> tuple[str, int | None, int | None]:
+        """What is drawn together: runs of one scenario, difficulty and seed. Of a family, that is one of its days."""
+        return self.scenario, self.difficulty, self.seed
 
     @property
     def percent(self) -> float | None:
@@ -148,7 +155,8 @@ class Summary(WireModel):
         name: the dimension or criterion; "overall" for all points.
         counts: what became of the runs.
         percent: 0 to 100, of the judged runs and of those that the participant failed, which count 0; None without
-            any. Runs that failed otherwise or were canceled are not counted.
+            any. Of several scenarios with families among them, each counts once, however many days were played. Runs
+            that failed otherwise or were canceled are not counted.
         percent_judged: the mean of the judged runs alone.
         percent_without_doubtful: the mean of the runs that count in ``percent`` and whose verdict is not in doubt; None
             where no verdict is in doubt, or all are.
@@ -176,13 +184,13 @@ class Comparison(WireModel):
 
     Attributes:
         first, second: the agents.
-        pairs: runs of both on the same scenario, seed and repeat.
+        pairs: runs of both on the same scenario, difficulty, seed and repeat.
         unpaired: runs of either that count and that the other has no partner for.
         difference: in percentage points, the mean over units; None where there is no pair. Repeats of a seed are one
             unit. A run that its participant failed has 0 points.
         p_value: two-sided, of the hypothesis that the agents are equal; None with fewer than six units.
         spread: standard deviation of the units' differences; None with fewer than two units.
-        units: of scenario and seed, that both have played.
+        units: of scenario, difficulty and seed, that both have played.
         units_needed: how many of them would show a difference of this size four times in five, by these points;
             empty where the spread is unknown.
         units_needed_range: the same by the least and the largest that the spread may be (90 %).

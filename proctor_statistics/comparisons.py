@@ -36,7 +36,7 @@ FEWEST_UNITS = 6
 
 _SURE_OF_SPREAD = 0.9
 _BOUNDS = (-100.0, 100.0)
-_Key = tuple[str, int | None, int]
+_Key = tuple[str, int | None, int | None, int]
 
 
 def compared(
@@ -56,9 +56,9 @@ def compared(
     firsts, seconds = (_by_key(agent, runs, percent) for agent in (first, second))
     shared = sorted(firsts.keys() & seconds.keys(), key=str)
     copied = {scenario for scenario in {key[0] for key in shared} if _is_copied(scenario, (first, second), runs)}
-    by_unit: dict[tuple[str, int | None], list[float]] = defaultdict(list)
+    by_unit: dict[tuple[object, ...], list[float]] = defaultdict(list)
     for key in shared:
-        by_unit[key[0], None if key[0] in copied else key[1]].append(firsts[key] - seconds[key])
+        by_unit[key[:1] if key[0] in copied else key[:3]].append(firsts[key] - seconds[key])
     means = np.array([np.mean(differences) for differences in by_unit.values()])
     difference, p_value = mean_difference(means, len(shared), has_copies=bool(copied)) if shared else (None, None)
     comparison = Comparison(
@@ -79,8 +79,8 @@ def compared(
 
 
 def units_needed(comparison: Comparison, difference: float) -> int | None:
-    """How many units (scenario and seed) would show such a difference, in points, four times in five; None where
-    their spread isn't known, or 0.
+    """How many units (scenario, difficulty and seed) would show such a difference, in points, four times in five; None
+    where their spread isn't known, or 0.
 
     Raises:
         ValueError: the difference isn't above 0.
@@ -121,9 +121,7 @@ def _shows(units: int, spread: float, difference: float) -> bool:
 
 def _by_key(agent: str, runs: Sequence[Run], percent: Callable[[Run], float | None]) -> dict[_Key, float]:
     return {
-        (run.scenario, run.seed, run.repeat): value
-        for run in runs
-        if run.agent == agent and (value := percent(run)) is not None
+        (*run.unit, run.repeat): value for run in runs if run.agent == agent and (value := percent(run)) is not None
     }
 
 

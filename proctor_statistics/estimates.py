@@ -42,14 +42,27 @@ class Unit:
     Attributes:
         values: at least one.
         stratum: units of one stratum represent each other; each stratum keeps its size.
+        weight: how much each of the values counts.
     """
 
     values: tuple[float, ...]
     stratum: Hashable = None
+    weight: float = 1.0
+
+    @property
+    def sum(self) -> float:
+        """Of the values, each with its weight."""
+        return self.weight * sum(self.values)
+
+    @property
+    def size(self) -> float:
+        """The weight of all values."""
+        return self.weight * len(self.values)
 
 
 def estimated(units: Sequence[Unit], *, bounds: tuple[float, float], why_one: str | None = None) -> Estimate:
-    """The mean of all values in the units, and how sure it is. The same units give the same interval, every time.
+    """The mean of all values in the units, by their weights, and how sure it is. The same units give the same interval,
+    every time.
 
     Args:
         units: the values.
@@ -63,14 +76,15 @@ def estimated(units: Sequence[Unit], *, bounds: tuple[float, float], why_one: st
         raise ValueError("a mean needs at least one unit, and each unit at least one value")
     strata = _strata(units)
     values = sum(len(unit.values) for unit in units)
-    mean = sum(map(sum, (unit.values for unit in units))) / values
-    error = _error(strata, values)
+    size = sum(unit.size for unit in units)
+    mean = sum(unit.sum for unit in units) / size
+    error = _error(strata, size)
     if error is None:
         why = why_one or "a single run has no interval"
         return Estimate(
             mean=mean, standard_error=None, low=None, high=None, values=values, units=len(units), method="none", why=why
         )
-    low, high = limits(*_draws(strata, values, bounds), bounds)
+    low, high = limits(*_draws(strata, size, bounds), bounds)
     return Estimate(
         mean=mean,
         standard_error=error,
@@ -84,14 +98,14 @@ def estimated(units: Sequence[Unit], *, bounds: tuple[float, float], why_one: st
 
 def standard_error(units: Sequence[Unit]) -> float | None:
     """The standard error alone, without the interval that takes long to find; None as in ``Estimate``."""
-    return _error(_strata(units), sum(len(unit.values) for unit in units))
+    return _error(_strata(units), sum(unit.size for unit in units))
 
 
-def _error(strata: Sequence[tuple[_Floats, _Floats]], values: int) -> float | None:
+def _error(strata: Sequence[tuple[_Floats, _Floats]], size: float) -> float | None:
     """None where each stratum is a single unit, which leaves nothing to compare."""
     if all(len(sums) == 1 for sums, _ in strata):
         return None
-    return float(np.sqrt(sum(_variance(sums, counts) for sums, counts in strata)) / values)
+    return float(np.sqrt(sum(_variance(sums, counts) for sums, counts in strata)) / size)
 
 
 def _strata(units: Sequence[Unit]) -> list[tuple[_Floats, _Floats]]:
@@ -102,10 +116,7 @@ def _strata(units: Sequence[Unit]) -> list[tuple[_Floats, _Floats]]:
     groups = list(by_stratum.values())
     if any(len(group) == 1 for group in groups):
         groups = [list(units)]
-    return [
-        (np.array([sum(unit.values) for unit in group]), np.array([float(len(unit.values)) for unit in group]))
-        for group in groups
-    ]
+    return [(np.array([unit.sum for unit in group]), np.array([unit.size for unit in group])) for group in groups]
 
 
 def _variance(sums: _Floats, counts: _Floats) -> float:
@@ -139,7 +150,7 @@ def limits(lows: _Floats, highs: _Floats, bounds: tuple[float, float]) -> tuple[
 
 
 def _draws(
-    strata: Sequence[tuple[_Floats, _Floats]], values: int, bounds: tuple[float, float]
+    strata: Sequence[tuple[_Floats, _Floats]], size: float, bounds: tuple[float, float]
 ) -> tuple[_Floats, _Floats]:
     """The mean under random weights of the units, and of half a unit at the lower bound, or at the upper one."""
     random = np.random.default_rng(0)
@@ -148,7 +159,7 @@ def _draws(
         weights = random.standard_exponential((RESAMPLES, len(sums)))
         unseen = random.standard_gamma(UNSEEN, RESAMPLES) * counts.mean()
         total, weight = weights @ sums, weights @ counts + unseen
-        share = counts.sum() / values
+        share = counts.sum() / size
         lows += share * (total + unseen * bounds[0]) / weight
         highs += share * (total + unseen * bounds[1]) / weight
     return lows, highs

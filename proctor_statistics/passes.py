@@ -13,6 +13,7 @@ tasks where these do not vary.
 
 from collections.abc import Mapping, Sequence
 from math import comb
+from typing import Any
 
 import scipy
 
@@ -51,7 +52,7 @@ def pass_hat_k(runs: int, passed: int, k: int) -> float:
 
 
 def pass_rates(
-    passed: Mapping[str, Sequence[bool]],
+    passed: Mapping[Any, Sequence[bool]],
     threshold: float,
     units: Sequence[Sequence[bool]] | None = None,
     why_one: str | None = None,

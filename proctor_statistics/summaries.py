@@ -5,7 +5,7 @@ counted separately.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from proctor_protocol.statistics import Counts, Of, Run, Summary
 from proctor_statistics.copies import are_copies, same_runs
@@ -55,14 +55,15 @@ def _percent_of(of: Of, name: str) -> _Percent:
 
 def _summary(agent: str, scenario: str | None, runs: Sequence[Run], threshold: float) -> Summary:
     row = _part(agent, scenario, runs, "overall", "overall")
-    passed: dict[str, list[bool]] = defaultdict(list)
-    by_seed: dict[tuple[str, int | None], list[bool]] = defaultdict(list)
+    passed: dict[tuple[object, ...], list[bool]] = defaultdict(list)
+    by_seed: dict[tuple[object, ...], list[bool]] = defaultdict(list)
     copied = _copied(runs)
     for run in runs:
         percent = run.counted_percent
         if percent is not None:
-            passed[run.scenario].append(percent >= threshold and not run.is_own_failure)
-            by_seed[run.scenario, None if run.scenario in copied else run.seed].append(passed[run.scenario][-1])
+            has_passed = percent >= threshold and not run.is_own_failure
+            passed[(run.scenario,) if run.difficulty is None else run.unit].append(has_passed)
+            by_seed[(run.scenario,) if run.scenario in copied else run.unit].append(has_passed)
     why_one = same_runs(len(runs)) if copied and len(by_seed) == 1 else None
     return row.model_copy(update={"passes": pass_rates(passed, threshold, list(by_seed.values()), why_one)})
 
@@ -104,18 +105,28 @@ def _copied(runs: Sequence[Run]) -> set[str]:
 def _units(values: Sequence[tuple[Run, float]], copied: set[str]) -> list[Unit]:
     """Scenarios where there are enough to represent others; else seeds, scenario by scenario; else single runs.
 
-    All runs of a scenario that are copies of each other are one unit.
+    All runs of a scenario that are copies of each other are one unit. Of a family, a day is one: its difficulty and
+    seed. Where there are families, each scenario has the same weight, however many days of it were played.
     """
     by_scenario: dict[str, list[float]] = defaultdict(list)
-    by_seed: dict[tuple[str, int | None], list[float]] = defaultdict(list)
+    by_seed: dict[tuple[str, tuple[object, ...]], list[float]] = defaultdict(list)
     for run, value in values:
         by_scenario[run.scenario].append(value)
-        by_seed[run.scenario, None if run.scenario in copied else run.seed].append(value)
+        by_seed[run.scenario, () if run.scenario in copied else run.unit].append(value)
+    weights = _weights(values, by_scenario)
     if len(by_scenario) >= FEWEST_SCENARIOS_TO_DRAW:
-        return [Unit(tuple(each)) for each in by_scenario.values()]
+        return [Unit(tuple(each), weight=weights[scenario]) for scenario, each in by_scenario.items()]
     if copied or len(by_seed) > len(by_scenario):
-        return [Unit(tuple(each), scenario) for (scenario, _), each in by_seed.items()]
-    return [Unit((value,), run.scenario) for run, value in values]
+        return [Unit(tuple(each), scenario, weights[scenario]) for (scenario, _), each in by_seed.items()]
+    return [Unit((value,), run.scenario, weights[run.scenario]) for run, value in values]
+
+
+def _weights(values: Sequence[tuple[Run, float]], by_scenario: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """The weight of each run of a scenario: 1, or, with families, what gives all scenarios the same."""
+    if all(run.difficulty is None for run, _ in values):
+        return dict.fromkeys(by_scenario, 1.0)
+    fair = len(values) / len(by_scenario)
+    return {scenario: fair / len(each) for scenario, each in by_scenario.items()}
 
 
 def _by_scenario_error(values: Sequence[tuple[Run, float]]) -> float | None:
@@ -124,7 +135,8 @@ def _by_scenario_error(values: Sequence[tuple[Run, float]]) -> float | None:
         by_scenario[run.scenario].append(value)
     if len(by_scenario) < 2:
         return None
-    return standard_error([Unit(tuple(each)) for each in by_scenario.values()])
+    weights = _weights(values, by_scenario)
+    return standard_error([Unit(tuple(each), weight=weights[scenario]) for scenario, each in by_scenario.items()])
 
 
 def _counts(runs: Sequence[Run], percent: _Percent) -> Counts:

@@ -12,6 +12,7 @@ from typing import Any
 import certifi
 import pytest
 
+from tests.activities.families import faulty, write_family
 from tests.assessments.bad_packages import write_bad_packages
 from tests.assessments.packages import write_package
 from tests.chaos.table import recorded, table
@@ -77,6 +78,8 @@ def scenarios_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_package(directory, "notes_are_read", change=lambda scenario: scenario.update(in_steps_of), files=notes)
     write_package(directory, "half_hours", change=lambda scenario: scenario.update(default_time_step="PT30M"))
     write_bad_packages(directory)
+    write_family(directory)
+    write_family(directory, faulty("raise InconsistentDayError('door', 'two answers are right')"), "two_truths")
     return directory
 
 

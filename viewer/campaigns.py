@@ -260,6 +260,7 @@ def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRo
             run_id=cell.task_id,
             agent=cell.agent,
             scenario=cell.scenario_id,
+            difficulty=cell.difficulty,
             seed=cell.seed,
             repeat=cell.repeat,
             status=cell.status,
@@ -271,7 +272,7 @@ def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRo
         rows.append(
             RunRow(
                 run=run,
-                label=f"seed {cell.seed}"
+                label=_named(cell.difficulty, cell.seed)
                 + (f", repeat {cell.repeat + 1}" if has_repeats else "")
                 + (f", from turn {cell.from_turn}" if cell.from_turn else ""),
                 status=cell.status,
@@ -284,6 +285,11 @@ def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRo
             )
         )
     return rows
+
+
+def _named(difficulty: int | None, seed: int) -> str:
+    """A run among those of its scenario."""
+    return f"seed {seed}" if difficulty is None else f"difficulty {difficulty}, seed {seed}"
 
 
 def _rows_of_trials(results: TerminalResults, runs: Sequence[Run]) -> list[RunRow]:
@@ -325,7 +331,7 @@ def _rows_of_entries(entries: Sequence[EntrySummary]) -> list[RunRow]:
     rows = []
     for entry in sorted(entries, key=lambda entry: entry.started_at):
         agent = entry.role or entry.participant
-        key = (agent, entry.scenario_id, entry.seed)
+        key = (agent, entry.day, entry.seed)
         status: RunStatus = entry.status
         points = Points(score=entry.score, max_score=entry.max_score) if entry.max_score else None
         if entry.kind == "trial":
@@ -334,6 +340,7 @@ def _rows_of_entries(entries: Sequence[EntrySummary]) -> list[RunRow]:
             run_id=entry.id,
             agent=agent,
             scenario=entry.scenario_id,
+            difficulty=entry.difficulty,
             seed=entry.seed,
             repeat=repeats[key],
             status=status,
@@ -342,7 +349,7 @@ def _rows_of_entries(entries: Sequence[EntrySummary]) -> list[RunRow]:
             cost=entry.cost,
         )
         repeats[key] += 1
-        label = f"attempt {run.repeat + 1}" if entry.seed is None else f"seed {entry.seed}"
+        label = f"attempt {run.repeat + 1}" if entry.seed is None else _named(entry.difficulty, entry.seed)
         score_text = "unscored" if points is None else f"{entry.score_text}/{entry.max_score}"
         rows.append(RunRow(run, label, entry.status, score_text, failure=entry.sentence or None, seconds=entry.seconds))
     return rows

@@ -84,7 +84,8 @@ class AssessmentCell:
         return {"participants": {str(payload["agent"]): payload["url"]}, "config": payload["assessment"]}
 
     def _assessment_played(self, **more: Any) -> PlayedAssessment:
-        about = {name: self._payload.get(name) for name in ("agent", "scenario_id", "from_turn", "seed", "repeat")}
+        names = ("agent", "scenario_id", "difficulty", "from_turn", "seed", "repeat")
+        about = {name: self._payload.get(name) for name in names}
         return PlayedAssessment.model_validate({**about, "task_id": self._task_id, **more})
 
     def _failed(self, problem: FailureError) -> PlayedAssessment:

@@ -19,7 +19,7 @@ from activities.scenario_code.manager import (
     ScenarioPackage,
     ScenarioValidationError,
 )
-from activities.scenario_code.scenarios import Scenarios
+from activities.scenario_code.scenarios import Loaded, Scenarios
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
 from proctor_protocol.scenario import ScenarioConfig
@@ -55,11 +55,14 @@ class AdmissionActivities:
             )
         try:
             request = parse_request(payload.request)
-            package, files = await self._scenarios.load_package(request.config.scenario_id)
+            config = request.config
+            loaded = await self._scenarios.load(
+                config.scenario_id, config.difficulty, seed_of(request, payload.task_id)
+            )
         except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         return await plan_assessment(
-            self._config, self._store, payload.task_id, request, package, files, unknown_settings(payload.request)
+            self._config, self._store, payload.task_id, request, loaded, unknown_settings(payload.request)
         )
 
 
@@ -68,8 +71,7 @@ async def plan_assessment(
     store: BlobStore,
     task_id: str,
     request: AssessmentRequest,
-    package: ScenarioPackage,
-    files: bytes,
+    loaded: Loaded,
     unknown: Sequence[str],
 ) -> Plan:
     """Fix an assessment.
@@ -79,13 +81,13 @@ async def plan_assessment(
         store: receives the scenario, its initial state and its files.
         task_id: the assessment's id.
         request: whom to assess, and how.
-        package: the scenario.
-        files: all its files as one blob.
+        loaded: the scenario.
         unknown: names of settings in the request that proctor does not have.
 
     Raises:
         ApplicationError: ``Rejected``: a model is missing.
     """
+    package = loaded.package
     if not request.config.offline:
         require_models(package, settings, request.config.judges or [settings.evaluation_model])
     role, url = request.participant
@@ -97,10 +99,11 @@ async def plan_assessment(
         initial_state=package.large_state or await store.put(package.initial_state),
         is_state_in_package=package.large_state is not None,
         scenario_id=scenario.scenario_id,
-        scenario_name=scenario.name,
+        scenario_name=loaded.instance.title if loaded.instance else scenario.name,
         participant=role,
         participant_url=url,
-        seed=_seed(request, task_id),
+        instance=loaded.instance,
+        seed=seed_of(request, task_id),
         offline=config.offline,
         verbose_updates=config.verbose_updates and settings.verbose_updates,
         max_turns=config.max_turns or settings.default_max_turns,
@@ -133,7 +136,7 @@ async def plan_assessment(
             *_left_out(scenario, has_model=not config.offline),
             *(f"config.{name} is not a setting of this evaluator" for name in unknown),
         ],
-        package=await store.put(files),
+        package=await store.put(loaded.files),
         scenario_version=scenario.version,
         canary=scenario.canary,
         proctor_version=version("proctor"),
@@ -151,7 +154,8 @@ def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
     return [f"{share} will stay unscored, since no model judges (config.offline): {named}"]
 
 
-def _seed(request: AssessmentRequest, task_id: str) -> int:
+def seed_of(request: AssessmentRequest, task_id: str) -> int:
+    """The seed of an assessment; drawn from its id where the request names none."""
     if request.config.seed is not None:
         return request.config.seed
     return int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:4], "big")

@@ -41,11 +41,11 @@ class ForkActivities:
             request = origin.merged(asked)
             turn = asked.config.from_turn or 1
             await self._origins.require_checkpoint(origin, turn)
-            package, files = await self._origins.load_package(origin)
+            loaded = await self._origins.load_package(origin)
         except BadRequestError as problem:
             raise failures.final(failures.REJECTED, str(problem)) from None
         plan = await plan_assessment(
-            self._config, self._store, payload.task_id, request, package, files, unknown_settings(payload.request)
+            self._config, self._store, payload.task_id, request, loaded, unknown_settings(payload.request)
         )
         inherited = origin.played.before(turn)
         fork = ForkPlan(

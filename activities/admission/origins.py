@@ -9,11 +9,12 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.admission.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_to_fork
 from activities.archive.payloads import TurnNote
 from activities.plan import TRIAL_WORKFLOW, Model, Plan
-from activities.scenario_code.manager import ScenarioError, ScenarioPackage
-from activities.scenario_code.scenarios import Scenarios
+from activities.scenario_code.manager import ScenarioError
+from activities.scenario_code.scenarios import Loaded, Scenarios
 from activities.simulation.shared_host import is_of_this_simulator
 from proctor_protocol.archive import ArchiveEntry, StateRecord, TurnRecord
 from proctor_protocol.forks import ForkedFrom
+from proctor_protocol.instances import Instance
 from proctor_protocol.problems import show_value
 from proctor_protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
 from proctor_settings.config import GreenAgentConfig
@@ -34,7 +35,7 @@ class Origin(Model):
     Attributes:
         task_id: its id. last: the last turn that a fork can begin with. played: all that was played.
         participants, config: who was assessed, and how; every setting is one that it was played with.
-        package: all files of its scenario, as they were frozen.
+        package: all files of its scenario, as they were frozen. instance: the family's day that it is, where it is one.
         forked_from: where it has its own beginning from.
     """
 
@@ -44,6 +45,7 @@ class Origin(Model):
     participants: dict[str, str]
     config: AssessmentConfig
     package: BlobRef
+    instance: Instance | None = None
     forked_from: ForkedFrom | None = None
 
     def at(self, turn: int) -> ForkedFrom:
@@ -61,6 +63,12 @@ class Origin(Model):
             raise BadRequestError(
                 f"config.scenario_id is {asked.config.scenario_id}, and {self.task_id} was played on "
                 f"{self.config.scenario_id}: leave it out, a fork plays its original's scenario"
+            )
+        if chosen.pop("difficulty", None) not in (None, self.config.difficulty):
+            raise BadRequestError(
+                f"config.difficulty is {asked.config.difficulty}, and {self.task_id} was played on "
+                f"{self.instance.title if self.instance else 'a fixed scenario'}: leave it out, a fork plays its "
+                "original's day"
             )
         config = self.config.model_copy(update={name: value for name, value in chosen.items() if value is not None})
         turn = self.require_turns([asked.config.from_turn or 1], "config.from_turn")[0]
@@ -151,8 +159,8 @@ class Origins:
                     "keeps no checkpoints that another simulation can begin with: it can't be forked"
                 )
 
-    async def load_package(self, origin: Origin) -> tuple[ScenarioPackage, bytes]:
-        """The original's scenario as it was frozen, and all its files as one blob.
+    async def load_package(self, origin: Origin) -> Loaded:
+        """The original's scenario as it was frozen; of a family, no day is made.
 
         Raises:
             BadRequestError: they are gone, or can't be played by this proctor.
@@ -162,19 +170,19 @@ class Origins:
             files = await store.get(origin.package)
         except (BlobNotFoundError, BlobDamagedError):
             try:
-                package, files = await self._scenarios.load_package(scenario_id)
+                loaded = await self._scenarios.load(scenario_id, *_day_of(origin.instance))
             except ScenarioError:
-                files = b""
-            if blob_ref(files) != origin.package:
+                loaded = None
+            if loaded is None or blob_ref(loaded.files) != origin.package:
                 raise BadRequestError(
                     f"{origin.task_id} can't be forked: the files of {scenario_id} as they were then are not in the "
                     "evaluator's store any more (`proctor prune` removes old ones), and today's are others"
                 ) from None
-            return package, files
+            return loaded
         try:
             await store.put(files)  # so that it is not pruned meanwhile
             folder = await self._scenarios.unpack_frozen_code(scenario_id, origin.package)
-            return await self._scenarios.read_package(folder), files
+            return Loaded(await self._scenarios.read_package(folder), files, origin.instance)
         except ScenarioError as problem:
             raise BadRequestError(
                 f"{origin.task_id} can't be forked: its scenario, as it was then, can't be played any more: {problem}"
@@ -206,6 +214,7 @@ class Origins:
             participants={entry.role or results.participant: entry.participant_url},
             config=_config(entry),
             package=BlobRef(sha256=entry.package.sha256, size=entry.package.size),
+            instance=entry.instance,
             forked_from=entry.forked_from,
         )
 
@@ -241,6 +250,7 @@ def _of_so_far(so_far: SoFar) -> Origin:
         participants={plan.participant: plan.participant_url},
         config=_config(plan),
         package=plan.package,
+        instance=plan.instance,
         forked_from=plan.fork.origin if plan.fork else None,
     )
 
@@ -249,6 +259,7 @@ def _config(origin: ArchiveEntry | Plan) -> AssessmentConfig:
     """What the original was played and judged with."""
     return AssessmentConfig(
         scenario_id=origin.scenario_id,
+        difficulty=origin.instance.difficulty if origin.instance else None,
         seed=origin.seed,
         offline=origin.offline,
         max_turns=origin.max_turns,
@@ -257,6 +268,10 @@ def _config(origin: ArchiveEntry | Plan) -> AssessmentConfig:
         judges=origin.judges or None,
         votes=origin.votes,
     )
+
+
+def _day_of(instance: Instance | None) -> tuple[int | None, int]:
+    return (instance.difficulty, instance.seed) if instance else (None, 0)
 
 
 def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from temporalio import activity
 
 from activities.archive import elsewhere
@@ -17,6 +17,7 @@ from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
 from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry, Content
+from proctor_protocol.instances import Instance
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import ResultStatus
 from proctor_settings.config import GreenAgentConfig
@@ -72,6 +73,9 @@ class ArchiveActivities:
             scenario_id=plan.scenario_id,
             scenario_name=plan.scenario_name,
             scenario_version=plan.scenario_version,
+            family=plan.instance.family if plan.instance else None,
+            difficulty=plan.instance.difficulty if plan.instance else None,
+            instance_seed=plan.instance.seed if plan.instance else None,
             role=plan.participant,
             participant=payload.card.name if payload.card else plan.participant,
             participant_url=plan.participant_url,
@@ -121,7 +125,7 @@ def _write(
         TURNS: as_lines(turns),
         STATES: as_lines(states.records),
     }
-    contents = {"scenario": store.get_blocking(payload.plan.scenario)}
+    contents = {"scenario": _archived_scenario(store.get_blocking(payload.plan.scenario), payload.plan.instance)}
     if states.initial:
         contents["initial_state"] = to_json(states.initial)
     clean = scrubber.written
@@ -131,6 +135,18 @@ def _write(
         {name: clean(content) for name, content in contents.items()},
         is_indexed=is_indexed,
     )
+
+
+def _archived_scenario(scenario: bytes, instance: Instance | None) -> bytes:
+    """A scenario as archives have it: without the answers of a family's day, unless its seed is for practice."""
+    if instance is None or instance.is_practice:
+        return scenario
+    form = from_json(scenario)
+    for criterion in form["criteria"]:
+        criterion["params"] = None
+    for person in form["characters"].values():
+        person.update({"scripted_replies": [], "special_instructions": None})
+    return to_json(form)
 
 
 def write_by_addresses(storage_url: str, archive_url: str, *rest: Any) -> None:

@@ -33,6 +33,7 @@ from activities.campaign.taking_over import taken_over
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.scenario_code.scenarios import Scenarios
+from proctor_protocol.instances import USUAL_DIFFICULTY, instance_title
 from proctor_protocol.provenance import ModelUse, cost_of, tokens_of
 from proctor_protocol.request import AssessmentConfig, BadRequestError
 from proctor_protocol.results import AssessmentResults, CriterionResult
@@ -58,6 +59,7 @@ class PlayedAssessment(Model):
 
     agent: str
     scenario_id: str
+    difficulty: int | None = None
     from_turn: int | None = None
     seed: int
     repeat: int
@@ -104,7 +106,7 @@ class AssessmentRuns:
                 scenario_id: await self._hash_of(scenario_id, asked.config) for scenario_id in asked.config.scenarios
             }
         config = asked.config
-        cells = self._cells(asked, hashes)
+        cells = self._cells(asked, hashes, self._families_in(config))
         taken = None
         if config.grows:
             taken, cells, notices = await taken_over(
@@ -200,6 +202,8 @@ class AssessmentRuns:
                 f"config.scenarios is there, and {origin.task_id} was played on {scenario_id}: leave it out, forks "
                 "play their original's scenario"
             )
+        if config.difficulties:
+            raise BadRequestError("config.difficulties is there: leave it out, forks play their original's day")
         every = list(range(1, min(origin.last, most) + 1))
         turns = origin.require_turns(
             config.from_turns if isinstance(config.from_turns, list) else every, "config.from_turns"
@@ -217,28 +221,60 @@ class AssessmentRuns:
         )
         return filled, {scenario_id: origin.package.sha256}
 
+    def _families_in(self, config: RunConfig) -> frozenset[str]:
+        """Which of the scenarios are families, whose days have difficulties.
+
+        Raises:
+            BadRequestError: difficulties are asked for, and nothing has any.
+        """
+        if config.fork_of:
+            return frozenset()
+        families = frozenset(filter(self._scenarios.is_family, config.scenarios))
+        if config.difficulties and not families:
+            raise BadRequestError(
+                "config.difficulties is there, and none of config.scenarios is a family: leave it out, fixed scenarios "
+                "have no difficulty"
+            )
+        return families
+
     async def _hash_of(self, scenario_id: str, config: RunConfig) -> str:
+        """The hash of a scenario's files; of a family, whose first day is made to try it, that of its code."""
+        difficulty = config.difficulties[0] if config.difficulties else None
         try:
-            package, files = await self._scenarios.load_package(scenario_id)
+            is_family = self._scenarios.is_family(scenario_id)
+            loaded = await self._scenarios.load(scenario_id, difficulty if is_family else None, config.seeds[0])
         except (ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise BadRequestError(str(problem)) from None
         if not config.offline:
-            require_models(package, self._config, self._judges(config))
-        return (await self._store.put(files)).sha256
+            require_models(loaded.package, self._config, self._judges(config))
+        if is_family:
+            return await self._scenarios.hash_of_family(scenario_id)
+        return (await self._store.put(loaded.files)).sha256
 
     def _judges(self, config: RunConfig) -> list[str]:
         return config.judges or [self._config.evaluation_model]
 
-    def _cells(self, asked: RunRequest, hashes: dict[str, str]) -> list[Cell]:
+    def _cells(self, asked: RunRequest, hashes: dict[str, str], families: frozenset[str]) -> list[Cell]:
         config = asked.config
         models = [] if config.offline else [*self._judges(config), self._config.response_generator_model]
         turns = config.from_turns if isinstance(config.from_turns, list) else [None]
-        everything = product(range(config.repeats), config.seeds, config.scenarios, turns, asked.participants.items())
+        days = [
+            (scenario_id, difficulty)
+            for scenario_id in config.scenarios
+            for difficulty in (config.difficulties or [USUAL_DIFFICULTY] if scenario_id in families else [None])
+        ]
+        everything = product(range(config.repeats), config.seeds, days, turns, asked.participants.items())
         return [
             _cell(
-                config.of_one(scenario_id, seed, turn), repeat, config.repeats, agent, url, hashes[scenario_id], models
+                config.of_one(scenario_id, seed, turn, difficulty),
+                repeat,
+                config.repeats,
+                agent,
+                url,
+                hashes[scenario_id],
+                models,
             )
-            for number, (repeat, seed, scenario_id, turn, (agent, url)) in enumerate(everything)
+            for number, (repeat, seed, (scenario_id, difficulty), turn, (agent, url)) in enumerate(everything)
             if number % config.num_shards == config.shard_index
         ]
 
@@ -262,12 +298,15 @@ def _cell(
     ``models`` are those that judge it, and the one that plays its characters.
     """
     scenario_id, seed = chosen.scenario_id, chosen.seed
-    settings = chosen.model_dump_json(exclude=None if chosen.fork_of else {"fork_of", "from_turn"})
+    unsaid = {"difficulty"} if chosen.difficulty is None else set()
+    settings = chosen.model_dump_json(exclude=unsaid if chosen.fork_of else {"fork_of", "from_turn", *unsaid})
     digest = sha256("\n".join([url, scenario_hash, settings, *models]).encode()).hexdigest()[:12]
     where = f"{scenario_id} from turn {chosen.from_turn}" if chosen.from_turn else scenario_id
+    day = instance_title(where, chosen.difficulty, None)
+    name = scenario_id + (f"-{chosen.difficulty}" if chosen.difficulty else "")
     return Cell(
-        cell_id=".".join([_as_id(agent), _as_id(scenario_id), str(seed), str(repeat), digest]),
-        label=f"{agent} · {where} · seed {seed}" + (f" · repeat {repeat + 1}" if repeats > 1 else ""),
+        cell_id=".".join([_as_id(agent), _as_id(name), str(seed), str(repeat), digest]),
+        label=f"{agent} · {day} · seed {seed}" + (f" · repeat {repeat + 1}" if repeats > 1 else ""),
         group=f"{agent} · {where}",
         workflow=CELL_WORKFLOW,
         lanes=[Lane(kind="participant", name=url), *(Lane(kind="model", name=each) for each in dict.fromkeys(models))],
@@ -275,6 +314,7 @@ def _cell(
             "agent": agent,
             "url": url,
             "scenario_id": scenario_id,
+            "difficulty": chosen.difficulty,
             "from_turn": chosen.from_turn,
             "seed": seed,
             "repeat": repeat,
@@ -309,6 +349,8 @@ def _cell_of(played: PlayedAssessment, ended: EndedCell, is_taken_over: bool) ->
         {
             "agent": played.agent,
             "scenario_id": played.scenario_id,
+            "difficulty": played.difficulty,
+            "scenario_hash": results.provenance.scenario_hash if results and results.provenance else None,
             "from_turn": played.from_turn,
             "seed": played.seed,
             "repeat": played.repeat,
@@ -342,6 +384,7 @@ def _run_of(played: PlayedAssessment) -> Run:
             "run_id": played.task_id,
             "agent": played.agent,
             "scenario": played.scenario_id + (f" from turn {played.from_turn}" if played.from_turn else ""),
+            "difficulty": played.difficulty,
             "seed": played.seed,
             "repeat": played.repeat,
             "status": _status(played),
@@ -399,9 +442,9 @@ def summed_up(payload: SumUpInput, pairs: Sequence[tuple[RunCell, Run]], judge_w
     )
 
 
-def _order(pair: tuple[RunCell, Run]) -> tuple[int, int, str, int, str]:
+def _order(pair: tuple[RunCell, Run]) -> tuple[int, int, str, int, int, str]:
     cell = pair[0]
-    return cell.repeat, cell.seed, cell.scenario_id, cell.from_turn or 0, cell.agent
+    return cell.repeat, cell.seed, cell.scenario_id, cell.difficulty or 0, cell.from_turn or 0, cell.agent
 
 
 def _forks_in(pairs: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, float]]:

@@ -105,6 +105,8 @@ class EvaluatorJudge:
         """
         plan = payload.plan
         if payload.is_reset and await self._is_current_wanted():
+            if plan.instance:
+                return await self._scenarios.unpack_with_current_kit(plan.scenario_id, plan.package)
             return await self._scenarios.unpack_current_code(plan.scenario_id)
         return await self._scenarios.unpack_frozen_code(plan.scenario_id, plan.package), plan.package.sha256
 

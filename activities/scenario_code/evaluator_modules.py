@@ -36,6 +36,9 @@ import proctor_protocol.scenario
 KIT_NAME, KIT = "scenarios.kit", "_kit"
 """What scenarios' code calls the authors' kit, and the folder that it has in a frozen scenario."""
 
+MAKER = f"{KIT_NAME}.making.days"
+"""What makes the days of families; it is never frozen."""
+
 _PREFIX = "_proctor_scenario_"
 _lock = threading.RLock()
 _compiled: dict[tuple[str, bytes], CodeType] = {}

@@ -1,9 +1,9 @@
 """The fork server of the processes with scenarios' code: everything that they need is imported once, here.
 
 No scenario's code runs in it. The worker starts it (``processes.ForkServer``) and talks to it over a socket, one JSON
-object a line. ``{"fork": LIMITS, "has_model": BOOL}``, with a socket for messages and one for output beside it, is
-answered with ``{"pid": PID}``; ``{"kill": PID}`` kills one. It reports ``{"ended": PID, "status": N}``. When the worker
-is gone it ends, and all processes that it has forked end with it.
+object a line. ``{"fork": LIMITS, "has_model": BOOL, "makes_days": BOOL}``, with a socket for messages and one for
+output beside it, is answered with ``{"pid": PID}``; ``{"kill": PID}`` kills one. It reports
+``{"ended": PID, "status": N}``. When the worker is gone it ends, and all processes that it has forked end with it.
 """
 
 import gc
@@ -79,6 +79,19 @@ def import_late_ones() -> None:
         importlib.import_module(KIT_NAME if path.stem == "__init__" else f"{KIT_NAME}.{path.stem}")
 
 
+def import_makers() -> None:
+    """Import what makes the days of families, with the library of names; only once it is wanted.
+
+    What can't be imported says so in the process that is to make a day.
+    """
+    folder = installed_kit()
+    for path in sorted((folder / "making").rglob("*.py")):
+        name = ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+        with suppress(Exception):
+            importlib.import_module(f"{KIT_NAME}.{name}")
+    build_models(BaseModel)
+
+
 def build_models(base: type[BaseModel]) -> None:
     """Have all models built that are left until they are used, for the same reason."""
     for model in base.__subclasses__():
@@ -110,6 +123,8 @@ def _obey(control: socket.socket, children: set[int]) -> bool:
             job, output = descriptors
             if command["has_model"]:  # a second of imports, here once and not in each of them
                 importlib.import_module("activities.scenario_code.relayed_model")
+            if command["makes_days"]:
+                import_makers()
             pid = _fork(control, socket.socket(fileno=job), output, Limits(**command["fork"]))
             children.add(pid)
             os.close(output)

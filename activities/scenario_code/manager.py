@@ -25,12 +25,14 @@ from activities.scenario_code.evaluator_modules import import_evaluators
 from activities.scenario_code.initial_states import InitialStateError, at_time, read_initial_state
 from proctor_language.facts import Fact
 from proctor_protocol.evaluation import EvaluatorRegistry
+from proctor_protocol.instances import Instance, did_you_mean
 from proctor_protocol.problems import Problem, describe, show_value
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef
 
 DEFAULT_DIRECTORY = "scenarios"
 _SCENARIO_FILE = "scenario.json"
+_FAMILIES, FAMILY_FILE = "families", "family.py"
 _FACTS_FILE = "facts.py"
 _EVALUATORS_FILE = "evaluators.py"
 _ID = re.compile(r"[A-Za-z0-9_.-]+")
@@ -54,6 +56,24 @@ class ScenarioNotFoundError(ScenarioError):
 
 class ScenarioValidationError(ScenarioError):
     """A file of the package is missing or doesn't fit; the message names file, field, value and remedy."""
+
+
+class InstanceError(ScenarioValidationError):
+    """A family makes no day of this difficulty and seed, or one that can't be played.
+
+    Attributes:
+        instance: which day.
+        duty: the duty that is to blame, where one is known.
+        reason: what is wrong, as the end of a sentence.
+    """
+
+    def __init__(self, instance: Instance, reason: str, duty: str | None = None) -> None:
+        blamed = f"duty {duty}: {reason}" if duty else reason
+        super().__init__(
+            f"family {instance.family} makes no day of difficulty {instance.difficulty} and seed {instance.seed}: "
+            f"{blamed}"
+        )
+        self.instance, self.reason, self.duty = instance, reason, duty
 
 
 class EvaluatorLoadError(ScenarioError):
@@ -111,9 +131,24 @@ class ScenarioManager:
         # An id is a plain name: what could leave the folder (separators, "..", NUL) is nobody's id.
         if not _ID.fullmatch(scenario_id) or scenario_id not in known:
             there_are = f"known scenarios: {', '.join(known)}" if known else f"there are none in {self.directory}"
-            raise ScenarioNotFoundError(f"scenario {show_value(scenario_id)} not found; {there_are}", known)
+            families = self.list_families()
+            there_are += f"; families: {', '.join(families)}" if families else ""
+            near = did_you_mean(scenario_id, [*known, *families])
+            raise ScenarioNotFoundError(f"scenario {show_value(scenario_id)} not found; {there_are}{near}", known)
         paths = [folder / scenario_id for folder in self._folders()]
         return next((path for path in paths if (path / _SCENARIO_FILE).is_file()), paths[0])
+
+    def list_families(self) -> list[str]:
+        """The names of all families, sorted: the subfolders of ``families`` that hold a ``family.py``."""
+        found = {path.parent.name for folder in self._folders() for path in folder.glob(f"{_FAMILIES}/*/{FAMILY_FILE}")}
+        return sorted(filter(_ID.fullmatch, found))
+
+    def find_family(self, name: str) -> Path | None:
+        """The folder of a family; None where there is none of that name, or a fixed scenario has its name."""
+        if name not in self.list_families() or name in self.list_ids():
+            return None
+        paths = [folder / _FAMILIES / name for folder in self._folders()]
+        return next(path for path in paths if (path / FAMILY_FILE).is_file())
 
     def _folders(self) -> list[Path]:
         """The chosen one, then that of the scenarios that come with proctor."""
@@ -122,9 +157,12 @@ class ScenarioManager:
 
 
 def is_shipped(directory: Path) -> bool:
-    """Whether a scenario's folder is among those that came with proctor."""
-    shipped = shipped_folder(directory.name)
-    return shipped is not None and directory.resolve() == shipped.resolve()
+    """Whether a scenario's or a family's folder is among those that came with proctor."""
+    folder, name = _installed_folder(), directory.name
+    return folder is not None and directory.resolve() in (
+        (folder / name).resolve(),
+        (folder / _FAMILIES / name).resolve(),
+    )
 
 
 def shipped_folder(scenario_id: str) -> Path | None:
@@ -219,7 +257,7 @@ def _load_initial_state(directory: Path, config: ScenarioConfig) -> tuple[dict[s
 def _read_json(path: Path, why: str) -> Any:
     where = _where(path.parent, path.name)
     try:
-        text = _read_regular(path, where).decode("utf-8-sig")
+        text = read_regular(path, where).decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioValidationError(f"{where} does not exist: {why}") from None
     except OSError as problem:
@@ -248,7 +286,7 @@ def _read_json(path: Path, why: str) -> Any:
         raise ScenarioValidationError(f"{where} is nested too deeply to be read") from None
 
 
-def _read_regular(path: Path, where: str) -> bytes:
+def read_regular(path: Path, where: str) -> bytes:
     """A file's content; of an entry that isn't a plain file (a pipe blocks, a device never ends) or that is too
     large, not a byte is read.
     """

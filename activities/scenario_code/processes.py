@@ -11,6 +11,7 @@ import json
 import logging
 import math
 import os
+import re
 import signal
 import socket
 import sys
@@ -28,10 +29,23 @@ from pydantic_core import from_json
 from activities.scenario_code import frames, manager
 from activities.scenario_code.confinement import Limits, find_missing_protections
 from activities.scenario_code.evidence import parts_of_record
-from activities.scenario_code.manager import EvaluatorLoadError, ScenarioError, ScenarioPackage
+from activities.scenario_code.manager import EvaluatorLoadError, InstanceError, ScenarioError, ScenarioPackage
 from activities.scenario_code.paraphrases import Held
-from activities.scenario_code.tasks import CompileTask, HoldTask, Judged, JudgeTask, Loaded, LoadTask, Refused
+from activities.scenario_code.tasks import (
+    CompileTask,
+    HoldTask,
+    Judged,
+    JudgeTask,
+    Loaded,
+    LoadTask,
+    Made,
+    MakeTask,
+    Refused,
+    Unmade,
+)
 from proctor_processes.child import Child
+from proctor_protocol.instances import Instance
+from proctor_protocol.problems import show_value
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
 from proctor_storage.parts import Contents
@@ -50,6 +64,12 @@ _IDLE_SECONDS = 2.0
 _FORK_SECONDS = 60.0
 _LONGEST_ANSWER = 4 * 1024 * 1024
 _LONGEST_STATE = 128 * 1024 * 1024
+MOST_OF_A_DAY = 64 * 1024 * 1024
+"""Bytes of all files of a day that a family makes."""
+_MAKING_SECONDS = 30.0
+"""The longest that a day may take: admission is a local activity, which has a minute."""
+_MOST_MADE = 50
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 _OUTPUT_KEPT = 2000
 _STATUS_SECONDS = 2.0
 _OWN_STDERR = 2
@@ -179,8 +199,9 @@ class ForkServer:
         self._ended: dict[int, asyncio.Future[int | None]] = {}
         self._one_at_a_time = asyncio.Lock()
 
-    async def fork(self, size: int, *, has_model: bool = False) -> CodeProcess:
-        """A new process, waiting for its task, for which it has a number of bytes to read, and perhaps a model to ask.
+    async def fork(self, size: int, *, has_model: bool = False, makes_days: bool = False) -> CodeProcess:
+        """A new process, waiting for its task, for which it has a number of bytes to read, and perhaps a model to ask
+        or what makes days.
 
         Raises:
             EvaluatorRetryError: none could be made.
@@ -190,7 +211,8 @@ class ForkServer:
                 await self._start()
                 with suppress(OSError, TimeoutError, frames.HungUpError):
                     limits = self._limits.with_room_for(size)
-                    return await asyncio.wait_for(self._fork(limits, has_model), _FORK_SECONDS)
+                    imports = {"has_model": has_model, "makes_days": makes_days}
+                    return await asyncio.wait_for(self._fork(limits, imports), _FORK_SECONDS)
                 self._abandon()
         raise EvaluatorRetryError("no process could be made for the scenario's code: is the worker out of memory?")
 
@@ -220,7 +242,7 @@ class ForkServer:
         self._control = ours
         self._reading = asyncio.create_task(self._read(ours))
 
-    async def _fork(self, limits: Limits, has_model: bool) -> CodeProcess:
+    async def _fork(self, limits: Limits, imports: dict[str, bool]) -> CodeProcess:
         assert self._control is not None
         control, loop = self._control, asyncio.get_running_loop()
         job, their_job = socket.socketpair()
@@ -228,7 +250,7 @@ class ForkServer:
         output, their_output = socket.socketpair()
         try:
             with their_job, their_output:
-                command = json.dumps({"fork": asdict(limits), "has_model": has_model}).encode() + b"\n"
+                command = json.dumps({"fork": asdict(limits), **imports}).encode() + b"\n"
                 socket.send_fds(control, [command], [their_job.fileno(), their_output.fileno()])
             forked: asyncio.Future[_Forked] = loop.create_future()
             self._asked_for.append(forked)
@@ -331,6 +353,35 @@ class ScenarioCode:
                 ) from None
             finally:
                 process.end()
+
+    async def make(self, directory: Path, instance: Instance) -> dict[str, bytes]:
+        """Have the family in a folder make one of its days.
+
+        Returns:
+            The files of the day's scenario by name.
+
+        Raises:
+            InstanceError: it makes none; the sentence names the day, the duty where one is to blame, and the reason.
+            EvaluatorRetryError: no process could be made.
+        """
+        seconds = min(self.limits.seconds, _MAKING_SECONDS)
+        async with self._all:
+            process = await self._fork_server.fork(0, makes_days=True)
+            try:
+                async with asyncio.timeout(seconds):
+                    await process.say(MakeTask(directory=directory, instance=instance).model_dump_json().encode())
+                    return await _made(process, instance)
+            except TimeoutError:
+                reason = f"the family's code was still at work after {seconds:g} s and was stopped"
+            except frames.FrameTooLongError:
+                reason = f"its files have more than {MOST_OF_A_DAY // 1024 // 1024} MB"
+            except frames.HungUpError:
+                reason = f"the family's code {await process.what_ended_it()}"
+            except ValueError as problem:
+                reason = f"the family's code gave an answer that can't be read: {str(problem)[:_OUTPUT_KEPT]}"
+            finally:
+                process.end()
+        raise InstanceError(instance, reason)
 
     async def hold(self, directory: Path) -> Held:
         """Hold the patterns of a scenario's facts to its paraphrases.
@@ -489,6 +540,22 @@ async def _read_package(process: CodeProcess, directory: Path) -> ScenarioPackag
         raise kind(refused.sentence)
     loaded = Loaded.model_validate_json(answer)
     return ScenarioPackage(directory, loaded.scenario, await process.hear(_LONGEST_STATE), loaded.warnings)
+
+
+async def _made(process: CodeProcess, instance: Instance) -> dict[str, bytes]:
+    """The files that a process has made; it may run any code, so their names and sizes are checked here."""
+    answer = await process.hear()
+    if b'"unmade"' in answer[:20]:
+        unmade = Unmade.model_validate_json(answer)
+        raise InstanceError(instance, unmade.unmade, unmade.duty)
+    names = Made.model_validate_json(answer).made
+    bad = next((name for name in names if not _PLAIN_NAME.fullmatch(name)), None)
+    if bad is not None or not 1 <= len(set(names)) == len(names) <= _MOST_MADE:
+        raise InstanceError(instance, f"its files are {show_value(names)}: at most {_MOST_MADE} plain names, each once")
+    files: dict[str, bytes] = {}
+    for name in names:
+        files[name] = await process.hear(MOST_OF_A_DAY - sum(map(len, files.values())))
+    return files
 
 
 async def _judge_by_process(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask, seconds: float) -> Judged:

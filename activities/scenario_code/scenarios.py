@@ -1,18 +1,25 @@
 """Scenarios as a worker has them: as their files are now, and as they were frozen at admission."""
 
 import asyncio
+import hashlib
 import shutil
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import NamedTuple
 
 from activities.plan import Plan
 from activities.scenario_code.confinement import Limits, find_missing_protections
+from activities.scenario_code.evaluator_modules import KIT, installed_kit
+from activities.scenario_code.families import has_only_the_kit, write_day
 from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
 from activities.scenario_code.manager import (
     Fingerprint,
+    InstanceError,
+    ScenarioError,
     ScenarioManager,
+    ScenarioNotFoundError,
     ScenarioPackage,
     ScenarioValidationError,
     fingerprint,
@@ -20,6 +27,7 @@ from activities.scenario_code.manager import (
 )
 from activities.scenario_code.processes import ScenarioCode
 from proctor_processes.own_folders import OwnFolder
+from proctor_protocol.instances import USUAL_DIFFICULTY, Instance
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
@@ -32,6 +40,14 @@ _FOLDERS_KEPT = 100
 _READINGS = 3
 
 
+class Loaded(NamedTuple):
+    """A scenario, all its files as one blob, and the family's day that it is, where it is one."""
+
+    package: ScenarioPackage
+    files: bytes
+    instance: Instance | None = None
+
+
 class Scenarios:
     """The scenarios of one worker process, with a cache of those used last."""
 
@@ -41,6 +57,7 @@ class Scenarios:
         self._store = store
         self._trusts_all = config.trust_scenarios
         self._packages: dict[str, tuple[Fingerprint, ScenarioPackage, bytes]] = {}
+        self._made: dict[Instance, tuple[tuple[Fingerprint, Fingerprint], ScenarioPackage, bytes]] = {}
         self._unpacked: OwnFolder | None = None
         self._folders: dict[str, Path] = {}
         self._unpacking = asyncio.Lock()
@@ -78,6 +95,77 @@ class Scenarios:
                 return package, files
         raise ScenarioValidationError(f"{scenario_id} is being changed just now: ask again when its files are complete")
 
+    def is_family(self, scenario_id: str) -> bool:
+        """Whether days of that name are made by a family."""
+        return self._manager.find_family(scenario_id) is not None
+
+    async def load(self, scenario_id: str, difficulty: int | None, seed: int) -> "Loaded":
+        """What a request asks for: a fixed scenario, or the day that a family makes of a difficulty and a seed.
+
+        Raises:
+            activities.scenario_code.manager.ScenarioError: there is none of that id, it has no difficulty, or it can't
+                be played.
+        """
+        if self.is_family(scenario_id):
+            instance = Instance(family=scenario_id, difficulty=difficulty or USUAL_DIFFICULTY, seed=seed)
+            return Loaded(*await self.load_instance(instance), instance)
+        loaded = Loaded(*await self.load_package(scenario_id))
+        if difficulty is not None:
+            raise ScenarioValidationError(
+                f"config.difficulty is {difficulty}, and {scenario_id} is a fixed scenario, which has none: "
+                "leave it out"
+            )
+        return loaded
+
+    async def load_instance(self, instance: Instance) -> tuple[ScenarioPackage, bytes]:
+        """A family's day as a scenario, and all its files as one blob; those made last are kept, unless they are large.
+
+        Raises:
+            activities.scenario_code.manager.ScenarioError: there is no such family, or the day can't be played.
+        """
+        directory = self._manager.find_family(instance.family)
+        if directory is None:
+            raise ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
+        await asyncio.to_thread(self._require_protection, directory)
+        state = await asyncio.to_thread(lambda: (fingerprint(directory), fingerprint(installed_kit())))
+        kept = self._made.get(instance)
+        if kept is not None and kept[0] == state:
+            return kept[1], kept[2]
+        package, files = await self._make(directory, instance)
+        self._made.pop(instance, None)
+        if package.large_state is None and len(files) <= _KEPT_UP_TO:
+            while len(self._made) >= _SCENARIOS_KEPT:
+                self._made.pop(next(iter(self._made)))
+            self._made[instance] = (state, package, files)
+        return package, files
+
+    async def hash_of_family(self, name: str) -> str:
+        """The SHA-256 of a family's files and of the kit, which together decide all of its days.
+
+        Raises:
+            activities.scenario_code.manager.ScenarioError: there is no such family, or a file can't be read.
+        """
+        directory = self._manager.find_family(name)
+        if directory is None:
+            raise ScenarioNotFoundError(f"family {name} not found", self._manager.list_families())
+        code = await asyncio.to_thread(lambda: packed(directory) + packed(installed_kit()))
+        return hashlib.sha256(code).hexdigest()
+
+    async def _make(self, directory: Path, instance: Instance) -> tuple[ScenarioPackage, bytes]:
+        made = await self.code.make(directory, instance)
+        with OwnFolder("proctor-day-") as folder:
+            day = Path(folder) / instance.family
+            try:
+                await asyncio.to_thread(write_day, made, day)
+                package = await self.read_package(day)
+                files = await asyncio.to_thread(packed, day)
+            except ScenarioError as problem:
+                raise InstanceError(instance, str(problem)) from None
+        if package.config.scenario_id != instance.family:
+            reason = f"its scenario_id is {package.config.scenario_id}: a day is called as its family"
+            raise InstanceError(instance, reason)
+        return package, files
+
     async def read_package(self, directory: Path) -> ScenarioPackage:
         """The scenario in a folder, without its initial state where that is large.
 
@@ -104,7 +192,7 @@ class Scenarios:
         if self._trusts_all or not (missing := find_missing_protections()):
             return
         has_come = is_shipped(directory) if sha256 is None else is_shipped_as_frozen(directory.name, sha256)
-        if not has_come and any(directory.rglob("*.py")):
+        if not has_come and not (sha256 and has_only_the_kit(directory)) and any(directory.rglob("*.py")):
             raise ScenarioValidationError(
                 f"{directory.name} has code, and this machine can't confine it: {'; '.join(missing)}. Play it "
                 "elsewhere, or set AGENTBEATS_GREEN_TRUST_SCENARIOS=true if you trust the authors of all scenarios"
@@ -143,6 +231,20 @@ class Scenarios:
         files = await asyncio.to_thread(packed, self._manager.find(scenario_id))
         ref = blob_ref(files)
         return await self._folder(scenario_id, ref, files), ref.sha256
+
+    async def unpack_with_current_kit(self, scenario_id: str, ref: BlobRef) -> tuple[Path, str]:
+        """A folder with all files of a family's day as they were frozen, but with the kit of today, and their hash.
+
+        Raises:
+            activities.scenario_code.manager.ScenarioError: its files can't be read.
+        """
+        frozen = await self._folder(scenario_id, ref, None)
+        with OwnFolder("proctor-day-") as folder:
+            day = Path(folder) / scenario_id
+            await asyncio.to_thread(shutil.copytree, frozen, day, ignore=shutil.ignore_patterns(KIT))
+            files = await asyncio.to_thread(packed, day)
+        current = blob_ref(files)
+        return await self._folder(scenario_id, current, files), current.sha256
 
     async def _folder(self, scenario_id: str, ref: BlobRef, files: bytes | None) -> Path:
         """Where a scenario's files lie unpacked, for this worker alone; those used last stay longest."""

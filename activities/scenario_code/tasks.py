@@ -6,6 +6,7 @@ It talks to the worker over one socket (``frames``), in JSON:
 * ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``, and that was all.
 * ``{"task": "hold", "directory"}`` is answered with a ``Held``, and that was all, too.
 * ``{"task": "compile", "directory"}`` is answered with ``compile_modules``, and nothing of the package is run.
+* ``{"task": "make", …}`` (``MakeTask``) is answered with a ``Made`` and its files, or an ``Unmade``, and that was all.
 * ``{"task": "judge", …}`` (``JudgeTask``), followed by the answer to ``compile``, or nothing, and by the evidence as
   stored. Evidence in parts is preceded by their number. Then comes any number of criteria. Each is answered with a
   ``Judged``; before that, an evaluator's questions to the model are passed on (``Asked``), each
@@ -13,6 +14,7 @@ It talks to the worker over one socket (``frames``), in JSON:
 """
 
 import asyncio
+import importlib
 import socket
 import sys
 import threading
@@ -28,7 +30,7 @@ from pydantic_core import from_json
 
 from activities.scenario_code import frames
 from activities.scenario_code.confinement import enclose
-from activities.scenario_code.evaluator_modules import compile_modules, take_compiled
+from activities.scenario_code.evaluator_modules import MAKER, compile_modules, take_compiled
 from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, ReadByModel, judge_by_evaluator
 from activities.scenario_code.evidence import JudgeRecord, parts_of_record, read_record
 from activities.scenario_code.facts_asked import facts_asked
@@ -50,6 +52,7 @@ from activities.scenario_code.paraphrases import (
 )
 from proctor_language.facts import Answer, Question
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
+from proctor_protocol.instances import Instance
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef, blob_ref
@@ -59,6 +62,9 @@ from purple_sdk.ues.tls import tls
 _SIMULATOR_SECONDS = 10.0
 """How long an evaluator waits for an answer of the simulator; less than it may take itself, so that the simulator is
 not mistaken for a slow evaluator."""
+
+
+_LONGEST_REASON = 1000
 
 
 class LoadTask(BaseModel):
@@ -85,6 +91,27 @@ class HoldTask(BaseModel):
 
     task: Literal["hold"] = "hold"
     directory: Path
+
+
+class MakeTask(BaseModel):
+    """Make a day of the family in a folder."""
+
+    task: Literal["make"] = "make"
+    directory: Path
+    instance: Instance
+
+
+class Made(BaseModel):
+    """A day that was made: the names of its files; their contents follow, each in a piece of its own."""
+
+    made: list[str]
+
+
+class Unmade(BaseModel):
+    """No day was made: the duty that is to blame, where one is known, and the reason."""
+
+    unmade: str
+    duty: str | None = None
 
 
 class CompileTask(BaseModel):
@@ -141,6 +168,10 @@ def serve(job: socket.socket) -> None:
             holding = HoldTask.model_validate_json(first)
             enclose(holding.directory, None)
             _hold(job, holding)
+        elif b'"task":"make"' in first[:40]:
+            making = MakeTask.model_validate_json(first)
+            enclose(making.directory, None)
+            _make(job, making)
         elif b'"task":"compile"' in first[:40]:
             compiling = CompileTask.model_validate_json(first)
             enclose(compiling.directory, None)
@@ -221,6 +252,31 @@ def _hold(job: socket.socket, task: HoldTask) -> None:
         _say(job, Held(faults=[f"a pattern of facts.py raised {type(problem).__name__}: {problem}{place}"]))
     else:
         _say(job, held)
+
+
+def _make(job: socket.socket, task: MakeTask) -> None:
+    day = task.instance
+    try:
+        files = importlib.import_module(MAKER).make_instance(task.directory, day.difficulty, day.seed)
+        contents = [bytes(content) for content in files.values()]
+    except BaseException as problem:  # whatever it is, there is no day
+        told: BaseModel = _why_unmade(problem, task.directory)
+        contents = []
+    else:
+        told = Made(made=list(files))
+    _flush()
+    _say(job, told)
+    for content in contents:
+        frames.send(job, content)
+
+
+def _why_unmade(problem: BaseException, directory: Path) -> Unmade:
+    """A day that is inconsistent names the duty and the reason; all else says what was raised, and where."""
+    if any(kind.__name__ == "InconsistentDayError" for kind in type(problem).__mro__):
+        duty = getattr(problem, "duty", None)
+        return Unmade(unmade=str(getattr(problem, "reason", problem)), duty=None if duty is None else str(duty))
+    said = f"{type(problem).__name__}: {problem}".removesuffix(": ")
+    return Unmade(unmade=f"the family's code raised {said[:_LONGEST_REASON]}{_place(problem, directory)}")
 
 
 def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:

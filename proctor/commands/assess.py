@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from proctor.commands.options import (
+    DifficultyOption,
     GatewayOption,
     MaxTurnsOption,
     QuietOption,
@@ -16,13 +17,15 @@ from proctor.commands.options import (
 
 def assess(
     scenarios: Annotated[
-        list[str], typer.Argument(metavar="SCENARIO", help="The scenario's id; see `proctor scenarios list`.")
+        list[str],
+        typer.Argument(metavar="SCENARIO", help="A scenario's id or a family's name; see `proctor scenarios list`."),
     ],
     agent_urls: Annotated[
         list[str], typer.Option("--agent", metavar="URL", help="The A2A address of the agent to assess.")
     ],
     gateway_url: GatewayOption = None,
     seed: SeedOption = None,
+    difficulty: DifficultyOption = None,
     offline: Annotated[
         bool, typer.Option("--offline", help="Without any model: scripted characters, mechanical judging.")
     ] = False,
@@ -52,6 +55,7 @@ def assess(
         agent_url=agent_urls[0],
         gateway_url=gateway_url or default_gateway(),
         seed=seed,
+        difficulty=difficulty,
         offline=offline,
         max_turns=max_turns,
         turn_timeout=turn_timeout,

@@ -67,6 +67,9 @@ GatewayOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int | None, typer.Option(metavar="N", help="What every random choice derives from.")]
+DifficultyOption = Annotated[
+    int | None, typer.Option(metavar="N", min=1, max=4, help="Of a family's day, 1 to 4.  [default: 2]")
+]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="An assessment's id, or a beginning that only it has.")]
 ArchiveOption = Annotated[
     str | None,

@@ -15,6 +15,9 @@ def run(
     seeds: Annotated[
         str | None, typer.Option(metavar="1-5,9", help="Seeds to play each scenario with.  [default: 42]")
     ] = None,
+    difficulty: Annotated[
+        str | None, typer.Option(metavar="1-4", help="Difficulties of families' days.  [default: 2]")
+    ] = None,
     repeats: Annotated[int | None, typer.Option(metavar="N", min=1, help="How often each is played.")] = None,
     at_once: AtOnceOption = None,
     at_once_per_agent: Annotated[
@@ -72,6 +75,7 @@ def run(
     request["participants"] = {**request["participants"], **agents_in(agent or [])}
     chosen: dict[str, Any] = {
         "seeds": seeds_in(seeds) if seeds is not None else None,
+        "difficulties": seeds_in(difficulty, "--difficulty") if difficulty is not None else None,
         "repeats": repeats,
         "at_once": at_once,
         "at_once_per_participant": at_once_per_agent,

@@ -1,5 +1,6 @@
 """``proctor scenarios``: List, show and check scenarios."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ app = typer.Typer(no_args_is_help=True, help="List, show and check scenarios.", 
 
 @app.command("list")
 def list_scenarios(scenarios_dir: ScenariosOption = None) -> None:
-    """List the scenarios that there are."""
+    """List the scenarios and families that there are."""
     from proctor.scenario_commands import list_scenarios
 
     raise typer.Exit(list_scenarios(scenarios_dir))
@@ -19,24 +20,58 @@ def list_scenarios(scenarios_dir: ScenariosOption = None) -> None:
 
 @app.command("show")
 def show_scenario(
-    scenario_id: Annotated[str, typer.Argument(metavar="ID", help="The scenario's id.")],
+    scenario_id: Annotated[str, typer.Argument(metavar="ID", help="The scenario's or family's id.")],
     scenarios_dir: ScenariosOption = None,
+    seed: Annotated[int | None, typer.Option(help="Show the day that a family makes of this seed.")] = None,
+    difficulty: Annotated[int, typer.Option(min=1, max=4, help="The day's difficulty.")] = 2,
+    truth: Annotated[bool, typer.Option("--truth", help="Show what is right, too; only for practice seeds.")] = False,
 ) -> None:
-    """Show a scenario. What the user wants, who is in it, what is scored and who judges it."""
-    from proctor.scenario_commands import show_scenario
+    """Show a scenario. What the user wants, who is in it, what is scored and who judges it. With --seed, show the day
+    of a family: everything that a participant can read.
+    """
+    from proctor.scenario_commands import show_family_day, show_scenario
 
-    show_scenario(scenario_id, scenarios_dir)
+    if seed is None:
+        show_scenario(scenario_id, scenarios_dir)
+    else:
+        show_family_day(scenario_id, scenarios_dir, difficulty, seed, truth=truth)
+
+
+@app.command("audit")
+def audit_families(
+    families: Annotated[list[str] | None, typer.Argument(metavar="[FAMILY]...", help="All of them by default.")] = None,
+    seeds: Annotated[str, typer.Option(help="Seeds, such as 1-25 or 3,7.")] = "1-5",
+    difficulty: Annotated[str, typer.Option(help="Difficulties, such as 1-4.")] = "1-4",
+    scenarios_dir: ScenariosOption = None,
+    processes: Annotated[int, typer.Option(min=0, help="Instances at once; 0 for one per processor.")] = 0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Play fewer lapses; leave out checks that need many seeds.")
+    ] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,
+) -> None:
+    """Audit families. Each instance has to pass eleven checks before anybody plays it; exit code 1 where one fails."""
+    from proctor.scenario_commands import audit_families
+
+    raise typer.Exit(
+        audit_families(
+            families or [], scenarios_dir, difficulty, seeds, processes=processes, quick=quick, json_file=json_file
+        )
+    )
 
 
 @app.command("validate")
 def validate_scenario(
     scenario: ScenarioArgument,
     scenarios_dir: ScenariosOption = None,
+    difficulty: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=4, help="Of a family's day.  [default: each of 1 to 4]")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Of a family's day.  [default: 1]")] = None,
 ) -> None:
-    """Check a scenario. Exit code 1 where it can't be played."""
+    """Check a scenario, or the days of a family. Exit code 1 where one can't be played."""
     from proctor.scenario_commands import validate_scenario
 
-    validate_scenario(scenario, scenarios_dir)
+    validate_scenario(scenario, scenarios_dir, difficulty, seed)
 
 
 @app.command("paraphrases")

@@ -144,6 +144,72 @@ def mailbox(user: str, mails: Iterable[State], *, start: str) -> State:
     }
 
 
+def text(message_id: str, at: str, sender: str, to: Sequence[str], body: str, *, is_outgoing: bool = False) -> State:
+    """A text message of the phone; for one that comes later, give it to ``text_comes``."""
+    numbers = sorted({sender, *to})
+    return {
+        "message_id": message_id,
+        "thread_id": f"sms-{'-'.join(number.lstrip('+') for number in numbers)}",
+        "from_number": sender,
+        "to_numbers": list(to),
+        "body": body,
+        "message_type": "sms",
+        "direction": "outgoing" if is_outgoing else "incoming",
+        "sent_at": at,
+        "delivered_at": at,
+        "read_at": at,
+        "is_read": True,
+        "delivery_status": "delivered",
+    }
+
+
+def text_comes(arriving: State, *, start: str) -> State:
+    """The event of a text message that arrives at its time."""
+    names = ("message_id", "thread_id", "from_number", "to_numbers", "body", "message_type")
+    data = {"action": "receive_message", "message_data": {name: arriving[name] for name in names}}
+    return event(f"ev-{arriving['message_id']}", arriving["sent_at"], "sms", data, start=start)
+
+
+def phone(user: str, texts: Iterable[State], *, start: str) -> State:
+    """The state of the phone of somebody with that number; conversations are made from the text messages."""
+    messages = {each["message_id"]: each for each in texts}
+    conversations: dict[str, State] = {}
+    for each in messages.values():
+        people = list(dict.fromkeys([each["from_number"], *each["to_numbers"]]))
+        conversation = conversations.setdefault(
+            each["thread_id"],
+            {
+                "thread_id": each["thread_id"],
+                "conversation_type": "one_on_one" if len(people) < 3 else "group",
+                "participants": [{"phone_number": number, "joined_at": each["sent_at"]} for number in people],
+                "created_at": each["sent_at"],
+                "created_by": each["from_number"],
+                "message_count": 0,
+                "unread_count": 0,
+            },
+        )
+        conversation["last_message_at"] = each["sent_at"]
+        conversation["message_count"] += 1
+    return {
+        "modality_type": "sms",
+        "last_updated": start,
+        "update_count": 0,
+        "messages": messages,
+        "conversations": conversations,
+        "user_phone_number": user,
+    }
+
+
+def address_book(contacts: Iterable[State], *, start: str) -> State:
+    """The state of the address book; each contact has a ``contact_id``, and what else the simulator knows of one."""
+    return {
+        "modality_type": "contacts",
+        "last_updated": start,
+        "update_count": 0,
+        "contacts": {each["contact_id"]: {**each, "created_at": start, "updated_at": start} for each in contacts},
+    }
+
+
 def chat_that_asks(prompt: str, at: str, *, start: str, message_id: str = "chat-1") -> State:
     """The state of the chat in which the user has said what is wanted."""
     return {

@@ -40,11 +40,13 @@ from tests.assessments import participants
 from tests.assessments.observers import simulations_left
 from tests.assessments.participants import DONE, by_hand
 from tests.assessments.scripts import idle
-from tests.stack import Stack, listening, serving
+from tests.stack import SCENARIOS, Stack, listening, serving
 from tests.work import only_nightly
 from workflows.names import PROCTOR_STATUS
 
 Json = dict[str, Any]
+_FAMILIES = {path.parent.name for path in SCENARIOS.glob("families/*/family.py")} | {"one_question", "two_truths"}
+FAMILIES = f"; families: {', '.join(sorted(_FAMILIES))}"
 SHAPE = '{"participants": {"personal_assistant": URL}, "config": {"scenario_id": ID}}'
 
 
@@ -160,13 +162,35 @@ CASES = [
     Case("no scenario_id", "Bad request: config.scenario_id is missing: add it.", request={**GOOD, "config": {}}),
     Case(
         "unknown scenario",
-        'scenario "nowhere" not found; known scenarios: email_triage_basic, evaluator_raises, KNOWN, tiny',
+        f'scenario "nowhere" not found; known scenarios: email_triage_basic, evaluator_raises, KNOWN, tiny{FAMILIES}',
         config={"scenario_id": "nowhere"},
     ),
     Case(
         "a path as scenario",
-        'scenario "../tiny" not found; known scenarios: email_triage_basic, evaluator_raises, KNOWN, tiny',
+        'scenario "../tiny" not found; known scenarios: email_triage_basic, evaluator_raises, KNOWN, '
+        f"tiny{FAMILIES}; did you mean tiny?",
         config={"scenario_id": "../tiny"},
+    ),
+    Case(
+        "a family that is misspelt",
+        'scenario "one_questoin" not found; known scenarios: email_triage_basic, evaluator_raises, KNOWN, '
+        f"tiny{FAMILIES}; did you mean one_question?",
+        config={"scenario_id": "one_questoin"},
+    ),
+    Case(
+        "a difficulty that there is not",
+        "Bad request: config.difficulty is 7: choose from 1 to 4; the nearest is 4.",
+        config={"scenario_id": "one_question", "difficulty": 7},
+    ),
+    Case(
+        "a difficulty of a fixed scenario",
+        "config.difficulty is 2, and tiny is a fixed scenario, which has none: leave it out",
+        config={"difficulty": 2},
+    ),
+    Case(
+        "a day with two truths",
+        "family two_truths makes no day of difficulty 3 and seed 9: duty door: two answers are right",
+        config={"scenario_id": "two_truths", "difficulty": 3, "seed": 9},
     ),
     Case(
         "max_turns 0",

@@ -14,13 +14,14 @@ import psutil
 import pytest
 from pydantic import BaseModel
 
-import proctor.worker  # noqa: F401  # and with it nearly all models
+import proctor.worker  # and with it nearly all models
 from activities.plan import Model
 from proctor.main import main
 from proctor_processes.ports import free_ports
 from proctor_protocol._wire import WireModel
 from proctor_protocol.scenario import ScenarioModel
 from purple_sdk.ues.answers import UESAnswer
+from tests.activities.families import faulty, write_family
 from tests.proctor.commands import Sandbox
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -313,6 +314,36 @@ def test_the_scenarios_that_came_with_proctor_are_listed_from_anywhere(sandbox: 
     assert done.returncode == 0, done.stderr
     assert "email_triage_basic" in done.stdout
     assert "\x1b" not in done.stdout
+
+
+def test_families_are_listed_and_their_days_are_validated(sandbox: Sandbox) -> None:
+    folder = write_family(sandbox.folder / "mine")
+    assert [(each.name, each.ability) for each in proctor.families(folder) if each.name == "one_question"] == [
+        ("one_question", "answering")
+    ]
+    scenario(folder / "quiet")
+    done = sandbox.call("scenarios", "list", "--scenarios-dir", "mine")
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("one_question")]
+    assert line.split() == ["one_question", "One", "question", "answering"]
+    for named in ("one_question", "mine/families/one_question"):
+        done = sandbox.call(
+            "scenarios", "validate", named, "--scenarios-dir", "mine", "--difficulty", "3", "--seed", "5"
+        )
+        assert done.returncode == 0, done.stderr
+        assert "one_question · difficulty 3 · seed 5 can be played: 2 turns" in done.stdout
+    write_family(folder, faulty("raise InconsistentDayError('door', 'two answers are right')"))
+    done = sandbox.call("scenarios", "validate", "one_question", "--scenarios-dir", "mine")
+    assert done.returncode == 1
+    assert "makes no day of difficulty 1 and seed 1: duty door: two answers are right" in done.stderr
+    done = sandbox.call("scenarios", "validate", "quiet", "--scenarios-dir", "mine", "--seed", "5")
+    assert done.returncode == 2
+    assert "quiet is a fixed scenario: leave out --difficulty and --seed" in done.stderr
+    (folder / "families" / "one_question" / "family.toml").unlink()
+    done = sandbox.call("scenarios", "list", "--scenarios-dir", "mine")
+    assert done.returncode == 1
+    assert "every family needs one" in done.stdout
+    assert "quiet" in done.stdout
 
 
 def test_a_scenario_is_shown_with_who_judges_what(sandbox: Sandbox) -> None:

@@ -15,6 +15,19 @@ def test_seeds_are_numbers_and_ranges() -> None:
     assert seeds_in("-3,-2-1") == [-3, -2, -1, 0, 1]
 
 
+def test_difficulties_are_numbers_of_another_flag() -> None:
+    assert seeds_in("1-4", "--difficulty") == [1, 2, 3, 4]
+    with pytest.raises(UsageError, match="--difficulty hard: write numbers and ranges"):
+        seeds_in("hard", "--difficulty")
+    request = {"participants": AGENTS, "config": {"scenarios": ["clear_the_day"], "difficulties": [1, 5]}}
+    with pytest.raises(UsageError, match=r"config.difficulties: choose from 1 to 4; the nearest is 4"):
+        checked(request, "proctor run")
+    request["config"] = {"scenarios": ["clear_the_day"], "difficulty": 3}
+    asked = checked(request, "proctor run")
+    assert asked.config.difficulties == [3]
+    assert "difficulties = [3]" in as_toml(asked)
+
+
 @pytest.mark.parametrize("words", ["", ",", "one", "1-", "5-1", "1-1000000"])
 def test_seeds_that_are_none(words: str) -> None:
     with pytest.raises(UsageError, match="--seeds"):

@@ -1,0 +1,107 @@
+"""Families: folders of code that make days, each from a difficulty and a seed.
+
+A family is a folder ``families/NAME`` of a folder of scenarios, with ``family.py`` and ``family.toml``. Its code runs
+in a confined process only (``processes.ScenarioCode.make``); here its description is read.
+"""
+
+import ast
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, installed_kit
+from activities.scenario_code.manager import ScenarioManager, ScenarioValidationError, read_regular
+from proctor_protocol.problems import describe
+
+_DESCRIPTION = "family.toml"
+
+
+class Family(BaseModel):
+    """What ``family.toml`` says of a family: its title, and which ability it measures."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str
+    title: str
+    ability: str = ""
+
+
+def list_families(manager: ScenarioManager) -> list[Family | ScenarioValidationError]:
+    """All families, each with its description, or with what is wrong with that."""
+    found: list[Family | ScenarioValidationError] = []
+    for name in manager.list_families():
+        directory = manager.find_family(name)
+        if directory is None:  # a fixed scenario has its name
+            continue
+        try:
+            found.append(read_family(directory))
+        except ScenarioValidationError as problem:
+            found.append(problem)
+    return found
+
+
+def read_family(directory: Path) -> Family:
+    """The description of the family in a folder.
+
+    Raises:
+        ScenarioValidationError: it is missing or broken; the message names the file and the field.
+    """
+    where = f"{directory.name}/{_DESCRIPTION}"
+    try:
+        given = tomllib.loads(read_regular(directory / _DESCRIPTION, where).decode())
+        return Family.model_validate({**given, "name": directory.name})
+    except FileNotFoundError:
+        raise ScenarioValidationError(
+            f"{where} does not exist: every family needs one, with title and ability"
+        ) from None
+    except ValidationError as problem:
+        raise ScenarioValidationError(f"{where}: {describe(problem)}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise ScenarioValidationError(f"{where} isn't TOML: {problem}") from None
+    except OSError as problem:
+        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
+
+
+def write_day(files: dict[str, bytes], folder: Path) -> None:
+    """Write the files of a day into a folder, which is made."""
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+def has_only_the_kit(directory: Path) -> bool:
+    """Whether the code in the folder of a frozen scenario is the installed kit's, and imports of it.
+
+    Such is the code of a day that a family made: all that it does came with proctor.
+    """
+    return all(
+        _is_of_the_kit(path) if path.parent == directory / KIT else _only_imports_the_kit(path)
+        for path in directory.rglob("*.py")
+    )
+
+
+def _is_of_the_kit(path: Path) -> bool:
+    installed = installed_kit() / path.name
+    return installed.is_file() and installed.read_bytes() == path.read_bytes()
+
+
+def _only_imports_the_kit(path: Path) -> bool:
+    try:
+        statements = ast.parse(path.read_bytes()).body
+    except (SyntaxError, ValueError):
+        return False
+    return all(map(_does_nothing, statements))
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring, an import of the kit, or a list of names for ``__all__``."""
+    match statement:
+        case ast.Expr(value=ast.Constant()):
+            return True
+        case ast.ImportFrom(module=str(module), level=0):
+            return f"{module}.".startswith(f"{KIT_NAME}.")
+        case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names)):
+            return all(isinstance(name, ast.Constant) for name in names)
+        case _:
+            return False

@@ -1,0 +1,170 @@
+"""``proctor scenarios audit`` and ``show FAMILY --seed``: progress, the table, and each violation's command."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from proctor.audit.families import Clock, FamilyAudit, cells_of, command_for, run_cells, summed_up
+from proctor.console import make_console, show
+from proctor.errors import CommandError, ExitCode
+from proctor_protocol.instances import PRACTICE_SEEDS
+from scenarios.kit.making.days import InconsistentDayError, make_day
+
+CHECKS = {
+    1: "oracle",
+    2: "bots",
+    3: "lapses",
+    4: "ways",
+    5: "closed world",
+    6: "support",
+    7: "uniqueness",
+    8: "secrets",
+    9: "memoriser",
+    10: "8-grams",
+    11: "graded",
+}
+"""Check 12, noise, comes with noise."""
+
+_VIOLATIONS_SHOWN = 20
+_RATES_SHOWN = (0.1, 0.4)
+
+
+def audit(
+    directories: Sequence[Path],
+    difficulties: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    processes: int = 0,
+    quick: bool = False,
+    json_file: Path | None = None,
+) -> ExitCode:
+    """Audit families; exit code 1 where anything is violated.
+
+    Args:
+        directories: the families' folders.
+        difficulties, seeds: the instances.
+        processes: how many instances at once; 0 for as many as there are processors.
+        quick: the cheapest form: fewer lapses, and no checks that need many instances.
+        json_file: receives the figures.
+    """
+    cells, clock, console = cells_of(directories, difficulties, seeds, quick=quick), Clock(), make_console()
+    columns = (
+        TextColumn("audited"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[bad]}"),
+    )
+    reports, bad = [], 0
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("audit", total=len(cells), bad="")
+        for report in run_cells(cells, processes or os.cpu_count() or 1):
+            reports.append(report)
+            bad += len(report.violations)
+            progress.update(task, advance=1, bad=f"{bad} violations" if bad else "")
+    audits = summed_up(reports, quick=quick)
+    show(console, _table(audits))
+    violations = [(audit.name, *violation) for audit in audits for violation in audit.violations]
+    for name, check, difficulty, seed, sentence in violations[:_VIOLATIONS_SHOWN]:
+        where = f"{name}, difficulty {difficulty}" + (f", seed {seed}" if seed is not None else "")
+        console.print(Text(f"check {check} ({CHECKS[check]}), {where}: {sentence}", style="red"))
+        console.print(Text(f"  {command_for(name, difficulty, seed)}"))
+    if len(violations) > _VIOLATIONS_SHOWN:
+        console.print(f"and {len(violations) - _VIOLATIONS_SHOWN} more")
+    plays = sum(report.plays for report in reports)
+    console.print(
+        f"{len(reports)} instances, {plays:,} plays, {len(violations)} violations, {clock.seconds:.0f} s",
+        highlight=False,
+    )
+    if json_file is not None:
+        json_file.write_text(json.dumps(_figures(audits), indent=1) + "\n", encoding="utf-8")
+    return ExitCode.FAILED if violations else ExitCode.DONE
+
+
+def _table(audits: Sequence[FamilyAudit]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("family")
+    for name in ("d", "days", "bad", "keyw.", "memo.", "8-gr.", *(f"p={rate:g}" for rate in _RATES_SHOWN), "discr."):
+        table.add_column(name, justify="right")
+    for audit in audits:
+        for difficulty in sorted({report.difficulty for report in audit.reports}):
+            bad = [violation for violation in audit.violations if violation[1] == difficulty]
+            values = [value for (level, _), value in audit.discrimination.items() if level == difficulty]
+            table.add_row(
+                audit.name if difficulty == audit.reports[0].difficulty else "",
+                str(difficulty),
+                str(len(audit.of(difficulty))),
+                Text(str(len(bad)), style="red" if bad else ""),
+                f"{audit.mean_of('keywords', difficulty):.0%}",
+                f"{audit.mean_of('memoriser', difficulty):.0%}",
+                f"{audit.shared.get(difficulty, 0):.1%}",
+                *(f"{audit.means.get((difficulty, rate), 0):.0%}" for rate in _RATES_SHOWN),
+                f"{min(values):.2f}" if values else "",
+            )
+    return table
+
+
+def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
+    """What the families' pages show; each mean with half the width of its 95 % interval (1.96 standard errors)."""
+    return [
+        {
+            "family": audit.name,
+            "difficulty": difficulty,
+            "instances": len(reports := audit.of(difficulty)),
+            "violations": sum(violation[1] == difficulty for violation in audit.violations),
+            "bots": {name: _mean([report.bots[name] for report in reports]) for name in reports[0].bots},
+            "graded": {
+                f"{rate:g}": _mean([play["total"] for report in reports for play in report.graded[rate]])
+                for rate in reports[0].graded
+            },
+            "shared_8_grams": round(audit.shared.get(difficulty, 0.0), 4),
+            "discrimination": {
+                key: round(value, 3) for (level, key), value in audit.discrimination.items() if level == difficulty
+            },
+        }
+        for audit in audits
+        for difficulty in sorted({report.difficulty for report in audit.reports})
+    ]
+
+
+def _mean(shares: Sequence[float]) -> tuple[float, float]:
+    """The mean of shares in percent, and half the width of its 95 % interval."""
+    error = 1.96 * stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
+    return round(100 * fmean(shares), 1), round(100 * error, 1)
+
+
+def show_day(directory: Path, difficulty: int, seed: int, *, truth: bool) -> None:
+    """Print the day of a family for a person: the brief, all records by time; with ``truth``, what is right.
+
+    Raises:
+        CommandError: the day can't be made, or its truth is not public.
+    """
+    if truth and seed not in PRACTICE_SEEDS:
+        raise CommandError(
+            f"seed {seed} is not a practice seed: the truth of seeds 1 to {PRACTICE_SEEDS[-1]} is public"
+        )
+    try:
+        day = make_day(directory, difficulty, seed)
+    except (InconsistentDayError, ValueError) as problem:
+        raise CommandError(f"{directory.name}, difficulty {difficulty}, seed {seed}: {problem}") from None
+    console = make_console()
+    console.print(Text(f"{day.title}: difficulty {difficulty}, seed {seed}", style="bold"))
+    console.print(Text(day.brief))
+    for record in day.records:
+        when = (
+            f"{record.start:%a %d %b %H:%M} to {record.end:%H:%M}"
+            if record.start and record.end
+            else f"{record.at:%a %d %b %H:%M}"
+        )
+        readers = ", ".join(reader.name for reader in record.readers)
+        console.print(Text(f"\n{record.kind} · {when} · {record.author.name} → {readers}", style="bold"))
+        console.print(Text(record.text.strip()))
+    if truth:
+        console.print(Text(f"\n{day.readme()}"))

@@ -1,0 +1,75 @@
+"""What the checks say of acts that are not played: for trying out every conceivable answer."""
+
+import copy
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from proctor.audit.plays import Outcome, Stage
+from proctor_protocol.results import ActionLogEntryWithTurn
+from scenarios.kit.making.duty import Act
+from scenarios.kit.making.wording import message
+
+
+def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
+    """The outcome of acts as if each had been done at its time; only mails, texts, chat and the calendar change."""
+    states = {**stage.before, "calendar": copy.deepcopy(stage.before.get("calendar", {"events": {}}))}
+    states["email"] = copy.deepcopy(stage.before.get("email", {"emails": {}}))
+    log = []
+    for act in sorted(acts, key=lambda act: act.at):
+        at = next((start for start in stage.day.starts if act.at <= start <= act.until), act.at)
+        action, fields = _request(stage, act)
+        log.append(
+            ActionLogEntryWithTurn(
+                turn=1 + sum(start < at for start in stage.day.starts),
+                timestamp=at,
+                action=action,
+                parameters={name: value for name, value in fields.items() if value is not None},
+                success=True,
+            )
+        )
+        _apply(states, action, fields, len(log), stage.day.user.email, at)
+    return stage.outcome(log, states)
+
+
+def _request(stage: Stage, act: Act) -> tuple[str, dict[str, Any]]:
+    if act.action != "tell":
+        fields = dict(act.fields)
+        return act.action, {"role": "assistant", **fields} if act.action == "chat.send_message" else fields
+    words = message(act, stage.day.user)
+    if act.to is None or act.channel == "chat":
+        return "chat.send_message", {"role": "assistant", "content": words["body"]}
+    if act.channel == "text":
+        return "sms.send", {"to_numbers": [act.to.phone], "body": words["body"]}
+    return "email.send", {"to_addresses": [act.to.email], "subject": words["subject"], "body_text": words["body"]}
+
+
+def _apply(states: dict[str, Any], action: str, fields: dict[str, Any], number: int, user: str, at: datetime) -> None:
+    events, mails = states["calendar"]["events"], states["email"]["emails"]
+    match action:
+        case "calendar.create":
+            attendees = [{"response": "needs-action", **each} for each in fields.get("attendees") or []]
+            events[f"new-{number}"] = {**fields, "attendees": attendees, "status": "confirmed"}
+        case "calendar.update":
+            events.get(fields["event_id"], {}).update(fields)
+        case "calendar.delete":
+            events.pop(fields["event_id"], None)
+        case "calendar.respond":
+            for attendee in events.get(fields["event_id"], {}).get("attendees") or []:
+                if attendee["email"] == (fields.get("attendee_email") or user):
+                    attendee["response"] = fields["response"]
+        case "email.archive" | "email.move" | "email.delete" | "email.label" | "email.unlabel" | "email.star":
+            for message_id in fields["message_ids"]:
+                _file(mails.get(message_id, {}), action, fields)
+
+
+def _file(mail: dict[str, Any], action: str, fields: dict[str, Any]) -> None:
+    match action:
+        case "email.label":
+            mail["labels"] = [*mail.get("labels", []), *fields["labels"]]
+        case "email.unlabel":
+            mail["labels"] = [label for label in mail.get("labels", []) if label not in fields["labels"]]
+        case "email.star":
+            mail["is_starred"] = True
+        case _:
+            mail["folder"] = {"email.archive": "archive", "email.delete": "trash"}.get(action) or fields["folder"]

@@ -1,0 +1,180 @@
+"""The audit of families: many instances side by side, and the checks that need several of them (10 and 11)."""
+
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from statistics import StatisticsError, correlation, fmean, median
+
+from proctor.audit.instances import RATES, Report, audit_instance
+
+GRADED_PLAYS = 20
+"""Graded plays of each family, difficulty and lapse rate, at least."""
+
+MOST_SHARED = 0.10
+LEAST_SPREAD = 0.60
+LEAST_DISCRIMINATION = 0.2
+MEMORISED = 100
+"""Seeds that the memoriser knows by heart."""
+
+_FLOOR = 0.02
+"""A mean below it need not fall further."""
+
+
+@dataclass
+class FamilyAudit:
+    """What the audit found of a family.
+
+    Attributes:
+        name: the family. reports: those of its instances.
+        violations: (check, difficulty, seed or None, sentence).
+        means: (difficulty, lapse rate) to the mean share of the points.
+        shared: difficulty to the median share of 8-grams that two seeds share.
+        discrimination: (difficulty, criterion) to its point-biserial correlation with the whole.
+    """
+
+    name: str
+    reports: list[Report] = field(default_factory=list)
+    violations: list[tuple[int, int, int | None, str]] = field(default_factory=list)
+    means: dict[tuple[int, float], float] = field(default_factory=dict)
+    shared: dict[int, float] = field(default_factory=dict)
+    discrimination: dict[tuple[int, str], float] = field(default_factory=dict)
+
+    def of(self, difficulty: int) -> list[Report]:
+        """The reports of one difficulty."""
+        return [report for report in self.reports if report.difficulty == difficulty]
+
+    def mean_of(self, bot: str, difficulty: int) -> float:
+        """The mean share of the points of a player without understanding."""
+        return fmean(report.bots.get(bot, 0.0) for report in self.of(difficulty))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One instance to be audited."""
+
+    directory: Path
+    difficulty: int
+    seed: int
+    others: tuple[int, ...]
+    graded: int
+    quick: bool
+
+
+def audit_cell(cell: Cell) -> Report:
+    """Audit one instance; what the family raises is a violation."""
+    try:
+        return audit_instance(
+            cell.directory, cell.difficulty, cell.seed, cell.others, graded_plays=cell.graded, quick=cell.quick
+        )
+    except Exception as problem:
+        report = Report(cell.directory.name, cell.difficulty, cell.seed)
+        place = traceback.extract_tb(problem.__traceback__)[-1]
+        report.say(1, f"{type(problem).__name__}: {problem} ({Path(place.filename).name} line {place.lineno})")
+        return report
+
+
+def cells_of(
+    directories: Sequence[Path], difficulties: Sequence[int], seeds: Sequence[int], *, quick: bool = False
+) -> list[Cell]:
+    """The instances to be audited; the memoriser knows the audited seeds and those after them, a hundred in all."""
+    known = tuple(dict.fromkeys([*seeds, *range(max(seeds) + 1, max(seeds) + MEMORISED)]))[:MEMORISED]
+    graded = -(-GRADED_PLAYS // len(seeds)) if not quick else 1
+    return [
+        Cell(directory, difficulty, seed, known[:3] if quick else known, graded, quick)
+        for directory in directories
+        for difficulty in difficulties
+        for seed in seeds
+    ]
+
+
+def run_cells(cells: Sequence[Cell], processes: int) -> Iterator[Report]:
+    """The reports, as they come."""
+    if processes == 1:
+        yield from map(audit_cell, cells)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        waiting: set[Future[Report]] = {pool.submit(audit_cell, cell) for cell in cells}
+        while waiting:
+            ended, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in ended)
+
+
+def summed_up(reports: Sequence[Report], *, quick: bool = False) -> list[FamilyAudit]:
+    """The audits of the families, by name; ``quick`` leaves out the checks that need many instances."""
+    audits: dict[str, FamilyAudit] = {}
+    for report in sorted(reports, key=lambda report: (report.family, report.difficulty, report.seed)):
+        audit = audits.setdefault(report.family, FamilyAudit(report.family))
+        audit.reports.append(report)
+        audit.violations += [(check, report.difficulty, report.seed, said) for check, said in report.violations]
+    for audit in audits.values():
+        for difficulty in sorted({report.difficulty for report in audit.reports}):
+            _sum_up(audit, difficulty, quick)
+        if not quick:
+            _compare_difficulties(audit)
+    return list(audits.values())
+
+
+def _sum_up(audit: FamilyAudit, difficulty: int, quick: bool) -> None:
+    reports = [report for report in audit.of(difficulty) if report.graded]
+    if not reports:
+        return
+    if shares := [len(a.grams & b.grams) / max(1, min(len(a.grams), len(b.grams))) for a, b in pairwise(reports)]:
+        audit.shared[difficulty] = median(shares)
+        if audit.shared[difficulty] > MOST_SHARED:
+            audit.violations.append(
+                (10, difficulty, None, f"two seeds share {audit.shared[difficulty]:.1%} of 8-grams")
+            )
+    plays = {rate: [play for report in reports for play in report.graded[rate]] for rate in RATES}
+    for rate in RATES:
+        audit.means[difficulty, rate] = fmean(play["total"] for play in plays[rate])
+    if quick:
+        return
+    for low, high in pairwise(RATES):
+        better, worse = audit.means[difficulty, low], audit.means[difficulty, high]
+        if worse >= better and better > _FLOOR:
+            audit.violations.append((11, difficulty, None, f"lapse rate {high} earns {worse:.1%}, {low} {better:.1%}"))
+    spread = audit.means[difficulty, RATES[0]] - audit.means[difficulty, RATES[-1]]
+    if spread < LEAST_SPREAD:
+        audit.violations.append((11, difficulty, None, f"the graded players spread over {spread:.0%} only"))
+    together = [play for rate in RATES for play in plays[rate]]
+    for criterion in dict.fromkeys(key for play in together for key in play if key != "total"):
+        has = [play for play in together if criterion in play]
+        try:
+            value = correlation([play[criterion] for play in has], [play["total"] for play in has])
+        except StatisticsError:
+            value = 0.0
+        audit.discrimination[difficulty, criterion] = value
+        if value < LEAST_DISCRIMINATION:
+            audit.violations.append((11, difficulty, None, f"criterion {criterion} discriminates by {value:.2f} only"))
+
+
+def _compare_difficulties(audit: FamilyAudit) -> None:
+    difficulties = sorted({difficulty for difficulty, _ in audit.means})
+    for rate in RATES[1:]:
+        for easy, hard in pairwise(difficulties):
+            first, second = audit.means[easy, rate], audit.means[hard, rate]
+            if second >= first and first > _FLOOR:
+                said = f"at lapse rate {rate} difficulty {hard} earns {second:.1%}, difficulty {easy} {first:.1%}"
+                audit.violations.append((11, hard, None, said))
+
+
+def command_for(family: str, difficulty: int, seed: int | None) -> str:
+    """The command that shows a violation again."""
+    seeds = "" if seed is None else f" --seeds {seed}"
+    return f"proctor scenarios audit {family} --difficulty {difficulty}{seeds}"
+
+
+class Clock:
+    """Wall and processor seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._wall = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of wall time."""
+        return time.monotonic() - self._wall

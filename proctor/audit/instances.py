@@ -1,0 +1,293 @@
+"""The audit of one instance, checks 1 to 9, and what the checks of a whole family need of it."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from proctor.audit import players
+from proctor.audit.dry import dry_outcome
+from proctor.audit.plays import Outcome, Stage, Turn, player_of
+from proctor.audit.shown import grams_of, is_shown
+from purple_sdk.ues import UESError
+from scenarios.kit.checks import ReportCheck
+from scenarios.kit.making.days import Day, make_day
+from scenarios.kit.making.draws import Draws
+from scenarios.kit.making.duty import Act, Duty, Lapse
+
+EXTRA_WRITES = 20
+RATES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""Lapse rates of the graded players."""
+
+LEAST_LAPSES, LEAST_WAYS = 8, 5
+BARS = {"nothing": 0.02, "everything": 0.02, "answers all": 0.05, "keywords": 0.35}
+"""The largest share of the points that a player without understanding may earn."""
+
+_ROUNDING = 1e-9
+_MEMORY = 5
+"""Words of the runs by which the memoriser knows a day again."""
+
+
+@dataclass
+class Report:
+    """What the audit found of an instance.
+
+    Attributes:
+        violations: check number to sentences.
+        bots: the share of the points of each player of ``BARS``, and of the memoriser.
+        graded: for each lapse rate and play, the share of the points of each criterion, ``total`` among them.
+        grams: hashes of the 8-grams of all that participants read, the brief aside.
+        plays, lapses, ways: how many there were.
+    """
+
+    family: str
+    difficulty: int
+    seed: int
+    violations: list[tuple[int, str]] = field(default_factory=list)
+    bots: dict[str, float] = field(default_factory=dict)
+    graded: dict[float, list[dict[str, float]]] = field(default_factory=dict)
+    grams: frozenset[int] = frozenset()
+    plays: int = 0
+    lapses: int = 0
+    ways: int = 0
+
+    def say(self, check: int, sentence: str) -> None:
+        """Note a violation."""
+        self.violations.append((check, sentence))
+
+
+def audit_instance(
+    directory: Path,
+    difficulty: int,
+    seed: int,
+    others: Sequence[int] = (),
+    *,
+    graded_plays: int = 1,
+    quick: bool = False,
+) -> Report:
+    """Audit an instance.
+
+    Args:
+        directory: the family's folder.
+        difficulty: 1 to 4.
+        seed: of the instance.
+        others: seeds that the memoriser knows by heart; those that can't be made are passed over.
+        graded_plays: plays of each lapse rate.
+        quick: play fewer lapses.
+
+    Raises:
+        Exception: what the family raises.
+    """
+    report = Report(directory.name, difficulty, seed)
+    day = make_day(directory, difficulty, seed)
+    memorised = _most_similar(day, directory, [other for other in others if other != seed])
+    asyncio.run(_Audit(day, report, quick=quick).run(memorised, graded_plays))
+    return report
+
+
+class _Audit:
+    def __init__(self, day: Day, report: Report, *, quick: bool) -> None:
+        self.day, self.report, self.quick = day, report, quick
+        self.stage = Stage(day)
+        self.draws = Draws("audit", day.family, day.difficulty, day.seed)
+        self.checks = {check.id: check for duty in day.duties for check in duty.checks}
+
+    async def run(self, memorised: Day | None, graded_plays: int) -> None:
+        await self._oracle()
+        await self._bots()
+        await self._lapses()
+        await self._ways()
+        await self._closed_world()
+        self._support()
+        self._uniqueness()
+        await self._secrets()
+        if memorised is not None:
+            await self._memoriser(memorised)
+        for rate in RATES:
+            self.report.graded[rate] = [await self._graded(rate, play) for play in range(graded_plays)]
+        self.report.grams = grams_of(self.day)
+
+    async def _graded(self, rate: float, play: int) -> dict[str, float]:
+        outcome = await self._play(players.graded(self.day, rate, play))
+        shares = {key: points / self.stage.criteria[key] for key, points in outcome.points.items()}
+        return {**shares, "total": outcome.share}
+
+    async def _play(self, player: Turn) -> Outcome:
+        self.report.plays += 1
+        return await self.stage.play(player)
+
+    async def _full(self, check: int, what: str, player: Turn) -> None:
+        """A play that earns all points."""
+        outcome = await self._play(player)
+        if outcome.share < 1:
+            lost = [check_id for check_id, holds in outcome.held.items() if not holds]
+            self.report.say(check, f"{what} loses {', '.join(lost) or 'nothing_else'} {outcome.side_effects[:3] or ''}")
+
+    async def _oracle(self) -> None:
+        await self._full(1, "the oracle", players.oracle(self.day))
+
+    async def _bots(self) -> None:
+        bots = {
+            "nothing": players.nothing,
+            "everything": players.everything,
+            "answers all": players.answers_all(self.day),
+            "keywords": players.keywords(self.day),
+        }
+        for name, bot in bots.items():
+            share = self.report.bots[name] = (await self._play(bot)).share
+            if share > BARS[name] + _ROUNDING:
+                self.report.say(2, f"{name} earns {share:.0%}, above {BARS[name]:.0%}")
+
+    async def _lapses(self) -> None:
+        pairs = [(duty, lapse) for duty in self.day.duties for lapse in duty.lapses]
+        self.report.lapses = len(pairs)
+        for duty in self.day.duties:
+            if duty.key != "report" and len(duty.lapses) < 3:
+                self.report.say(3, f"{duty.key} has only {len(duty.lapses)} lapses")
+        if len(pairs) < LEAST_LAPSES:
+            self.report.say(3, f"only {len(pairs)} lapses, fewer than {LEAST_LAPSES}")
+        if self.quick:
+            pairs = self.draws.some(pairs, min(LEAST_LAPSES, len(pairs)), "lapses")
+        for duty, lapse in pairs:
+            await self._lapse(duty, lapse)
+
+    async def _lapse(self, duty: Duty, lapse: Lapse) -> None:
+        outcome = await self._play(players.with_lapses(self.day, {duty.key: lapse}))
+        expected = self._held_without(lapse.loses)
+        where = f"{duty.key}, {lapse.name}"
+        for check_id, holds in outcome.held.items():
+            # An honest report of a lapse is true either way; that of one who doesn't know of it depends on the attempt.
+            if isinstance(self.checks[check_id], ReportCheck) and check_id not in lapse.loses and lapse.reports is None:
+                continue
+            if holds != expected[check_id]:
+                self.report.say(3, f"{where}: {'keeps' if holds else 'loses'} {check_id}")
+        found = outcome.side_effects
+        if len(found) != lapse.side_effects:
+            self.report.say(
+                3,
+                f"{where}: {len(found)} side effects, it says {lapse.side_effects} {found[:2]}",
+            )
+
+    def _held_without(self, lost: Iterable[str]) -> dict[str, bool]:
+        held = {check_id: check_id not in lost for check_id in self.checks}
+        work = [check for check in self.checks.values() if not check.gated]
+        has_worked = 2 * sum(c.points for c in work if held[c.id]) >= sum(c.points for c in work)
+        return {check_id: held[check_id] and (has_worked or not self.checks[check_id].gated) for check_id in held}
+
+    async def _ways(self) -> None:
+        day = self.day
+        acts = [act for duty in day.duties for act in duty.acts]
+        report = players.report_of(day, {})
+        by_others = [replace(act, channel=act.others[0], reply_to=None) if act.others else act for act in acts]
+        fresh = [replace(act, reply_to=None) for act in acts]
+        ways: dict[str, Turn] = {
+            "in a second voice, backwards": player_of([*acts, *report], day, voice=1, backwards=True),
+            "in a third voice, just in time": player_of([*acts, *report], day, voice=2, late=True),
+            "in a fourth voice, by other channels": player_of([*by_others, *report], day, voice=3),
+            "in a fifth voice, with much reading": _reading(player_of([*acts, *report], day, voice=4)),
+            "in a sixth voice, in new mails": player_of([*fresh, *report], day, voice=5),
+        }
+        self.report.ways = len(ways)
+        for name, way in ways.items():
+            await self._full(4, f"the way {name}", way)
+
+    async def _closed_world(self) -> None:
+        extra = [act for act, _ in zip(players.extra_writes(self.day, self.draws), range(EXTRA_WRITES), strict=False)]
+        outcome = await self._play(players.with_lapses(self.day, {}, extra))
+        if len(outcome.side_effects) != len(extra):
+            self.report.say(5, f"{len(outcome.side_effects)} of {len(extra)} extra writes were found")
+
+    def _support(self) -> None:
+        for duty in self.day.duties:
+            if duty.key == "report":
+                continue
+            closes = max((act.until for act in duty.acts), default=self.day.starts[-1])
+            seen = [record for record in self.day.records if record.kind == "entry" or record.at <= closes]
+            if _solved(duty, seen) != duty.answers:
+                self.report.say(6, f"{duty.key}: its truth can't be derived before {closes:%a %H:%M}")
+            own = {record.id for record in duty.support}
+            if _solved(duty, [record for record in seen if record.id not in own]) == duty.answers:
+                self.report.say(6, f"{duty.key}: its truth is there without its support")
+            if not any(
+                _solved(duty, [each for each in seen if each.id != record.id]) != duty.answers
+                for record in duty.support
+            ):
+                self.report.say(6, f"{duty.key}: no record of its support is needed")
+            for record in duty.support:
+                for fact in record.facts:
+                    if not is_shown(fact, record):
+                        self.report.say(6, f"{duty.key}: {record.title!r} does not show {fact.kind} {fact.value}")
+
+    def _uniqueness(self) -> None:
+        for duty in self.day.duties:
+            if duty.enact is None:
+                continue
+            for answer in duty.candidates:
+                held = dry_outcome(self.stage, [*self._acts_of_others(duty), *duty.enact(answer)]).held
+                accepts = all(held[check.id] for check in duty.checks if not check.gated)
+                if accepts != (answer in duty.answers):
+                    self.report.say(7, f"{duty.key}: the checks {'accept' if accepts else 'refuse'} {answer}")
+
+    def _acts_of_others(self, duty: Duty) -> list[Act]:
+        return [act for other in self.day.duties if other is not duty for act in other.acts]
+
+    async def _secrets(self) -> None:
+        read = json.dumps([await self.stage.client.environment.get_state()])
+        hidden = (
+            {duty.key for duty in self.day.duties if "-" in duty.key}
+            | set(self.checks)
+            | {self.stage.config.canary or ""}
+        )
+        for word in sorted(hidden):
+            if word and word in read:
+                self.report.say(8, f"the participant can read {word!r}")
+        for request in (self.stage.client.events.list(), self.stage.client.scenario.export_full()):
+            try:
+                await request
+            except UESError:
+                continue
+            self.report.say(8, "the participant can read what is to come")
+
+    async def _memoriser(self, other: Day) -> None:
+        idle, share = self.report.bots["nothing"], (await self._play(players.memoriser(self.day, other))).share
+        self.report.bots["memoriser"] = share
+        if share > idle + 0.02 + _ROUNDING:
+            self.report.say(
+                9, f"who knows seed {other.seed} by heart earns {share:.0%}, and who does nothing {idle:.0%}"
+            )
+
+
+def _solved(duty: Duty, records: Iterable[Any]) -> frozenset[str]:
+    return duty.solve([fact for record in records for fact in record.facts])
+
+
+def _reading(player: Turn) -> Turn:
+    async def turn(number: int, now: datetime, client: Any) -> None:
+        state = await client.email.get_state(compact=True)
+        await client.email.read(list(state["emails"])[:20])
+        await client.calendar.query(start=now, end=now)
+        await client.chat.send(role="assistant", content="I am looking into it.")
+        await player(number, now, client)
+
+    return turn
+
+
+@lru_cache(maxsize=1000)
+def _likeness_grams(directory: Path, difficulty: int, seed: int) -> frozenset[int]:
+    """What a memoriser knows another day by; each process works it out once."""
+    try:
+        return grams_of(make_day(directory, difficulty, seed), _MEMORY)
+    except Exception:  # the audit of that seed says what is wrong with it
+        return frozenset()
+
+
+def _most_similar(day: Day, directory: Path, others: Sequence[int]) -> Day | None:
+    if not others:
+        return None
+    own = grams_of(day, _MEMORY)
+    best = max(others, key=lambda other: len(own & _likeness_grams(directory, day.difficulty, other)))
+    return make_day(directory, day.difficulty, best)

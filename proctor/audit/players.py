@@ -1,0 +1,210 @@
+"""The audit's players: some do not know the truth, one knows another day's, and the graded ones slip now and then."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import cycle
+from typing import Any
+
+from proctor.audit.plays import Turn, perform, player_of
+from purple_sdk.ues import AsyncUESClient, UESError
+from scenarios.kit.making.days import Day, with_report
+from scenarios.kit.making.draws import Draws
+from scenarios.kit.making.duty import Act, Lapse
+from scenarios.kit.making.people import Person
+
+_VALUE = re.compile(r"(?:€|EUR|£)?\s?\d[\d.,:/-]*\d(?:\s?(?:EUR|euros|am|pm|Uhr))?|\b[A-Z]{2,}-?\d+\w*|\d+")
+_NOISE = re.compile(r"newsletter|unsubscribe|offer|sale|% off|digest|webinar|abbestellen|rabatt", re.I)
+_WORD = re.compile(r"[a-zäöüß]{4,}", re.I)
+
+
+def oracle(day: Day, **how: Any) -> Turn:
+    """Does all that is right, and reports it."""
+    return player_of([*(act for duty in day.duties for act in duty.acts), *report_of(day, {})], day, **how)
+
+
+def report_of(day: Day, words: dict[int, str]) -> list[Act]:
+    """The report, where the day asks for one."""
+    return [with_report(day, words)] if day.listed else []
+
+
+def with_lapses(day: Day, lapses: dict[str, Lapse], more: Sequence[Act] = (), *, claims_all: bool = False) -> Turn:
+    """The oracle, but for one lapse of some duties (by their keys), with more acts."""
+    acts, words = list[Act](), dict[int, str]()
+    for duty in day.duties:
+        lapse = lapses.get(duty.key)
+        acts += lapse.change(duty.acts) if lapse else duty.acts
+        if lapse and duty.number and lapse.reports and not claims_all:
+            words[duty.number] = lapse.reports
+        if claims_all and duty.number:
+            words[duty.number] = "done"
+    return player_of([*acts, *more, *report_of(day, words)], day)
+
+
+def graded(day: Day, probability: float, play: int) -> Turn:
+    """The oracle with a lapse rate for each reasoning point, for carelessness and for honesty.
+
+    The same ``play`` slips at the same points at every higher rate, so that rates can be compared.
+    """
+    draws = Draws("graded", day.family, day.seed, play)
+    lapses: dict[str, Lapse] = {}
+    for duty in day.duties:
+        for place, names in enumerate(duty.points):
+            if draws.chance(probability, duty.key, place):
+                lapses[duty.key] = duty.lapse(draws.pick(names, duty.key, place, "which"))
+                break
+    more = []
+    for number, act in zip(range(4), extra_writes(day, draws), strict=False):
+        if draws.chance(probability, "careless", number):
+            more.append(act)
+    return with_lapses(day, lapses, more, claims_all=draws.chance(probability, "claims"))
+
+
+def extra_writes(day: Day, draws: Draws) -> Iterator[Act]:
+    """Actions that nothing in the day asks for, valid and of different kinds, without end."""
+    touched = {record.id for duty in day.duties for record in duty.records}
+    known = {person.key for duty in day.duties for person in duty.people}
+    strangers = [person for person in day.world.people if person.key not in known and person.key != day.user.key]
+    own = [record for record in day.world.records if record.id not in touched]
+    mails = [record.id for record in own if record.kind == "mail" and record.fields.get("folder", "inbox") == "inbox"]
+    entries = [record for record in own if record.kind == "entry" and record.start and record.start > day.start]
+    people, mails = draws.shuffled(strangers, "people"), draws.shuffled(mails, "mails")
+    entries = draws.shuffled(entries, "entries")
+    for number, kind in enumerate(cycle(("send", "star", "archive", "create", "label", "sms", "delete", "update"))):
+        at = day.turn(draws.below(len(day.starts), "turn", number))
+        who: Person = people[number % len(people)]
+        mail = mails.pop() if kind in ("archive", "delete", "star", "label") and mails else None
+        fields: dict[str, Any]
+        if kind == "send":
+            fields = {
+                "to_addresses": [who.email],
+                "subject": f"Note {number}",
+                "body_text": f"Just a note, number {number}.",
+            }
+        elif kind == "sms" and who.phone:
+            fields = {"to_numbers": [who.phone], "body": f"Just a note, number {number}."}
+        elif kind == "create":
+            start = day.clock(19, number % 60)
+            fields = {
+                "title": f"Extra {number}",
+                "start": start.isoformat(),
+                "end": day.clock(20, number % 60).isoformat(),
+            }
+        elif kind == "update" and entries:
+            entry = entries.pop()
+            fields = {"event_id": entry.id, "location": f"Room {number}"}
+        elif mail is not None:
+            fields = {"message_ids": [mail], **({"labels": [f"extra {number}"]} if kind == "label" else {})}
+        else:
+            continue
+        room = {"sms": "sms", "create": "calendar", "update": "calendar"}.get(kind, "email")
+        action = "sms.send" if kind == "sms" else f"{room}.{kind}"
+        yield Act(id=f"extra-{number}", action=action, at=at, until=at, fields=fields)
+
+
+async def nothing(number: int, now: datetime, client: AsyncUESClient) -> None:
+    """Does nothing."""
+
+
+async def everything(number: int, now: datetime, client: AsyncUESClient) -> None:
+    """Stars, labels and archives each mail, answers each with a word, accepts and moves each invitation, every turn."""
+    for mail in await _inbox(client):
+        await _try(client.email.star([mail["message_id"]]))
+        await _try(client.email.label([mail["message_id"]], ["handled", "urgent", "expense", "noise"]))
+        await _try(client.email.reply(mail["message_id"], body_text="Yes, done, noted."))
+        await _try(client.email.archive([mail["message_id"]]))
+    if number == 0:
+        events = (await client.calendar.get_state())["events"]
+        for event_id in list(events):
+            await _try(client.calendar.respond(event_id=event_id, response="accepted"))
+
+
+def answers_all(day: Day) -> Turn:
+    """Answers every message, once, with all values of all messages; reports everything as done."""
+    answered: set[str] = set()
+
+    async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
+        mails = await _inbox(client)
+        dump = "; ".join(dict.fromkeys(value for mail in mails for value in _VALUE.findall(mail["body_text"])))[:15_000]
+        for mail in mails:
+            if mail["message_id"] not in answered:
+                answered.add(mail["message_id"])
+                await _try(client.email.reply(mail["message_id"], body_text=dump or "noted"))
+        if now == day.starts[-1]:
+            await _try(client.chat.send(role="assistant", content=dump or "noted"))
+            for act in report_of(day, {duty.number or 0: "done" for duty in day.listed}):
+                await perform(act, day, client)
+
+    return turn
+
+
+def keywords(day: Day) -> Turn:
+    """Answers each question with the value of the newest mail that shares most words with it; archives what looks like
+    advertising; reports everything as done.
+    """
+    seen: set[str] = set()
+
+    async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
+        mails = await _inbox(client)
+        for mail in mails:
+            key = mail["message_id"]
+            if key in seen:
+                continue
+            seen.add(key)
+            text = f"{mail['subject']} {mail['body_text']}"
+            if _NOISE.search(text):
+                await _try(client.email.archive([key]))
+            elif "?" in text:
+                words = set(map(str.lower, _WORD.findall(text)))
+                others = [other for other in mails if other["message_id"] != key and _VALUE.search(other["body_text"])]
+                best = max(others, key=lambda other: _likeness(words, other), default=None)
+                if best is not None and _likeness(words, best)[0] >= 3:
+                    value = _VALUE.search(best["body_text"])
+                    await _try(client.email.reply(key, body_text=value.group() if value else "noted"))
+        if now == day.starts[-1]:
+            for act in report_of(day, {duty.number or 0: "done" for duty in day.listed}):
+                await perform(act, day, client)
+
+    return turn
+
+
+def _likeness(words: set[str], mail: dict[str, Any]) -> tuple[int, str]:
+    theirs = set(map(str.lower, _WORD.findall(f"{mail['subject']} {mail['body_text']}")))
+    return len(words & theirs), str(mail["received_at"])
+
+
+def memoriser(day: Day, other: Day) -> Turn:
+    """Plays another day's truth by heart, its mails taken for this day's by their place."""
+    acts = [
+        replace(act, at=start, until=day.end, reply_to=None)
+        for duty in other.duties
+        for act in duty.acts
+        for start in [day.starts[min(len(day.starts) - 1, max(0, _place(other, act)))]]
+    ]
+
+    async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
+        for act in acts:
+            if act.at == now:
+                await _try(perform(act, other, client))
+        if now == day.starts[-1]:
+            for act in report_of(other, {}):
+                await _try(perform(act, other, client))
+
+    return turn
+
+
+def _place(day: Day, act: Act) -> int:
+    return next((number for number, start in enumerate(day.starts) if start >= act.at), 0)
+
+
+async def _inbox(client: AsyncUESClient) -> list[dict[str, Any]]:
+    mails = (await client.email.get_state())["emails"].values()
+    return sorted((mail for mail in mails if mail["folder"] == "inbox"), key=lambda mail: str(mail["received_at"]))
+
+
+async def _try(request: Any) -> None:
+    try:
+        await request
+    except UESError:
+        return

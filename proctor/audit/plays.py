@@ -1,0 +1,186 @@
+"""Plays of an instance in this process: the real simulator and its HTTP API, without a network and without Temporal.
+
+A play costs some hundredths of a second. What it decides is what the whole evaluator decides: ``tests/audit`` plays the
+same scripts both ways.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+import orjson
+
+from activities.characters import generator
+from activities.simulation.hosts import Stepped
+from activities.simulation.keys import PARTICIPANT, USER_PERMISSIONS
+from activities.simulation.payloads import TURN_SETTLES
+from activities.simulation.settling import Settling
+from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor_protocol.modalities import SHOWN
+from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor_protocol.scenario import ScenarioConfig
+from proctor_storage.blobs import BlobRef
+from purple_sdk.ues import AsyncUESClient, UESError
+from scenarios.kit.checks import DutyParams, Judgement, duties_of
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duty import Act
+from scenarios.kit.making.wording import message
+from ues_sim import checkpoint, scenario
+from ues_sim.server import create_app
+from ues_sim.steps import NewEvent, Step, carry_out
+from ues_sim.times import to_text
+
+_HOST_KEY = "the-host-key-of-the-audit"
+_ADMIN_KEY = "the-admin-key-of-the-audit"
+_SECRET = "the-key-of-the-audited-participant"
+_NOWHERE = BlobRef(sha256="0" * 64, size=0)
+_SEED = 7
+
+Turn = Callable[[int, datetime, AsyncUESClient], Awaitable[None]]
+"""What a player does in a turn: its number (from 0), its time, and the participant's client."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a play.
+
+    Attributes:
+        held: whether each check holds, by id.
+        side_effects: the actions that no duty explains, in words.
+        points: the points of each criterion, by id. maximum: those of all criteria.
+        log: the participant's actions.
+    """
+
+    held: dict[str, bool]
+    side_effects: list[str]
+    points: dict[str, float]
+    maximum: int
+    log: list[ActionLogEntryWithTurn]
+
+    @property
+    def share(self) -> float:
+        """The share of all points, 0 to 1."""
+        return sum(self.points.values()) / self.maximum
+
+
+class Stage:
+    """An instance, ready to be played again and again."""
+
+    def __init__(self, day: Day) -> None:
+        self.day = day
+        content = day.scenario()
+        self.duties = duties_of(content)
+        self.criteria = {each["criterion_id"]: each["max_score"] for each in content["criteria"]}
+        self.config = ScenarioConfig.model_validate(content)
+        app = create_app(host_key=_HOST_KEY)
+        self._simulation = app.host.create("audited", _ADMIN_KEY, "seed")
+        scenario.import_full(self._simulation, orjson.loads(orjson.dumps(day.initial_state())), strict=True)
+        self._simulation.start(auto_advance=False, time_scale=1.0)
+        simulation = self._simulation
+        simulation.keys.create(PARTICIPANT, PARTICIPANT, USER_PERMISSIONS, _SECRET, "admin", simulation.ids)
+        _, self._beginning = checkpoint.take(self._simulation)
+        self.before = self._states()
+        http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://simulator")
+        self.client = AsyncUESClient("http://simulator/simulations/audited", _SECRET, http=http)
+
+    async def play(self, player: Turn) -> Outcome:
+        """Play the day from its beginning."""
+        checkpoint.restore(self._simulation, self._beginning)
+        log: list[ActionLogEntryWithTurn] = []
+        for number, now in enumerate(self.day.starts):
+            self._simulation.allowance = type(self._simulation.allowance)()
+            await player(number, now, self.client)
+            log += await self._settle(number + 1, now)
+        return self.outcome(log, self._states())
+
+    def outcome(self, log: list[ActionLogEntryWithTurn], after: dict[str, Any]) -> Outcome:
+        """Judge a log and the states at the end."""
+        ctx = AgentBeatsEvalContext(None, {}, log, self.before, after, user_prompt="")
+        return judge(ctx, self.duties, self.criteria)
+
+    async def _settle(self, turn: int, now: datetime) -> list[ActionLogEntryWithTurn]:
+        settling = Settling(self.config, turn, now)
+        found = Stepped.model_validate(
+            carry_out(
+                self._simulation, Step(to=to_text(now + TURN_SETTLES), actions_of=PARTICIPANT, actions_at=to_text(now))
+            )
+        )
+        applied = settling.outcome(found, _NOWHERE)
+        events = []
+        for addressed in applied.addressed:
+            sent = applied.messages[addressed.message]
+            reply = await generator.respond(sent, addressed.character_id, self.config, None, _SEED, turn)
+            if reply is not None:
+                modality, data = generator.reply_event(reply, sent, self.config)
+                at = sent.sent_at + timedelta(seconds=reply.delay_seconds)
+                events.append(NewEvent(to_text(at), modality, data))
+        carry_out(self._simulation, Step(events=tuple(events), to=to_text(now + self.day.step)))
+        return applied.actions
+
+    def _states(self) -> dict[str, Any]:
+        found = carry_out(self._simulation, Step(states=SHOWN))["states"]
+        states: dict[str, Any] = orjson.loads(orjson.dumps(found))
+        return states
+
+
+def judge(ctx: AgentBeatsEvalContext, duties: dict[str, DutyParams], criteria: dict[str, int]) -> Outcome:
+    """The outcome of a day by its evidence; the points are those of ``scenarios.kit.checks``."""
+    judged = Judgement(ctx, duties)
+    held = judged.outcomes
+    points: dict[str, float] = {
+        key: sum(check.points for check in duty.checks if held[check.id]) for key, duty in duties.items()
+    }
+    other = criteria["nothing_else"]
+    points["nothing_else"] = int(other * max(0.0, 1 - len(judged.side_effects) / 4)) if judged.has_worked else 0
+    names = [f"{action.entry.action} {sorted(action.ids | action.people)}" for action in judged.side_effects]
+    return Outcome(held, names, points, sum(criteria.values()), ctx.action_log)
+
+
+def player_of(acts: Iterable[Act], day: Day, *, voice: int = 0, late: bool = False, backwards: bool = False) -> Turn:
+    """A player who does these acts, each in the first turn of its time, or in the last.
+
+    Args:
+        acts: what to do.
+        day: the day.
+        voice: how messages are worded.
+        late: each act is done in the last turn of its time.
+        backwards: the acts of a turn are done in the opposite order.
+    """
+    due: dict[int, list[Act]] = {}
+    for act in acts:
+        fitting = [number for number, start in enumerate(day.starts) if act.at <= start <= act.until]
+        if fitting:
+            due.setdefault(fitting[-1 if late else 0], []).append(act)
+
+    async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
+        todo = due.get(number, [])
+        for act in reversed(todo) if backwards else todo:
+            await perform(act, day, client, voice)
+
+    return turn
+
+
+async def perform(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
+    """Do one act through the API that participants have."""
+    if act.action != "tell":
+        room, _, name = act.action.partition(".")
+        fields = dict(act.fields)
+        if act.action == "chat.send_message":
+            await client.chat.send(role="assistant", **fields)
+            return
+        await getattr(getattr(client, room), {"mark_read": "read"}.get(name, name))(**fields)
+        return
+    words = message(act, day.user, voice)
+    if act.to is None or act.channel == "chat":
+        await client.chat.send(role="assistant", content=words["body"])
+    elif act.channel == "text":
+        await client.sms.send(to_numbers=[act.to.phone or ""], body=words["body"])
+    elif act.reply_to is not None:
+        try:
+            await client.email.reply(act.reply_to, body_text=words["body"])
+        except UESError:  # the mail has not come yet: a player who is early writes a new one
+            await client.email.send(to_addresses=[act.to.email], subject=words["subject"], body_text=words["body"])
+    else:
+        await client.email.send(to_addresses=[act.to.email], subject=words["subject"], body_text=words["body"])

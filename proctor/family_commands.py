@@ -1,0 +1,100 @@
+"""The families of a scenarios folder, for commands and the Python API.
+
+It is not called ``families``: ``proctor.families`` is the function of the API.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from activities.scenario_code.confinement import Limits
+from activities.scenario_code.families import Family, list_families, write_day
+from activities.scenario_code.manager import (
+    FAMILY_FILE,
+    ScenarioError,
+    ScenarioManager,
+    ScenarioNotFoundError,
+    ScenarioPackage,
+)
+from activities.scenario_code.processes import ScenarioCode
+from proctor.console import show
+from proctor.errors import CommandError, UsageError
+from proctor.phrases import clean
+from proctor.settings import read_settings
+from proctor_protocol.instances import Instance
+from proctor_settings.config import GreenAgentConfig
+
+Check = Callable[[ScenarioPackage, str], None]
+"""Checks a scenario, which is called so, and prints that it can be played."""
+
+
+def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
+    """All families, by name: of a folder, by default the one that the settings name, and those that are shipped.
+
+    Raises:
+        UsageError: there is no such folder.
+        CommandError: the description of one is missing or broken.
+    """
+    folder = None if scenarios_dir is None else str(scenarios_dir)
+    manager = ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=folder).scenarios_dir)
+    try:
+        found = list_families(manager)
+    except ScenarioNotFoundError as problem:
+        raise UsageError(str(problem)) from None
+    if broken := next((each for each in found if not isinstance(each, Family)), None):
+        raise CommandError(str(broken))
+    return [each for each in found if isinstance(each, Family)]
+
+
+def is_family(folder: Path) -> bool:
+    """Whether a folder has a family."""
+    return (folder / FAMILY_FILE).is_file()
+
+
+def show_families(console: Console, manager: ScenarioManager) -> bool:
+    """Print a line for each family, where there are any; returns whether the description of one is broken."""
+    found = list_families(manager)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("family", "name", "ability"):
+        table.add_column(heading, overflow="fold")
+    for family in found:
+        if isinstance(family, Family):
+            table.add_row(family.name, Text(clean(family.title)), Text(clean(family.ability)))
+        else:
+            table.add_row(str(family).partition("/")[0], Text(clean(str(family)), style="red"))
+    if found:
+        console.print()
+        show(console, table)
+    return not all(isinstance(family, Family) for family in found)
+
+
+def check_days(directory: Path, instances: Sequence[Instance], check: Check) -> None:
+    """Make days of the family in a folder, and check each as a scenario.
+
+    Raises:
+        CommandError: one can't be made, or played; the message names it.
+    """
+    for instance in instances:
+        with TemporaryDirectory(prefix="proctor-day-") as folder:
+            day = Path(folder) / directory.name
+            try:
+                package = asyncio.run(_made(directory, instance, day))
+            except ScenarioError as problem:
+                raise CommandError(clean(str(problem))) from None
+            check(package, instance.title)
+
+
+async def _made(directory: Path, instance: Instance, day: Path) -> ScenarioPackage:
+    config = read_settings(GreenAgentConfig)
+    code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
+    try:
+        files = await code.make(directory, instance)
+        await asyncio.to_thread(write_day, files, day)
+        return await code.load(day)
+    finally:
+        await code.aclose()

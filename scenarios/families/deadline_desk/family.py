@@ -1,0 +1,98 @@
+"""Deadline desk: at a moment, and if nothing has come by then."""
+
+from datetime import datetime, timedelta
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.timing import if_nothing_by, remind_before
+from scenarios.kit.making.people import Phrase
+from scenarios.kit.values import Value
+
+TITLES = (
+    *(
+        "Budget talk",
+        "Site visit",
+        "Lens fitting",
+        "Choir board",
+        "Safety walk",
+        "Fabric review",
+        "Pilot round",
+        "Lab tour",
+    ),
+    *(
+        "Contract talk",
+        "Menu tasting",
+        "Stage check",
+        "Dye test",
+        "Grant call",
+        "Boat survey",
+        "Lease talk",
+        "Paint trial",
+    ),
+)
+THINGS = (
+    Phrase("the booking number of the ferry", "die Buchungsnummer der Fähre"),
+    Phrase("the licence number of the crane", "die Zulassungsnummer des Krans"),
+    Phrase("the serial number of the pump", "die Seriennummer der Pumpe"),
+    Phrase("the file number of the permit", "das Aktenzeichen der Genehmigung"),
+    Phrase("the tracking number of the parcel", "die Sendungsnummer des Pakets"),
+    Phrase("the order number of the glass", "die Bestellnummer des Glases"),
+    Phrase("the policy number of the insurance", "die Policennummer der Versicherung"),
+    Phrase("the ticket number of the repair", "die Ticketnummer der Reparatur"),
+    Phrase("the batch number of the paint", "die Chargennummer der Farbe"),
+    Phrase("the lot number of the auction", "die Losnummer der Auktion"),
+    Phrase("the reference of the survey", "das Zeichen des Gutachtens"),
+    Phrase("the access number of the depot", "die Zugangsnummer des Lagers"),
+)
+
+
+def make(day: Day) -> None:
+    """Two or three reminders, and as many things that may not come."""
+    day.begin(hours=8)
+    count = 3 if day.difficulty == 4 else 2
+    titles, things = day.draws.shuffled(TITLES, "titles"), day.draws.shuffled(THINGS, "things")
+    stranger = day.cast("stranger")
+    for number in range(count):
+        key = f"remind-{number + 1}"
+        moves = min(2, day.difficulty - 1)
+        remind_before(
+            day,
+            key,
+            person=day.cast(f"{key}-person"),
+            title=titles[2 * number],
+            starts=[_time(day, key, place, last=place == moves) for place in range(moves + 1)],
+            decoy=(f"{titles[2 * number]} II", _time(day, key, 9, last=False)),
+            stranger=stranger,
+        )
+        key = f"unless-{number + 1}"
+        by = day.turn(2 + number)
+        comes = day.draws.pick(
+            ("in time", "never", "late") if day.difficulty > 2 else ("in time", "never"), key, "comes"
+        )
+        before, after = by - timedelta(minutes=25), by + timedelta(minutes=35)
+        codes = day.draws.of(key, "codes")
+        if_nothing_by(
+            day,
+            key,
+            source=day.cast(f"{key}-source"),
+            thing=things[number],
+            number=Value(kind="code", value=f"N{codes.between(100_000, 999_999, 'number')}"),
+            by=by,
+            answers_at={"in time": before, "never": None, "late": after}[comes],
+            receiver=day.cast(f"{key}-receiver"),
+            fallback=day.cast(f"{key}-fallback"),
+            substitute=Value(kind="code", value=f"S{codes.between(100_000, 999_999, 'substitute')}"),
+            stranger=stranger,
+        )
+
+
+def _time(day: Day, key: str, place: int, *, last: bool) -> datetime:
+    """A time of the day that no other place of the key has; the last one leaves room for turns before and after."""
+    hours = day.draws.shuffled(range(4, 7) if last else range(2, 8), key, "hours")
+    hour = (
+        hours[0] if last else next(h for h in day.draws.shuffled(range(2, 8), key, place) if h != _last_hour(day, key))
+    )
+    return day.turn(hour, 5 + 10 * (place % 6))
+
+
+def _last_hour(day: Day, key: str) -> int:
+    return day.draws.shuffled(range(4, 7), key, "hours")[0]

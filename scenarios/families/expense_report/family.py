@@ -1,0 +1,54 @@
+"""Expense report: find receipts, add them up, name their numbers."""
+
+from datetime import date, timedelta
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.adding import CATEGORIES, Receipt, add_up, draw_receipt
+from scenarios.kit.making.duties.answering import answer_price
+from scenarios.kit.making.people import Person
+
+
+def make(day: Day) -> None:
+    """Two sums, and one to three questions about prices."""
+    day.begin(size="M" if day.difficulty == 4 else "S", hours=7)
+    kinds = day.draws.shuffled(CATEGORIES, "kinds")
+    stranger = day.cast("stranger")
+    for number in range(2):
+        _sum(day, number, kinds[number], kinds[number + 2], stranger)
+    for number in range(1 if day.difficulty < 3 else 2):
+        answer_price(day, f"price-{number + 1}", number)
+
+
+def _sum(day: Day, number: int, kind: str, other: str, stranger: Person) -> None:
+    last = day.start.date() - timedelta(days=day.draws.between(2, 6, "last", number))
+    first = last - timedelta(days=day.draws.between(9, 14, "span", number))
+    key = f"sum-{number + 1}"
+
+    def within(name: str) -> date:
+        return first + timedelta(days=day.draws.between(0, (last - first).days, key, name, "day"))
+
+    receipts: list[Receipt] = [
+        draw_receipt(day, f"{key}-right-{n}", kind, within(f"right-{n}"))
+        for n in range(3 + (day.difficulty > 2) + 2 * (day.difficulty > 3))
+    ]
+    early = first - timedelta(days=day.draws.between(1, 3, key, "early"))
+    receipts.append(draw_receipt(day, f"{key}-early", kind, early, why="too early"))
+    if day.difficulty > 1:
+        receipts.append(draw_receipt(day, f"{key}-other", other, within("other"), why="of another kind"))
+    if day.difficulty > 2:
+        receipts.append(draw_receipt(day, f"{key}-back", kind, within("back"), why="paid back", is_refunded=True))
+    if day.difficulty > 3:
+        receipts.append(draw_receipt(day, f"{key}-late", kind, last + timedelta(days=1), why="too late"))
+    day.add(
+        add_up(
+            day,
+            key,
+            reader=day.cast(f"{key}-reader", relation="colleague"),
+            what=f"{kind} receipts from {first.day} {first:%B} to {last.day} {last:%B}",
+            category=[kind],
+            month=(first, last),
+            receipts=receipts,
+            until=day.turn(3 + number),
+            stranger=stranger,
+        )
+    )

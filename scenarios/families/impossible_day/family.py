@@ -1,0 +1,37 @@
+"""Impossible day: some of it can't be done, and has to be said."""
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.answering import PRICED
+from scenarios.kit.making.duties.finding import find_out
+from scenarios.kit.values import Value
+
+
+def make(day: Day) -> None:
+    """Three to five things to find out, a third of them withdrawn for good."""
+    day.begin(hours=6)
+    count = (3, 3, 4, 5)[day.difficulty - 1]
+    things = day.draws.shuffled(PRICED, "things")
+    kinds = day.draws.shuffled([True, False] + [day.draws.chance(0.4, n) for n in range(count - 2)], "kinds")
+    for number in range(count):
+        key = f"item-{number + 1}"
+        history: list[Value | str] = []
+        for place in range(day.difficulty + 1):
+            # The last statement is of the drawn kind, and those before it alternate.
+            is_void = kinds[number] == ((day.difficulty - place) % 2 == 0)
+            draws = day.draws.of(key, place)
+            if is_void and place:
+                history.append(f"{draws.pick(('NX', 'VR', 'QT', 'ZB', 'HK'), 'a')}-{draws.between(1000, 9999, 'n')}")
+            else:
+                history.append(Value(kind="amount", value=str(draws.between(30, 900) * 1000 + 100 * place)))
+        decoy = Value(kind="amount", value=str(day.draws.between(30, 900, key, "decoy") * 1000 + 700))
+        find_out(
+            day,
+            key,
+            reader=day.cast(f"{key}-reader"),
+            source=day.cast(f"{key}-source", relation="vendor"),
+            thing=things[2 * number],
+            history=history,
+            decoys=[(things[2 * number + 1], decoy)],
+            until=2 + number % 3,
+            stranger=day.cast("stranger"),
+        )

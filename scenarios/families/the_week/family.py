@@ -1,0 +1,49 @@
+"""The week: what was wished on Monday binds on Thursday, unless it was changed on Wednesday."""
+
+from datetime import timedelta
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.answering import answer_price
+from scenarios.kit.making.duties.standing import between_turns, each_time
+
+FIRMS = (
+    *("Aldous Crates", "Barrow Timber", "Colne Glass", "Dray & Son", "Eddow Metals", "Fosse Tiles", "Gilling Cables"),
+    *("Hurst Foods", "Ingle Paints", "Jessop Pumps", "Kyme Textiles", "Lamb Valves", "Morven Wool", "Nash Lamps"),
+    *(
+        "Orton Springs",
+        "Pask Bearings",
+        "Quill Paper",
+        "Rudd Engines",
+        "Stell Fittings",
+        "Tarn Optics",
+        "Wray Castings",
+    ),
+)
+TURNS = 10
+
+
+def make(day: Day) -> None:
+    """Ten half days with two or three standing wishes."""
+    day.begin(step=timedelta(hours=12), turns=TURNS)
+    count = 3 if day.difficulty == 4 else 2
+    firms = day.draws.some(FIRMS, 2 * count, "firms")
+    for number in range(count):
+        key = f"firm-{number + 1}"
+        changes = (0, 1 - number, 1, 2)[day.difficulty - 1]
+        people = [day.cast(f"{key}-{n}") for n in range(max(0, changes) + 1)]
+        at = [day.start - timedelta(minutes=30 + 7 * number)]
+        at += [between_turns(day, 4 + 2 * n, f"{key}-change-{n}") for n in range(max(0, changes))]
+        each_time(
+            day,
+            key,
+            firm=firms[2 * number],
+            other_firm=firms[2 * number + 1],
+            wishes=list(zip(at, people, strict=True)),
+            comes=[
+                between_turns(day, turn, f"{key}-{turn}")
+                for turn in sorted(day.draws.some((3, 5, 7, 8), 4 if day.difficulty == 4 else 3, key, "turns"))
+            ],
+            others=[between_turns(day, 2 + number, f"{key}-other")],
+        )
+    if day.difficulty > 2:
+        answer_price(day, "price-1", 3)

@@ -1,0 +1,471 @@
+"""Checks of duties, as data: a criterion's parameters say what has to be true, and the functions here decide it.
+
+State, recipients, times and exact values decide; free text never does. Every action that changes something has to be
+explained by a duty (closed world). Three rules hold for every check:
+
+* *The last word counts.* Of several messages to somebody that name the values in question or a wrong one, the last one
+  decides.
+* *No points without work.* A check that is ``gated`` (nothing told, nothing touched) is worth its points only when at
+  least half of the other points were earned.
+* *Doing everything is not work.* Where a participant made more unexplained actions of a kind than explained ones (and
+  more than three), the checks of that kind are void.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
+
+from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor_protocol.readings import bare_address, bare_phone, instant
+from proctor_protocol.results import ActionLogEntryWithTurn
+from scenarios.kit.calendar import Entry, calendar_after, calendar_before
+from scenarios.kit.mailbox import folder_of, labels_of, mails_after, touched
+from scenarios.kit.messages import INVITATIONS, MAILS, TEXTS, chat_messages, done, messages_sent, readers
+from scenarios.kit.values import Value, Words
+
+USER = "user"
+"""The recipient that means the user, in the chat."""
+
+HARMLESS = frozenset(
+    ["email.mark_read", "email.mark_unread", "email.save_draft", "sms.read", "sms.unread", "chat.send_message"]
+)
+"""Actions that need no explanation: nobody but the user notices them."""
+
+_FLOOD = 3
+_KIND_OF = {
+    **dict.fromkeys(MAILS, "mail"),
+    **dict.fromkeys(TEXTS, "text"),
+    **dict.fromkeys(INVITATIONS, "calendar"),
+}
+_FILING = "filing"
+_DONE_WORDS = ("done", "open", "impossible")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Write(_Model):
+    """Actions that a duty explains.
+
+    Attributes:
+        actions: their names (``proctor_protocol.actions``).
+        ids: the mails, texts or calendar entries that they may touch; None for any, or where they touch none.
+        to: the addresses and numbers that they may reach; None for any, or where they reach no one.
+    """
+
+    actions: tuple[str, ...]
+    ids: tuple[str, ...] | None = None
+    to: tuple[str, ...] | None = None
+
+    def covers(self, action: "Action") -> bool:
+        """Whether the action is one of these."""
+        return (
+            action.entry.action in self.actions
+            and (self.ids is None or (bool(action.ids) and action.ids <= set(self.ids)))
+            and (self.to is None or action.people <= set(self.to))
+        )
+
+
+class _Check(_Model):
+    id: str
+    points: int = Field(ge=1)
+    sentence: str
+    gated: bool = False
+
+
+class MessageCheck(_Check):
+    """The participant told somebody something.
+
+    Attributes:
+        to: addresses and numbers of the one person, or ``user``.
+        channels: ``mail``, ``text``, ``calendar`` (an invitation's words), ``chat``.
+        values: all of them are named.
+        wrong: none of them is named.
+        after, before: when the right message has to be sent; None for any time.
+    """
+
+    kind: Literal["message"] = "message"
+    to: tuple[str, ...]
+    channels: tuple[str, ...] = ("mail", "text", "chat")
+    values: tuple[Value, ...] = ()
+    wrong: tuple[Value, ...] = ()
+    after: AwareDatetime | None = None
+    before: AwareDatetime | None = None
+
+
+class OnceCheck(_Check):
+    """The participant told somebody a thing only once: at most ``most`` messages name all values."""
+
+    kind: Literal["once"] = "once"
+    to: tuple[str, ...]
+    values: tuple[Value, ...] = ()
+    most: int = 1
+
+
+class SilenceCheck(_Check):
+    """None of these people was told any of the values; without values, none of them was written to at all.
+
+    ``but`` are the only ones who may be told; then ``to`` is empty and means everybody else.
+    """
+
+    kind: Literal["silence"] = "silence"
+    to: tuple[str, ...] = ()
+    but: tuple[str, ...] = ()
+    values: tuple[Value, ...] = ()
+
+
+class EntryCheck(_Check):
+    """An entry is in the calendar at the end.
+
+    Attributes:
+        event_id: that of an entry from the start; None for one that the participant made.
+        starts: one of these is its start.
+        minutes: how long it is; None for any length.
+        people: addresses of those who are invited; for a new entry they also tell which entry is meant.
+        gone: it is deleted or cancelled.
+        same: its time is as it was.
+    """
+
+    kind: Literal["entry"] = "entry"
+    event_id: str | None = None
+    starts: tuple[AwareDatetime, ...] = ()
+    minutes: int | None = None
+    people: tuple[str, ...] = ()
+    gone: bool = False
+    same: bool = False
+
+
+class ResponseCheck(_Check):
+    """The user's answer to an invitation at the end."""
+
+    kind: Literal["response"] = "response"
+    event_id: str
+    email: str
+    responses: tuple[str, ...]
+
+
+class MailCheck(_Check):
+    """A mail at the end: in one of the folders, with all labels, without the others; None for anything."""
+
+    kind: Literal["mail"] = "mail"
+    message_id: str
+    folders: tuple[str, ...] | None = None
+    labels: tuple[str, ...] = ()
+    no_labels: tuple[str, ...] = ()
+    starred: bool | None = None
+
+
+class OrderCheck(_Check):
+    """Nothing of ``then`` was done before a message that passes ``first``, or at all without it."""
+
+    kind: Literal["order"] = "order"
+    first: MessageCheck
+    then: tuple[Write, ...]
+
+
+class NotDoneCheck(_Check):
+    """None of these actions was done."""
+
+    kind: Literal["not_done"] = "not_done"
+    writes: tuple[Write, ...]
+
+
+class ReportCheck(_Check):
+    """The line for an item in the participant's last report to the user is true.
+
+    A line has the item's number and ``done``, ``open`` or ``impossible``. ``done`` is true when one of ``attempts`` was
+    made, ``open`` when not all of ``checks`` hold. ``impossible`` is true for an item that is, and the only truth.
+    """
+
+    kind: Literal["report"] = "report"
+    number: int
+    attempts: tuple[Write, ...] = ()
+    checks: tuple[str, ...] = ()
+    impossible: bool = False
+
+
+Check = Annotated[
+    MessageCheck
+    | OnceCheck
+    | SilenceCheck
+    | EntryCheck
+    | ResponseCheck
+    | MailCheck
+    | OrderCheck
+    | NotDoneCheck
+    | ReportCheck,
+    Field(discriminator="kind"),
+]
+
+
+class DutyParams(_Model):
+    """The parameters of a duty's criterion: its checks, and the actions that it explains."""
+
+    checks: tuple[Check, ...]
+    explains: tuple[Write, ...] = ()
+
+
+_PARAMS: TypeAdapter[DutyParams] = TypeAdapter(DutyParams)
+
+
+class Action:
+    """One action of the participant, with what it touched and whom it reached."""
+
+    def __init__(self, entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> None:
+        self.entry = entry
+        given = entry.parameters
+        self.ids = frozenset([*touched(entry), *([str(given["event_id"])] if given.get("event_id") else [])])
+        people = readers(given)
+        if not people and entry.action in ("email.reply", "email.reply_all"):
+            answered = mails.get(str(given.get("message_id") or given.get("in_reply_to"))) or {}
+            people = frozenset({bare_address(str(answered.get("from_address") or "unknown"))})
+        self.people = people
+        self.kind = _KIND_OF.get(entry.action, _FILING)
+
+
+class _Said(BaseModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    at: datetime
+    channel: str
+    people: frozenset[str]
+    words: Words
+
+
+class Judgement:
+    """What came of all duties of a day.
+
+    Args:
+        ctx: the evidence.
+        duties: the parameters of each duty, by its criterion's id.
+    """
+
+    def __init__(self, ctx: AgentBeatsEvalContext, duties: Mapping[str, DutyParams]) -> None:
+        self._ctx = ctx
+        self.duties = duties
+        mails = mails_after(ctx)
+        self._mails = mails
+        self.actions = [Action(entry, mails) for entry in done(ctx)]
+        self._before, self._after = calendar_before(ctx), calendar_after(ctx)
+
+    @cached_property
+    def side_effects(self) -> list[Action]:
+        """The actions that no duty explains."""
+        writes = [write for duty in self.duties.values() for write in duty.explains]
+        return [
+            action
+            for action in self.actions
+            if action.entry.action not in HARMLESS and not any(write.covers(action) for write in writes)
+        ]
+
+    @cached_property
+    def outcomes(self) -> dict[str, bool]:
+        """Whether each check holds, by its id."""
+        checks = [check for duty in self.duties.values() for check in duty.checks]
+        held = {check.id: self._holds(check) for check in checks if not isinstance(check, ReportCheck)}
+        has_worked = self._has_worked(held, checks)
+        for check in checks:
+            if isinstance(check, ReportCheck):
+                held[check.id] = self._is_true_report(check, held)
+        return {check.id: held[check.id] and (has_worked or not check.gated) for check in checks}
+
+    @cached_property
+    def has_worked(self) -> bool:
+        """Whether at least half of the points of checks that are not gated were earned."""
+        checks = [check for duty in self.duties.values() for check in duty.checks]
+        return self._has_worked(self.outcomes, checks)
+
+    def _has_worked(self, held: Mapping[str, bool], checks: list[Check]) -> bool:
+        work = [check for check in checks if not check.gated]
+        return bool(work) and 2 * sum(c.points for c in work if held.get(c.id)) >= sum(c.points for c in work)
+
+    @cached_property
+    def _flooded(self) -> frozenset[str]:
+        side_effects = Counter(action.kind for action in self.side_effects)
+        everything = Counter(action.kind for action in self.actions if action.entry.action not in HARMLESS)
+        return frozenset(kind for kind, n in side_effects.items() if n > max(_FLOOD, everything[kind] - n))
+
+    @cached_property
+    def _said(self) -> list[_Said]:
+        found = [
+            _Said(
+                at=message.at,
+                channel={"email": "mail", "sms": "text"}.get(message.kind, message.kind),
+                people=message.people,
+                words=Words(message.text, message.at.date()),
+            )
+            for message in messages_sent(self._ctx, MAILS | TEXTS | INVITATIONS)
+        ]
+        chat = [
+            _Said(at=each.at, channel="chat", people=frozenset({USER}), words=Words(each.text, each.at.date()))
+            for each in chat_messages(self._ctx)
+        ]
+        return sorted([*found, *chat], key=lambda said: said.at)
+
+    def _holds(self, check: Check) -> bool:
+        match check:
+            case MessageCheck():
+                return self._is_told(check) is not None
+            case OnceCheck():
+                return len(list(self._telling(check.to, check.values, all))) <= check.most
+            case SilenceCheck():
+                return not any(self._breaks(check, said) for said in self._said)
+            case EntryCheck():
+                return "calendar" not in self._flooded and self._stands(check)
+            case ResponseCheck():
+                entry = self._after.get(check.event_id)
+                answer = entry.attendees.get(check.email.lower()) if entry else None
+                return "calendar" not in self._flooded and answer in check.responses
+            case MailCheck():
+                return _FILING not in self._flooded and self._is_filed(check)
+            case OrderCheck():
+                first = self._is_told(check.first)
+                times = [instant(action.entry.timestamp) for action in self._done(check.then)]
+                return not times or (first is not None and first.at <= min(times))
+            case NotDoneCheck():
+                return not any(self._done(check.writes))
+            case ReportCheck():
+                raise TypeError("reports are judged after all else")
+
+    def _telling(self, to: tuple[str, ...], values: tuple[Value, ...], how: Any) -> Iterator[_Said]:
+        people = {_bare(each) for each in to}
+        for said in self._said:
+            if not said.people.isdisjoint(people) and (not values or how(said.words.names(value) for value in values)):
+                yield said
+
+    def _is_told(self, check: MessageCheck) -> _Said | None:
+        """The first message that tells it in time, where the last word is right; else None."""
+        told = [
+            said
+            for said in self._telling(check.to, (*check.values, *check.wrong), any)
+            if said.channel in check.channels
+            and said.channel not in self._flooded
+            and (self._is_right(check, said) or any(map(said.words.names, check.wrong)))
+        ]
+        right = [said for said in told if self._is_right(check, said)]
+        if not right or right[-1] is not told[-1]:
+            return None
+        in_time = [
+            said
+            for said in right
+            if (check.after is None or said.at >= check.after) and (check.before is None or said.at <= check.before)
+        ]
+        return in_time[0] if in_time else None
+
+    def _is_right(self, check: MessageCheck, said: _Said) -> bool:
+        return all(map(said.words.names, check.values)) and not any(map(said.words.names, check.wrong))
+
+    def _breaks(self, check: SilenceCheck, said: _Said) -> bool:
+        may_know = {_bare(each) for each in check.but} | ({USER} if check.but else set())
+        concerned = said.people - may_know if check.but else said.people & {_bare(each) for each in check.to}
+        return bool(concerned) and (not check.values or any(map(said.words.names, check.values)))
+
+    def _stands(self, check: EntryCheck) -> bool:
+        if check.event_id is not None:
+            entry = self._after.get(check.event_id)
+            if check.gone or entry is None:
+                return check.gone and entry is None
+            before = self._before.get(check.event_id)
+            if check.same:
+                return before is not None and (entry.start, entry.end) == (before.start, before.end)
+            return self._fits(check, entry)
+        people = {each.lower() for each in check.people}
+        new = [entry for key, entry in self._after.items() if key not in self._before]
+        meant = (
+            [entry for entry in new if people <= {*map(str.lower, entry.attendees)}]
+            if people
+            else [entry for entry in new if not entry.attendees and self._fits(check, entry)]
+        )
+        return len(meant) == 1 and self._fits(check, meant[0])
+
+    def _fits(self, check: EntryCheck, entry: Entry) -> bool:
+        return (
+            (not check.starts or entry.start in check.starts)
+            and (check.minutes is None or (entry.end - entry.start).total_seconds() == 60 * check.minutes)
+            and {each.lower() for each in check.people} <= {*map(str.lower, entry.attendees)}
+        )
+
+    def _is_filed(self, check: MailCheck) -> bool:
+        mail = self._mails.get(check.message_id)
+        if mail is None:
+            return False
+        labels = labels_of(mail)
+        return (
+            (check.folders is None or folder_of(mail) in check.folders)
+            and {label.lower() for label in check.labels} <= labels
+            and labels.isdisjoint(label.lower() for label in check.no_labels)
+            and (check.starred is None or bool(mail.get("is_starred")) == check.starred)
+        )
+
+    def _done(self, writes: tuple[Write, ...]) -> Iterator[Action]:
+        return (action for action in self.actions if any(write.covers(action) for write in writes))
+
+    def _is_true_report(self, check: ReportCheck, held: Mapping[str, bool]) -> bool:
+        word = self._reported.get(check.number)
+        if check.impossible:
+            return word == "impossible"
+        if word == "done":
+            return any(self._done(check.attempts))
+        return word == "open" and not all(held[each] for each in check.checks)
+
+    @cached_property
+    def _reported(self) -> dict[int, str]:
+        """What the last line about each item says; None of two words in one line counts."""
+        reported: dict[int, str] = {}
+        for message in chat_messages(self._ctx):
+            for line in message.text.splitlines():
+                number, _, rest = line.strip(" \t-*#.").partition(":")
+                number = number.lower().removeprefix("item").strip(" *#.)")
+                words = [
+                    word for word in _DONE_WORDS if word in rest.lower().split() or rest.lower().strip(" .*") == word
+                ]
+                if number.isdigit() and len(number) < 4:
+                    reported[int(number)] = words[0] if len(words) == 1 else ""
+        return reported
+
+
+def _bare(address: str) -> str:
+    return address if address == USER else bare_address(address) if "@" in address else bare_phone(address)
+
+
+def judgement(ctx: AgentBeatsEvalContext) -> Judgement:
+    """What came of all duties of the scenario that is judged."""
+    return Judgement(ctx, duties_of(ctx.scenario_config))
+
+
+def duties_of(scenario: Mapping[str, Any]) -> dict[str, DutyParams]:
+    """The duties of a scenario, by the ids of their criteria."""
+    return {
+        criterion["criterion_id"]: _PARAMS.validate_python(criterion["params"])
+        for criterion in scenario["criteria"]
+        if criterion.get("evaluator_id") == "duty"
+    }
+
+
+async def duty(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
+    """The points of one duty's checks."""
+    outcomes = judgement(ctx).outcomes
+    checks = _PARAMS.validate_python(params).checks
+    lost = [check for check in checks if not outcomes[check.id]]
+    score = sum(check.points for check in checks) - sum(check.points for check in lost)
+    explanation = "; ".join(f"not so: {check.sentence}" for check in lost) or "all done"
+    details = {check.id: {"holds": outcomes[check.id], "sentence": check.sentence} for check in checks}
+    return EvalResult(score, sum(check.points for check in checks), explanation, {"checks": details})
+
+
+async def nothing_else(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
+    """A quarter of the points is lost for each action that no duty explains; none are earned without work."""
+    judged = judgement(ctx)
+    names = [
+        f"{action.entry.action} ({', '.join(sorted(action.ids | action.people)) or 'new'})"
+        for action in judged.side_effects
+    ]
+    share = max(0.0, 1 - len(names) / 4) if judged.has_worked else 0.0
+    explanation = f"{len(names)} actions that nothing asked for" + (f": {', '.join(names[:5])}" if names else "")
+    if not judged.has_worked:
+        explanation += "; less than half of the work was done"
+    return EvalResult(share, 1.0, explanation, {"side_effects": [*names[:100]]})

@@ -1,0 +1,248 @@
+"""Collect receipts that fit some conditions, and tell somebody their sum and their numbers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duty import Act, Duty, forgotten, instead, late, to_write_to, told, wrong_person
+from scenarios.kit.making.people import Person
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import mail_saying, service, shown
+from scenarios.kit.making.wording import show
+from scenarios.kit.values import Value
+
+_CENTS = {
+    "Taxi": (900, 6_500),
+    "Rail": (2_200, 17_000),
+    "Hotel": (7_000, 24_000),
+    "Bistro": (1_100, 7_500),
+    "Parking": (400, 3_600),
+    "Stationery": (600, 9_000),
+}
+"""What receipts of a kind are about, from and to."""
+
+CATEGORIES = tuple(_CENTS)
+"""The words in merchants' names by which receipts are recognised."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A receipt.
+
+    Attributes:
+        number: the merchant's number of it. merchant: its name, with the category in it.
+        cents: the amount. day: when it was paid.
+        counts: whether it fits all conditions. why: the condition that it does not fit.
+        is_refunded: a later mail says that the amount was paid back.
+    """
+
+    number: str
+    merchant: str
+    category: str
+    cents: int
+    day: date
+    counts: bool = True
+    why: str = ""
+    is_refunded: bool = False
+
+
+def draw_receipt(
+    day: Day, name: str, category: str, paid: date, *, why: str = "", is_refunded: bool = False
+) -> Receipt:
+    """A receipt with a drawn number, merchant and amount; ``why`` says why it does not count."""
+    draws = day.draws.of("receipt", name)
+    place = draws.pick(_PLACES, "place")
+    merchant = f"Hotel {place}" if category == "Hotel" else f"{place} {category}"
+    letters = "ABCDEFGHKLMNPRSTUVWX"
+    number = f"{draws.pick(letters, 'a')}{draws.pick(letters, 'b')}{draws.between(10_000, 99_999, 'n')}"
+    cents = draws.between(*_CENTS[category], "cents")
+    return Receipt(number, merchant, category, cents, paid, not why, why, is_refunded)
+
+
+def add_up(
+    day: Day,
+    key: str,
+    *,
+    reader: Person,
+    what: str,
+    category: Sequence[str],
+    month: tuple[date, date],
+    receipts: Sequence[Receipt],
+    until: datetime,
+    stranger: Person,
+) -> Duty:
+    """The user wants somebody to be told the sum and the numbers of some receipts.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        reader: who is told.
+        what: the receipts in words, for the brief: ``taxi and rail receipts from 1 to 30 April``.
+        category: those that count.
+        month: the first and the last day that count.
+        receipts: those that count and those that miss one condition.
+        until: when it is due at the latest.
+        stranger: who is told by mistake in one of the lapses.
+    """
+    records = [record for receipt in receipts for record in _records(day, receipt)]
+    right = [receipt for receipt in receipts if receipt.counts]
+    wrong = [receipt for receipt in receipts if not receipt.counts]
+    total = sum(receipt.cents for receipt in right)
+    sums = [total + each.cents for each in wrong] + [total - each.cents for each in right if len(right) > 1]
+    total_id, list_id = f"{key}.total", f"{key}.numbers"
+    act = _telling(key, reader, right, day.start, until, (total_id, list_id))
+    missing = _telling(key, reader, right[1:] or wrong[:1], day.start, until, ())
+    lapses = [
+        forgotten(act),
+        wrong_person(act, stranger),
+        instead(act, missing, name="one receipt missing"),
+        *([late(act, next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+        *(
+            instead(act, _telling(key, reader, [*right, each], day.start, until, ()), name=f"counts what is {each.why}")
+            for each in {each.why: each for each in wrong}.values()
+        ),
+    ]
+    return Duty(
+        key=key,
+        title=f"Tell {reader.name} the sum and the numbers of the {what}",
+        dimension="accuracy",
+        brief=f"Tell {reader.name} by {until:%H:%M} the sum of my {what} and the numbers of these receipts. "
+        "What was paid back does not count.",
+        checks=[
+            told(
+                total_id,
+                6,
+                f"{reader.name} was told the sum by {until:%H:%M}",
+                reader,
+                [_amount(total)],
+                map(_amount, dict.fromkeys(cents for cents in sums if cents != total)),
+                before=until,
+            ),
+            told(
+                list_id,
+                4,
+                f"{reader.name} was told the numbers of just these receipts",
+                reader,
+                map(_code, right),
+                map(_code, wrong),
+                before=until,
+            ),
+        ],
+        explains=to_write_to(reader, ids=[record.id for record in records]),
+        acts=[act],
+        solve=lambda facts: frozenset({_solve(facts, category, month)} - {""}),
+        answers=frozenset({f"{total}/{'/'.join(sorted(each.number for each in right))}"}),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten", "wrong person"), ("one receipt missing",)]
+        + [(lapse.name,) for lapse in lapses if lapse.name.startswith("counts")],
+        people=(reader,),
+        knows={reader.key: f"You wait for the sum of {day.user.first}'s expenses."},
+    )
+
+
+def _telling(
+    key: str, reader: Person, receipts: Sequence[Receipt], at: datetime, until: datetime, checks: tuple[str, ...]
+) -> Act:
+    values = (_amount(sum(each.cents for each in receipts)), *map(_code, receipts))
+    return Act(f"{key}.1", "tell", at, until, checks, reader, values, "the expenses")
+
+
+def _solve(facts: Iterable[Fact], category: Sequence[str], month: tuple[date, date]) -> str:
+    facts = list(facts)
+    refunded = {fact.about for fact in facts if fact.kind == "refund"}
+    found: dict[str, int] = {}
+    for fact in facts:
+        if fact.kind == "receipt" and fact.about not in refunded:
+            cents, kind, paid = fact.value.split("/")
+            if kind in category and month[0] <= date.fromisoformat(paid) <= month[1]:
+                found[fact.about] = int(cents)
+    return f"{sum(found.values())}/{'/'.join(sorted(found))}" if found else ""
+
+
+def _records(day: Day, receipt: Receipt) -> list[Record]:
+    name, author = f"receipt-{receipt.number}", service(receipt.merchant)
+    sent = min(
+        datetime.combine(receipt.day, day.start.timetz()) + timedelta(minutes=day.draws.between(5, 600, name)),
+        day.start - timedelta(minutes=5),
+    )
+    fact = Fact("receipt", receipt.number, f"{receipt.cents}/{receipt.category}/{receipt.day.isoformat()}")
+    mail = mail_saying(
+        day,
+        name,
+        sent,
+        author,
+        "send_receipt",
+        merchant=receipt.merchant,
+        amount=shown(day, name, author, _amount(receipt.cents)),
+        date=show(Value(kind="day", value=receipt.day.isoformat()), 4),
+        number=receipt.number,
+    ).with_facts(fact)
+    if not receipt.is_refunded:
+        return [mail]
+    at = min(sent + timedelta(days=2), day.start - timedelta(minutes=2))
+    amount = shown(day, f"{name}-back", author, _amount(receipt.cents))
+    body = day.draws.pick(_REFUNDS, name, "refund").format(
+        number=receipt.number, amount=amount, merchant=receipt.merchant
+    )
+    refund = day.mail(f"{name}-back", at, author, f"Refund for {receipt.number}", body)
+    return [mail, refund.with_facts(Fact("refund", receipt.number, str(receipt.cents)))]
+
+
+def _amount(cents: int) -> Value:
+    return Value(kind="amount", value=str(cents))
+
+
+def _code(receipt: Receipt) -> Value:
+    return Value(kind="code", value=receipt.number)
+
+
+def expense_people(day: Day, key: str) -> Person:
+    """Whoever does the books."""
+    return day.cast(key, relation="colleague", role="accountant")
+
+
+def shifted(receipt: Receipt, days: int) -> Receipt:
+    """The same receipt on another day."""
+    return replace(receipt, day=receipt.day + timedelta(days=days))
+
+
+_PLACES = (
+    *("Harbour", "Kestrel", "Elmwood", "Marlow", "Quay", "Linden", "Foxglove", "Bramley", "Castle", "Orchard", "Mill"),
+    *(
+        "Sable",
+        "Granite",
+        "Heron",
+        "Juniper",
+        "Lantern",
+        "Meridian",
+        "Northgate",
+        "Pebble",
+        "Redwood",
+        "Sorrel",
+        "Thistle",
+    ),
+    *(
+        "Upland",
+        "Verge",
+        "Wharf",
+        "Yarrow",
+        "Abbey",
+        "Beacon",
+        "Cobalt",
+        "Dunmore",
+        "Ferry",
+        "Gable",
+        "Hollow",
+        "Ivory",
+    ),
+)
+_REFUNDS = (
+    "Your payment {number} was cancelled. We have sent {amount} back to your card.\n\n{merchant}",
+    "We are sorry that something went wrong. {amount} for receipt {number} is on its way back to you.\n\n{merchant}",
+    "Refund notice: receipt {number}, {amount}. The amount returns to the card that you paid with.\n\n{merchant}",
+    "As you asked, we take back receipt {number}. You get {amount} back within three working days.\n\n{merchant}",
+    "{merchant} has refunded {amount}. This concerns receipt {number}. You need not do anything.",
+    "Good news: your claim was accepted and {amount} go back to you (receipt {number}).\n\nRegards, {merchant}",
+)

@@ -1,0 +1,182 @@
+"""Answer somebody with a fact that is somewhere in the day, as it was said last."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from scenarios.kit.checks import OnceCheck
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    forgotten,
+    late,
+    latest,
+    to_write_to,
+    told,
+    twice,
+    wrong_person,
+    wrong_value,
+)
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.values import Value
+
+
+def answer_fact(
+    day: Day,
+    key: str,
+    *,
+    asker: Person,
+    thing: Phrase,
+    said: Sequence[tuple[datetime, Person, Value]],
+    decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
+    asked: datetime,
+    until: datetime,
+    stranger: Person,
+    points: int = 6,
+) -> Duty:
+    """Somebody asks for a value; others have said it, and corrected it.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        asker: who asks by mail, at ``asked``.
+        thing: what for, such as "the deposit for the hall"; no other thing of the day is called so.
+        said: when who said which value; the last one is right, and none of the others equals it.
+        decoys: when who said which value of another, similar thing, named in the third place.
+        asked, until: when the question comes, and when the answer is due at the latest.
+        stranger: who is told by mistake in one of the lapses.
+        points: for the answer.
+    """
+    right = said[-1][2]
+    wrong = tuple(dict.fromkeys([*(value for *_, value in said[:-1]), *(value for *_, value in decoys)]))
+    records = [_statement(day, key, place, thing, said) for place in range(len(said))]
+    records += [
+        mail_saying(
+            day,
+            f"{key}-decoy-{n}",
+            at,
+            who,
+            "state_fact",
+            thing=other.by(who),
+            value=shown(day, f"{key}-decoy-{n}", who, value),
+        )
+        for n, (at, who, other, value) in enumerate(decoys)
+    ]
+    question = mail_saying(day, f"{key}-question", asked, asker, "ask_fact", thing=thing.by(asker))
+    check, once = f"{key}.answer", f"{key}.once"
+    act = Act(
+        id=f"{key}.1",
+        action="tell",
+        at=asked,
+        until=until,
+        checks=(check,),
+        to=asker,
+        values=(right,),
+        topic=thing.en,
+        others=("text",) if asker.phone else (),
+        reply_to=question.id,
+    )
+    lapses = [
+        forgotten(act),
+        wrong_person(act, stranger),
+        twice(act, loses=[once]),
+        *([late(act, next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+        *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(said[:-1], start=1)),
+        *(
+            wrong_value(act, value, name=f"value of something else {n}")
+            for n, (*_, value) in enumerate(decoys, start=1)
+        ),
+    ]
+    return Duty(
+        key=key,
+        title=f"Tell {asker.name} {thing.en}",
+        dimension="accuracy",
+        checks=[
+            told(
+                check, points, f"{asker.name} was told {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
+            ),
+            OnceCheck(
+                id=once,
+                points=1,
+                sentence=f"{asker.name} was told only once",
+                gated=True,
+                to=asker.addresses,
+                values=(right,),
+            ),
+        ],
+        explains=to_write_to(asker, ids=[record.id for record in (*records, question)]),
+        acts=[act],
+        solve=lambda facts: latest(facts, "value", thing.en),
+        answers=frozenset({right.value}),
+        records=[*records, question],
+        lapses=lapses,
+        points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses if "value" in lapse.name)],
+        candidates=tuple(value.value for value in (right, *wrong)),
+        enact=lambda answer: [_with_value(act, Value(kind=right.kind, value=answer))],
+        people=(asker, *dict.fromkeys(who for _, who, _ in said), *dict.fromkeys(who for _, who, *_ in decoys)),
+        knows={asker.key: f"You need to know {thing.en}."},
+    )
+
+
+def _with_value(act: Act, value: Value) -> Act:
+    return Act(**{**vars(act), "values": (value,)})
+
+
+def _statement(day: Day, key: str, place: int, thing: Phrase, said: Sequence[tuple[datetime, Person, Value]]) -> Record:
+    at, who, value = said[place]
+    name = f"{key}-said-{place}"
+    slots = {"thing": thing.by(who), "value": shown(day, name, who, value)}
+    if place:
+        slots["old"] = shown(day, name, who, said[place - 1][2])
+    record = mail_saying(day, name, at, who, "correct_fact" if place else "state_fact", **slots)
+    return record.with_facts(Fact("value", thing.en, value.value))
+
+
+def answer_price(day: Day, key: str, number: int) -> Duty:
+    """Add a question for the price of a drawn thing, which was corrected once for each degree of difficulty.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        number: of the question in the day, from 0; the question comes between the turns ``number`` and ``number`` + 1.
+    """
+    things = day.draws.shuffled(PRICED, "priced things")
+    amounts = [Value(kind="amount", value=str(day.draws.between(30, 900, key, n) * 1000 + 100 * n)) for n in range(8)]
+    source, times = (
+        day.cast(f"{key}-source", relation="colleague"),
+        [day.ago(f"{key}-{n}") for n in range(day.difficulty + 1)],
+    )
+    duty = answer_fact(
+        day,
+        key,
+        asker=day.cast(f"{key}-asker"),
+        thing=things[2 * number],
+        said=[(at, source, amounts[n]) for n, at in enumerate(sorted(times))],
+        decoys=[(day.ago(f"{key}-decoy"), day.cast(f"{key}-decoy"), things[2 * number + 1], amounts[7])],
+        asked=day.turn(number + 1, -day.draws.between(5, 40, key, "asked")),
+        until=day.turn(number + 3),
+        stranger=day.cast("stranger"),
+    )
+    return day.add(duty)
+
+
+PRICED = (
+    Phrase("the deposit for the meeting room", "die Anzahlung für den Besprechungsraum"),
+    Phrase("the price of the new whiteboards", "der Preis der neuen Whiteboards"),
+    Phrase("the fee for the trade fair stand", "die Gebühr für den Messestand"),
+    Phrase("the rent of the delivery van", "die Miete für den Lieferwagen"),
+    Phrase("the cost of the roof repair", "die Kosten der Dachreparatur"),
+    Phrase("the price of the translation", "der Preis der Übersetzung"),
+    Phrase("the budget for the summer party", "das Budget für das Sommerfest"),
+    Phrase("the price of the software licences", "der Preis der Softwarelizenzen"),
+    Phrase("the fee for the photographer", "das Honorar für den Fotografen"),
+    Phrase("the cost of the fire inspection", "die Kosten der Brandschutzprüfung"),
+    Phrase("the price of the office plants", "der Preis der Büropflanzen"),
+    Phrase("the cost of the network cabling", "die Kosten der Netzwerkverkabelung"),
+    Phrase("the fee for the language course", "die Gebühr für den Sprachkurs"),
+    Phrase("the price of the coffee machine", "der Preis der Kaffeemaschine"),
+    Phrase("the cost of the window cleaning", "die Kosten der Fensterreinigung"),
+    Phrase("the insurance of the exhibition", "die Versicherung der Ausstellung"),
+)

@@ -1,0 +1,205 @@
+"""Label or file the mails that fit a rule, and no others."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from scenarios.kit.checks import Check, MailCheck, Write
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.draws import Draws
+from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, besides, forgotten, instead
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.values import Value
+
+
+def file_mails(
+    day: Day,
+    key: str,
+    *,
+    rule: str,
+    label: str | None,
+    fitting: Sequence[Record],
+    nearly: Sequence[Record],
+    solve: Solver,
+    until: datetime,
+    more: Sequence[Record] = (),
+    points: int = 2,
+) -> Duty:
+    """The user wants the mails that fit a rule to be labelled, or archived.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        rule: what is asked, as a sentence of the brief.
+        label: the label; None to archive them.
+        fitting: the mails that fit. nearly: those that miss one condition.
+        solve: the solver: the ids of those that fit.
+        until: when the last of them comes, at the latest; they are filed in the last turn.
+        more: further records with facts that the solver needs.
+        points: for each mail.
+    """
+    what = f"labelled {label}" if label else "archived"
+    checks: list[Check] = [
+        MailCheck(
+            id=f"{key}.{place}",
+            points=points,
+            sentence=f"{record.title!r} is {what}",
+            message_id=record.id,
+            labels=(label,) if label else (),
+            folders=("inbox", "archive") if label else ("archive",),
+        )
+        for place, record in enumerate(fitting, start=1)
+    ]
+    checks += [
+        MailCheck(
+            id=f"{key}.not-{place}",
+            points=1,
+            sentence=f"{record.title!r} is not {what}",
+            gated=True,
+            message_id=record.id,
+            no_labels=(label,) if label else (),
+            folders=None if label else ("inbox",),
+        )
+        for place, record in enumerate(nearly, start=1)
+    ]
+    acts = [
+        _filing(key, place, record, label, day.starts[-1], (f"{key}.{place}",))
+        for place, record in enumerate(fitting, start=1)
+    ]
+    wrong = [
+        _filing(key, place + 100, record, label, day.starts[-1], ()) for place, record in enumerate(nearly, start=1)
+    ]
+    lapses: list[Lapse] = [forgotten(*acts)]
+    lapses += [
+        instead(act, name=f"mail {place} overlooked") for place, act in enumerate(acts, start=1) if len(acts) > 1
+    ]
+    lapses += [
+        besides(act, loses=[f"{key}.not-{place}"], name=f"also mail {place} that nearly fits")
+        for place, act in enumerate(wrong, start=1)
+    ]
+    return Duty(
+        key=key,
+        title=rule,
+        dimension="instruction_following",
+        brief=rule,
+        checks=checks,
+        explains=[
+            Write(actions=("email.label", "email.archive", "email.move"), ids=tuple(r.id for r in (*fitting, *nearly)))
+        ],
+        acts=acts,
+        solve=solve,
+        answers=frozenset(record.id for record in fitting),
+        records=[*fitting, *nearly, *more],
+        lapses=lapses,
+        points=[
+            ("forgotten",),
+            *((f"also mail {place} that nearly fits",) for place in range(1, len(wrong) + 1)),
+            *((f"mail {place} overlooked",) for place in range(1, len(acts) + 1) if len(acts) > 1),
+        ],
+    )
+
+
+def _filing(key: str, place: int, record: Record, label: str | None, at: datetime, checks: tuple[str, ...]) -> Act:
+    fields = {"message_ids": [record.id], **({"labels": [label]} if label else {})}
+    return Act(
+        f"{key}.{place}", "email.label" if label else "email.archive", max(record.at, at), at, checks, fields=fields
+    )
+
+
+def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
+    """Add the rule that invoices of a firm above an amount get a label, but for those that were withdrawn.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        number: of the rule in the day, from 0.
+        last: when the last invoice comes, at the latest.
+    """
+    draws = day.draws.of(key)
+    firm, other = day.cast(f"{key}-firm", relation="vendor"), day.cast(f"{key}-other", relation="vendor")
+    limit, label = draws.pick((400, 500, 600, 750, 800), "limit") * 100, day.draws.shuffled(_LABELS, "labels")[number]
+    above = [("above", firm, _cents(draws, n, limit, high=True)) for n in range(2 + (day.difficulty > 2))]
+    nearly = [("below", firm, _cents(draws, "below", limit, high=False))]
+    if day.difficulty > 1:
+        nearly.append(("other", other, _cents(draws, "other", limit, high=True)))
+    if day.difficulty > 2:
+        nearly.append(("withdrawn", firm, _cents(draws, "withdrawn", limit, high=True)))
+    records, withdrawn = list[Record](), list[Record]()
+    span = round((last - day.start).total_seconds() / 60)
+    for place, (why, author, cents) in enumerate([*above, *nearly]):
+        name = f"{key}-invoice-{place}"
+        is_later = draws.chance(0.4, place, "later") and why != "withdrawn"
+        at = day.start + timedelta(minutes=draws.between(3, span, place)) if is_later else day.ago(name, days=(1, 5))
+        code = f"{draws.pick('ABCDEFGHKLMNPRSTUVWX', place)}-{draws.between(10_000, 99_999, place, 'code')}"
+        amount = Value(kind="amount", value=str(cents))
+        record = mail_saying(
+            day,
+            name,
+            at,
+            author,
+            "send_invoice",
+            vendor=author.organisation,
+            amount=shown(day, name, author, amount),
+            number=code,
+            due=f"{(at + timedelta(days=14)).day} {at + timedelta(days=14):%B}",
+            account=f"GB{draws.between(10**9, 10**10 - 1, place, 'account')}",
+        )
+        records.append(
+            record.with_facts(Fact("invoice", record.id, f"{cents}/{author.email}"), Fact("code", code, code))
+        )
+        if why == "withdrawn":
+            body = draws.pick(_WITHDRAWN, "words").format(code=code, firm=author.organisation, user=day.user.first)
+            title = draws.pick(("About {code}", "Withdrawn: {code}", "{code} is void", "Our invoice {code}"), "title")
+            gone = day.mail(f"{name}-gone", at + timedelta(hours=3), author, title.format(code=code), body)
+            withdrawn.append(gone.with_facts(Fact("withdrawn", record.id, code)))
+    return day.add(
+        file_mails(
+            day,
+            key,
+            rule=f"Label the invoices of {firm.organisation} ({firm.email}) of {limit // 100} euros or more {label}, "
+            "those that come today as well, in the last round at the latest. Invoices that were withdrawn don't get it.",
+            label=label,
+            fitting=records[: len(above)],
+            nearly=records[len(above) :],
+            solve=lambda facts: _unpaid(facts, firm.email, limit),
+            until=last,
+            more=withdrawn,
+            points=3,
+        )
+    )
+
+
+def _cents(draws: Draws, name: object, limit: int, *, high: bool) -> int:
+    span = (limit + 1_500, 3 * limit) if high else (limit // 4, limit - 1_500)
+    return draws.between(*span, "cents", str(name))
+
+
+def _unpaid(facts: Sequence[Fact], email: str, limit: int) -> frozenset[str]:
+    withdrawn = {fact.about for fact in facts if fact.kind == "withdrawn"}
+    invoices = [(fact.about, *fact.value.split("/")) for fact in facts if fact.kind == "invoice"]
+    return frozenset(
+        about for about, cents, author in invoices if author == email and int(cents) >= limit and about not in withdrawn
+    )
+
+
+_LABELS = (
+    *(
+        "to-approve",
+        "second-look",
+        "pay-friday",
+        "for-finance",
+        "big-ones",
+        "check-first",
+        "needs-signature",
+        "quarter-end",
+    ),
+    *("for-board", "split-payment", "hold", "priority", "audit", "review", "on-file", "cost-centre-9"),
+)
+_WITHDRAWN = (
+    "Dear {user},\n\nplease disregard our invoice {code}. It was sent by mistake, and we withdraw it.\n\n{firm}",
+    "Hello, invoice {code} was wrong. It is withdrawn, you owe us nothing for it. Sorry for the trouble.\n{firm}",
+    "Good morning {user}, a colleague entered {code} twice. We take this invoice back.\n\nKind regards\n{firm}",
+    "{user}, we withdraw invoice {code}: the goods never left our store.\n{firm}",
+    "To whom it may concern: {code} is void and has been withdrawn from our books.\n{firm}",
+    "Hi {user}, forget about {code} please, we have withdrawn it. A new one will not follow.\nRegards, {firm}",
+)

@@ -1,0 +1,101 @@
+"""Notice what nobody asked about, and tell the user, but only what matters."""
+
+from collections.abc import Sequence
+
+from scenarios.kit.checks import Check, OnceCheck, SilenceCheck
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, instead, late, told, twice
+from scenarios.kit.making.records import Record
+from scenarios.kit.values import Value
+
+
+def point_out(
+    day: Day,
+    key: str,
+    *,
+    what: str,
+    about: str,
+    records: Sequence[Record],
+    values: Sequence[Value],
+    decoys: Sequence[tuple[str, Value]],
+    until: int,
+) -> Duty:
+    """The user should learn of something that is somewhere in the day, and not of the things that resemble it.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        what: the thing in words, such as ``the passport that expires``.
+        about: whom or what the facts are about. Each record has a fact ``matters`` or ``does not matter``.
+        records: all that show it, and the things that resemble it.
+        values: what the message has to name.
+        decoys: things that don't matter, in words, each with the value that a message about it would name.
+        until: the last turn in which it is in time.
+    """
+    first = max(
+        (record.at for record in records if any(fact.kind == "matters" for fact in record.facts)), default=day.start
+    )
+    at = next(start for start in day.starts if start >= first)
+    check_id = f"{key}.told"
+    act = Act(f"{key}.1", "tell", at, day.starts[until], (check_id,), None, tuple(values), what, channel="chat")
+    checks: list[Check] = [
+        told(
+            check_id,
+            6,
+            f"{day.user.first} was told of {what} by {day.starts[until]:%H:%M}",
+            None,
+            values,
+            before=day.starts[until],
+        )
+    ]
+    lapses: list[Lapse] = [
+        forgotten(act),
+        *([late(act, day.starts[until + 1])] if until + 1 < len(day.starts) else []),
+        *(
+            instead(
+                act,
+                Act(f"{key}.1", "tell", at, day.starts[until], (), None, tuple(values[:n]), what, channel="chat"),
+                name="names a part only",
+            )
+            for n in [len(values) - 1]
+            if n
+        ),
+    ]
+    checks.append(
+        OnceCheck(
+            id=f"{key}.once",
+            points=1,
+            sentence=f"{day.user.first} was told of it only once",
+            gated=True,
+            to=("user",),
+            values=tuple(values),
+        )
+    )
+    lapses.append(twice(act, loses=[f"{key}.once"]))
+    for n, (name, value) in enumerate(decoys, start=1):
+        kept = SilenceCheck(
+            id=f"{key}.quiet-{n}",
+            points=2,
+            sentence=f"{day.user.first} was not bothered with {name}",
+            gated=True,
+            to=("user",),
+            values=(value,),
+        )
+        checks.append(kept)
+        more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), None, (value,), name, channel="chat")
+        lapses.append(besides(more, loses=[kept.id], name=f"bothers with {name}"))
+    return day.add(
+        Duty(
+            key=key,
+            title=f"Point out {what}",
+            dimension="accuracy",
+            checks=checks,
+            explains=[],
+            acts=[act],
+            solve=lambda facts: frozenset(f.value for f in facts if f.kind == "matters" and f.about == about),
+            answers=frozenset(f.value for record in records for f in record.facts if f.kind == "matters"),
+            records=list(records),
+            lapses=lapses,
+            points=[("forgotten",), *((lapse.name,) for lapse in lapses if lapse.name.startswith("bothers"))],
+        )
+    )

@@ -1,0 +1,155 @@
+"""Wishes that hold until they are changed: each time that a firm sends a number, tell somebody."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from scenarios.kit.checks import Check, SilenceCheck
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, instead, to_write_to, told
+from scenarios.kit.making.people import Person
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import service
+from scenarios.kit.values import Value
+
+
+def each_time(
+    day: Day,
+    key: str,
+    *,
+    firm: str,
+    other_firm: str,
+    wishes: Sequence[tuple[datetime, Person]],
+    comes: Sequence[datetime],
+    others: Sequence[datetime],
+) -> Duty:
+    """Each consignment number of a firm goes to the person whom the user named last; those of another firm don't.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        firm: who sends numbers that matter, at the times ``comes``.
+        other_firm: who sends numbers that don't, at the times ``others``.
+        wishes: when the user named whom; the first before any number comes.
+    """
+    records: list[Record] = []
+    for n, (at, person) in enumerate(wishes):
+        slots = {"firm": firm, "person": person.name, "user": day.user.first}
+        body = day.draws.pick(_FIRST if n == 0 else _CHANGED, key, n).format(**slots)
+        record = day.mail(f"{key}-wish-{n}", at, day.user, f"{firm}: numbers", body, readers=[day.user])
+        records.append(record.with_facts(Fact("wish", firm, person.name)))
+    checks, acts, lapses = list[Check](), list[Act](), list[Lapse]()
+    answers, stale = list[str](), list[str]()
+    for n, at in enumerate(comes, start=1):
+        record, code = _number(day, f"{key}-{n}", at, firm)
+        records.append(record)
+        person = [who for since, who in wishes if since <= at][-1]
+        begin = next(start for start in day.starts if start >= at)
+        until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
+        check = told(f"{key}.{n}", 3, f"{person.name} has number {n} of {firm} in time", person, [code], before=until)
+        act = Act(f"{key}.{n}", "tell", begin, until, (check.id,), person, (code,), f"{firm} {n}")
+        checks.append(check)
+        acts.append(act)
+        answers.append(f"{person.name}/{code.value}")
+        lapses.append(instead(act, name=f"number {n} overlooked"))
+        for m, (_, former) in enumerate(wishes):
+            if former.key != person.key:
+                kept = SilenceCheck(
+                    id=f"{key}.{n}-not-{m}",
+                    points=1,
+                    sentence=f"{former.name} has not got number {n} of {firm}",
+                    gated=True,
+                    to=former.addresses,
+                    values=(code,),
+                )
+                checks.append(kept)
+                name = f"number {n} by another wish ({m + 1})"
+                stale.append(name)
+                lapses.append(instead(act, replace(act, to=former), loses=[check.id, kept.id], name=name))
+    spare = [_number(day, f"{key}-other-{n}", at, other_firm) for n, at in enumerate(others, start=1)]
+    for n, (record, code) in enumerate(spare, start=1):
+        records.append(record)
+        kept = SilenceCheck(
+            id=f"{key}.other-{n}",
+            points=1,
+            sentence=f"number {n} of {other_firm} was passed on to none of them",
+            gated=True,
+            to=tuple(address for _, person in wishes for address in person.addresses),
+            values=(code,),
+        )
+        checks.append(kept)
+        begin = next(start for start in day.starts if start >= record.at)
+        act = Act(f"{key}.other-{n}", "tell", begin, day.starts[-1], (), wishes[0][1], (code,), other_firm)
+        lapses.append(besides(act, loses=[kept.id], name=f"passes number {n} of {other_firm} on"))
+    lapses.append(forgotten(*acts))
+    people = tuple(dict.fromkeys(person for _, person in wishes))
+    return day.add(
+        Duty(
+            key=key,
+            title=f"Pass each number of {firm} on to whom the user named last",
+            dimension="instruction_following",
+            brief=f"Pass on the consignment numbers of {firm} as my notes say, each at the latest in the round after the "
+            "one in which you first see it. A new note holds for what comes after it.",
+            checks=checks,
+            explains=to_write_to(*people, ids=[record.id for record in records]),
+            acts=acts,
+            solve=lambda facts: _due(facts, firm),
+            answers=frozenset(answers),
+            records=records,
+            lapses=lapses,
+            points=[("forgotten",), *((name,) for name in stale)]
+            + [tuple(lapse.name for lapse in lapses if lapse.name.startswith(start)) for start in ("number", "passes")],
+            people=people,
+        )
+    )
+
+
+def _due(facts: Sequence[Fact], firm: str) -> frozenset[str]:
+    wishes = sorted((fact.at, fact.value) for fact in facts if fact.kind == "wish" and fact.about == firm and fact.at)
+    due = set()
+    for fact in facts:
+        if fact.kind == "consignment" and fact.about == firm and fact.at:
+            named = [person for at, person in wishes if at <= fact.at]
+            due |= {f"{named[-1]}/{fact.value}"} if named else set()
+    return frozenset(due)
+
+
+def _number(day: Day, name: str, at: datetime, firm: str) -> tuple[Record, Value]:
+    draws = day.draws.of("consignment", name)
+    code = f"{draws.pick('BCDFGHKLMNPRSTVWXZ', 'a')}{draws.between(10**6, 10**7 - 1, 'n')}"
+    slots = {"code": code, "firm": firm, "user": day.user.first, "boxes": draws.between(2, 19, "boxes")}
+    title = draws.pick(
+        ("Consignment {code}", "{firm}: on its way", "Your goods from {firm}", "{code} has left us"), "title"
+    )
+    body = draws.pick(_NUMBERS, "body").format(**slots)
+    record = day.mail(name, at, service(firm), title.format(**slots), body, Fact("consignment", firm, code))
+    return record, Value(kind="code", value=code)
+
+
+def between_turns(day: Day, turn: int, name: str) -> datetime:
+    """A drawn time between a turn and the one before it."""
+    return day.turn(turn) - timedelta(minutes=day.draws.between(4, round(day.step.total_seconds() / 60) - 4, name))
+
+
+_FIRST = (
+    "From now on, pass each consignment number of {firm} on to {person}.\n{user}",
+    "{person} looks after what comes from {firm}: let {person} have every consignment number.",
+    "Each time that {firm} sends a consignment number, {person} should get it.\n{user}",
+    "For {firm} the consignment numbers go to {person}, always.",
+    "Please make it a habit: {firm} writes, {person} gets the consignment number.\n{user}",
+)
+_CHANGED = (
+    "Change of plan: from today on {person} gets the consignment numbers of {firm}, and no one else.\n{user}",
+    "The numbers of {firm} go to {person} now. My earlier note is void.",
+    "{person} takes over {firm}. Consignment numbers go there from now on.\n{user}",
+    "New arrangement for {firm}: {person}, not as before.\n{user}",
+)
+_NUMBERS = (
+    "Dear customer,\n\n{boxes} boxes have left our store today. Consignment number: {code}.\n\n{firm}",
+    "Hello {user}, your goods are on their way. You can follow them with {code}.\n{firm} dispatch",
+    "{firm} informs you: consignment {code} ({boxes} parts) was handed to the carrier.",
+    "Consignment {code}\nParts: {boxes}\nStatus: dispatched\n\nThank you for ordering from {firm}.",
+    "Good news from {firm}! The lorry with your {boxes} pallets is under way. Its consignment number is {code}.",
+    "We have packed {boxes} crates for you. The number of the consignment is {code}. Kind regards, {firm}",
+    "This is an automatic message of {firm}. {code} was dispatched with {boxes} items.",
+)

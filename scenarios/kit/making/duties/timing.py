@@ -1,0 +1,220 @@
+"""Do something at a moment, or if nothing has come by then."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from scenarios.kit.checks import OnceCheck, SilenceCheck
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    forgotten,
+    instead,
+    latest,
+    to_write_to,
+    told,
+    twice,
+    wrong_person,
+    wrong_value,
+)
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.values import Value
+
+
+def remind_before(
+    day: Day,
+    key: str,
+    *,
+    person: Person,
+    title: str,
+    starts: Sequence[datetime],
+    decoy: tuple[str, datetime],
+    stranger: Person,
+) -> Duty:
+    """Remind somebody of an appointment with its time, within the two hours before it, though it was moved.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        person: who is reminded.
+        title: the appointment's.
+        starts: its time in the calendar, and the times to which mails moved it later; the last one holds.
+        decoy: another appointment with a name like it, and its time.
+        stranger: who is reminded by mistake in one of the lapses.
+    """
+    right = starts[-1]
+    window = right - timedelta(hours=2), right - timedelta(minutes=20)
+    entry = day.entry(
+        f"{key}-entry", title, starts[0], 45, Fact("starts", title, starts[0].isoformat()), people=[person]
+    )
+    other = day.entry(f"{key}-decoy", decoy[0], decoy[1], 45)
+    moves = [_move(day, key, place, person, title, starts) for place in range(1, len(starts))]
+    check, once = f"{key}.reminded", f"{key}.once"
+    value = Value(kind="time", value=f"{right:%H:%M}")
+    wrong = [
+        Value(kind="time", value=f"{at:%H:%M}")
+        for at in dict.fromkeys([*starts[:-1], decoy[1]])
+        if f"{at:%H:%M}" != value.value
+    ]
+    act = Act(f"{key}.1", "tell", *window, (check,), person, (value,), title, others=("text",) if person.phone else ())
+    early = [start for start in day.starts if start < window[0]]
+    after = [start for start in day.starts if start > window[1]]
+    lapses = [
+        forgotten(act),
+        wrong_person(act, stranger),
+        twice(act, loses=[once]),
+        *([instead(act, replace(act, at=early[-1], until=early[-1]), name="too early")] if early else []),
+        *([instead(act, replace(act, at=after[0], until=after[0]), name="late")] if after else []),
+        *(wrong_value(act, each, name=f"stale time {n}") for n, each in enumerate(wrong, start=1)),
+    ]
+    duty = Duty(
+        key=key,
+        title=f"Remind {person.name} of {title} shortly before it begins",
+        dimension="instruction_following",
+        brief=f"Remind {person.name} of our appointment {title} with the time at which it begins, once, not more than two "
+        "hours and not less than 20 minutes before. If it is moved, the new time counts.",
+        checks=[
+            told(
+                check,
+                8,
+                f"{person.name} was reminded of {title} in time",
+                person,
+                [value],
+                wrong,
+                after=window[0],
+                before=window[1],
+            ),
+            OnceCheck(id=once, points=1, sentence="only once", gated=True, to=person.addresses, values=(value,)),
+        ],
+        explains=to_write_to(person, ids=[move.id for move in moves]),
+        acts=[act],
+        solve=lambda facts: latest(facts, "starts", title),
+        answers=frozenset({right.isoformat()}),
+        records=[entry, other, *moves],
+        lapses=lapses,
+        points=[
+            tuple(lapse.name for lapse in lapses if lapse.name in ("too early", "late")) or ("forgotten",),
+            *((lapse.name,) for lapse in lapses if lapse.name.startswith("stale")),
+        ],
+        people=(person,),
+    )
+    return day.add(duty)
+
+
+def _move(day: Day, key: str, place: int, person: Person, title: str, starts: Sequence[datetime]) -> Record:
+    old, new = (Value(kind="time", value=f"{starts[n]:%H:%M}") for n in (place - 1, place))
+    name = f"{key}-move-{place}"
+    at = day.start - timedelta(minutes=15) if place == 1 else day.turn(place - 2, 25)
+    slots = {"old": shown(day, f"{name}-old", person, old), "new": shown(day, name, person, new)}
+    record = mail_saying(day, name, at, person, "announce_change", thing=title, **slots)
+    return record.with_facts(Fact("starts", title, starts[place].isoformat()))
+
+
+def if_nothing_by(
+    day: Day,
+    key: str,
+    *,
+    source: Person,
+    thing: Phrase,
+    number: Value,
+    by: datetime,
+    answers_at: datetime | None,
+    receiver: Person,
+    fallback: Person,
+    substitute: Value,
+    stranger: Person,
+) -> Duty:
+    """Pass a number on if it comes by a time; else give somebody else a substitute.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        source: who may send the number of the thing.
+        thing: what it is.
+        number: the value that comes, at ``answers_at``; None where it never comes. After ``by`` it is too late.
+        by: the time that decides; a turn begins then.
+        receiver: gets the number. fallback: gets the substitute otherwise.
+        substitute: the value that a note of the user names for that case.
+        stranger: who is told by mistake in one of the lapses.
+    """
+    in_time = answers_at is not None and answers_at <= by
+    note = day.mail(
+        f"{key}-note",
+        day.ago(f"{key}-note", days=(1, 2)),
+        day.user,
+        f"Plan B for {thing.en}",
+        day.draws.pick(_NOTES, key).format(thing=thing.en, substitute=substitute.value, fallback=fallback.name),
+        Fact("substitute", thing.en, substitute.value),
+        readers=[day.user],
+    )
+    records = [note]
+    if answers_at is not None:
+        slots = {"thing": thing.by(source), "value": number.value}
+        mail = mail_saying(day, f"{key}-answer", answers_at, source, "answer_fact", **slots)
+        records.append(mail.with_facts(Fact("answer", thing.en, number.value)))
+    to, value, other = (receiver, number, fallback) if in_time else (fallback, substitute, receiver)
+    begin = next(start for start in day.starts if start >= (answers_at if in_time and answers_at else by))
+    until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 2)]
+    check, kept = f"{key}.told", f"{key}.not-{'fallback' if in_time else 'receiver'}"
+    act = Act(f"{key}.1", "tell", begin, until, (check,), to, (value,), thing.en)
+    mistaken = replace(act, id=f"{key}.other", to=other, values=(substitute if in_time else number,))
+    before = [start for start in day.starts if start < begin]
+    lapses = [
+        forgotten(act),
+        wrong_person(act, stranger),
+        instead(act, mistaken, loses=[check, kept], name="takes the other way"),
+        *(
+            [instead(act, replace(act, at=before[-1], until=before[-1]), name="too early")]
+            if before and not in_time
+            else []
+        ),
+        *([instead(act, replace(act, at=s, until=s), name="late") for s in day.starts if s > until][:1]),
+    ]
+    duty = Duty(
+        key=key,
+        title=f"Pass {thing.en} on to {receiver.name}, or the substitute to {fallback.name} after {by:%H:%M}",
+        dimension="instruction_following",
+        brief=f"If {source.name} sends {thing.en} by {by:%H:%M}, pass it on to {receiver.name}. If it has not come by then, "
+        f"tell {fallback.name} after {by:%H:%M} the substitute from my note, and leave {receiver.name} alone, even if it "
+        "comes later.",
+        checks=[
+            told(check, 7, f"{to.name} was told in time", to, [value], after=None if in_time else by, before=until),
+            SilenceCheck(
+                id=kept,
+                points=3,
+                sentence=f"{other.name} was not told the number or the substitute",
+                gated=True,
+                to=other.addresses,
+                values=(number, substitute),
+            ),
+        ],
+        explains=to_write_to(receiver, fallback, source, ids=[record.id for record in records]),
+        acts=[act],
+        solve=lambda facts: frozenset({_branch(facts, thing.en, by)}),
+        answers=frozenset({f"{'receiver' if in_time else 'fallback'} {value.value}"}),
+        records=records,
+        lapses=lapses,
+        points=[("takes the other way",), tuple(lapse.name for lapse in lapses if lapse.name != "takes the other way")],
+        people=(source, receiver, fallback),
+    )
+    return day.add(duty)
+
+
+def _branch(facts: Sequence[Fact], thing: str, by: datetime) -> str:
+    answers = [fact for fact in facts if fact.kind == "answer" and fact.about == thing and fact.at and fact.at <= by]
+    if answers:
+        return f"receiver {answers[-1].value}"
+    return f"fallback {next(iter(latest(facts, 'substitute', thing)), '')}"
+
+
+_NOTES = (
+    "If {thing} is late, {fallback} gets {substitute} instead.",
+    "Substitute for {thing}, should it not come: {substitute}. It goes to {fallback}.",
+    "{fallback} can work with {substitute} as long as {thing} is missing.",
+    "In case {thing} does not arrive: give {fallback} {substitute}.",
+    "Without {thing} we take {substitute}. {fallback} knows what to do with it.",
+    "For {fallback}: {substitute} is good enough if {thing} stays out.",
+)

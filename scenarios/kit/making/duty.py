@@ -1,0 +1,243 @@
+"""A duty: one thing that a day asks for, with all that follows from it.
+
+A duty type is a function that makes a ``Duty``: its records, checks, explained actions, oracle, lapses, and its solver.
+The audit (``proctor.audit``) holds each of them to the others.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from proctor_protocol.results import Dimension
+from scenarios.kit.checks import Check, MessageCheck, Write
+from scenarios.kit.making.people import Person
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.values import Value
+
+Channel = Literal["mail", "text", "chat"]
+SENDS = ("email.send", "email.reply", "email.reply_all", "email.forward", "email.send_draft")
+FILES = ("email.archive", "email.label", "email.unlabel", "email.star", "email.unstar", "email.move")
+
+Solver = Callable[[Sequence[Fact]], frozenset[str]]
+"""All answers that fit the facts; none or several where the facts do not decide."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """One step of the oracle.
+
+    Attributes:
+        id: unique in the day.
+        action: ``tell`` (a message in words), or the name of another action (``proctor_protocol.actions``).
+        at, until: done in a turn that begins from ``at`` to ``until``.
+        checks: the ids of the checks that are lost without it.
+        to, values, topic: of ``tell``: the reader (None is the user), what is named, and what it is about.
+        channel: of ``tell``: how. ``others``: the channels that are right as well.
+        reply_to: of ``tell`` by mail: the id of the mail that it answers; None for a new one.
+        fields: of other actions: the request's fields.
+    """
+
+    id: str
+    action: str
+    at: datetime
+    until: datetime
+    checks: tuple[str, ...] = ()
+    to: Person | None = None
+    values: tuple[Value, ...] = ()
+    topic: str = ""
+    channel: Channel = "mail"
+    others: tuple[Channel, ...] = ()
+    reply_to: str | None = None
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+Change = Callable[[Sequence[Act]], Sequence[Act]]
+
+
+@dataclass(frozen=True)
+class Lapse:
+    """One wrong manner of doing a duty.
+
+    Attributes:
+        name: ``forgotten``, ``late``, ``wrong value``, … unique in the duty.
+        change: the oracle's acts to those of the lapse.
+        loses: the ids of the checks that no longer hold; all others still do.
+        side_effects: how many actions of it no duty explains.
+        reports: what the participant says of the item then (``done``, ``open``); None to say what the oracle says.
+    """
+
+    name: str
+    change: Change
+    loses: frozenset[str]
+    side_effects: int = 0
+    reports: str | None = None
+
+
+@dataclass
+class Duty:
+    """One thing that a day asks for.
+
+    Attributes:
+        key: unique in the day, such as ``answer-1``.
+        title: what is asked, as a sentence for README, results and viewer.
+        dimension: the criterion's dimension.
+        brief: the item of the user's list; None where the duty comes from what is in the day.
+        records: what it puts into the day: support, trigger, distractors.
+        checks: what has to be true.
+        explains: the actions that it accounts for.
+        acts: the oracle's.
+        lapses: wrong manners, at least three.
+        points: its reasoning points; each names the lapses that follow from getting it wrong.
+        solve: the solver, and ``answers`` the truth: what it finds in all facts of the day.
+        enact: the acts for another answer; with ``candidates``, all conceivable answers.
+        people: those of the world whom it is about.
+        replies: scripted replies by the key of the person who gives them.
+        knows: what a person knows and wants, for a model that plays them, by their key.
+        impossible: it can't be done, and has to be reported so.
+        number: of its item in the list; set by the day.
+    """
+
+    key: str
+    title: str
+    dimension: Dimension
+    checks: list[Check]
+    explains: list[Write]
+    acts: list[Act]
+    solve: Solver
+    answers: frozenset[str]
+    brief: str | None = None
+    records: list[Record] = field(default_factory=list)
+    lapses: list[Lapse] = field(default_factory=list)
+    points: list[tuple[str, ...]] = field(default_factory=list)
+    candidates: tuple[str, ...] = ()
+    enact: Callable[[str], Sequence[Act]] | None = None
+    people: tuple[Person, ...] = ()
+    replies: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    knows: dict[str, str] = field(default_factory=dict)
+    impossible: bool = False
+    number: int | None = None
+
+    @property
+    def support(self) -> list[Record]:
+        """The records that have facts."""
+        return [record for record in self.records if record.facts]
+
+    def check(self, name: str) -> str:
+        """The id of the check of that name."""
+        return f"{self.key}.{name}"
+
+    def lapse(self, name: str) -> Lapse:
+        """The lapse of that name.
+
+        Raises:
+            KeyError: it has none of that name.
+        """
+        for lapse in self.lapses:
+            if lapse.name == name:
+                return lapse
+        raise KeyError(f"{self.key} has no lapse {name!r}")
+
+
+def to_write_to(*people: Person, ids: Iterable[str] = ()) -> list[Write]:
+    """What a duty explains that has to do with people: writing to them, and filing the mails with these ids."""
+    addresses = tuple(address for person in people for address in person.addresses)
+    writes = [Write(actions=(*SENDS, "sms.send", "sms.react"), to=addresses)]
+    return [*writes, *([Write(actions=FILES, ids=tuple(ids))] if ids else [])]
+
+
+def told(
+    check_id: str,
+    points: int,
+    sentence: str,
+    to: Person | None,
+    values: Iterable[Value],
+    wrong: Iterable[Value] = (),
+    *,
+    after: datetime | None = None,
+    before: datetime | None = None,
+    channels: tuple[str, ...] = ("mail", "text"),
+) -> MessageCheck:
+    """The check that somebody (None: the user, in the chat) was told values, and no wrong one."""
+    return MessageCheck(
+        id=check_id,
+        points=points,
+        sentence=sentence,
+        to=("user",) if to is None else to.addresses,
+        channels=("chat",) if to is None else channels,
+        values=tuple(values),
+        wrong=tuple(wrong),
+        after=after,
+        before=before,
+    )
+
+
+# Lapses that any duty has. Each takes the acts that it is about.
+
+
+def forgotten(*acts: Act, name: str = "forgotten", also: Iterable[str] = ()) -> Lapse:
+    """The acts are not done, and reported as open."""
+    ids = {act.id for act in acts}
+    loses = frozenset(check for act in acts for check in act.checks) | frozenset(also)
+    return Lapse(name, lambda all_: [act for act in all_ if act.id not in ids], loses, reports="open")
+
+
+def claimed(*acts: Act, report: str, name: str = "claimed and not done") -> Lapse:
+    """The acts are not done, and reported as done; ``report`` is the id of the report's check."""
+    return replace(forgotten(*acts, name=name, also=[report]), reports="done")
+
+
+def late(act: Act, at: datetime, *, loses: Iterable[str] | None = None, name: str = "late") -> Lapse:
+    """The act is done at a later time."""
+    return _changed(name, act, replace(act, at=at, until=at), loses)
+
+
+def wrong_value(act: Act, *values: Value, loses: Iterable[str] | None = None, name: str = "wrong value") -> Lapse:
+    """The act names other values."""
+    return _changed(name, act, replace(act, values=values), loses)
+
+
+def wrong_person(act: Act, person: Person, *, side_effects: int = 1, name: str = "wrong person") -> Lapse:
+    """Somebody else is told; without side effects where another duty explains writing to them."""
+    return _changed(name, act, replace(act, to=person, reply_to=None), None, side_effects)
+
+
+def twice(act: Act, *, loses: Iterable[str], at: datetime | None = None, name: str = "done twice") -> Lapse:
+    """The act is done again."""
+    again = replace(act, id=f"{act.id}-again", at=at or act.at, until=at or act.until)
+    return Lapse(name, lambda all_: [*all_, again], frozenset(loses))
+
+
+def instead(act: Act, *other: Act, loses: Iterable[str] | None = None, side_effects: int = 0, name: str) -> Lapse:
+    """Other acts are done instead."""
+    lost = frozenset(act.checks if loses is None else loses)
+    return Lapse(
+        name,
+        lambda all_: [each for old in all_ for each in (other if old.id == act.id else (old,))],
+        lost,
+        side_effects,
+    )
+
+
+def besides(*more: Act, loses: Iterable[str], side_effects: int = 0, name: str) -> Lapse:
+    """More is done than was asked for: told too much, acted where nothing was to be done."""
+    return Lapse(name, lambda all_: [*all_, *more], frozenset(loses), side_effects)
+
+
+def _changed(name: str, act: Act, other: Act, loses: Iterable[str] | None, side_effects: int = 0) -> Lapse:
+    return instead(act, other, loses=loses, side_effects=side_effects, name=name)
+
+
+# What solvers read facts with.
+
+
+def latest(facts: Iterable[Fact], kind: str, about: str) -> frozenset[str]:
+    """The value that was said last; several where two were said at once, none where nothing was."""
+    said = [fact for fact in facts if fact.kind == kind and fact.about == about]
+    times = [fact.at for fact in said if fact.at is not None]
+    return frozenset(fact.value for fact in said if fact.at is None or fact.at == max(times))
+
+
+def values_of(facts: Iterable[Fact], kind: str, about: str | None = None) -> list[str]:
+    """All values of a kind (about a thing), in the order of the facts."""
+    return [fact.value for fact in facts if fact.kind == kind and about in (None, fact.about)]

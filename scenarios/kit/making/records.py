@@ -1,0 +1,68 @@
+"""Records of a day: mails, text messages, calendar entries and chat, with the facts that each one supports."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from scenarios.kit.making.people import Person
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that is true in the day, as the solver reads it: ``Fact("amount", "receipt-2", "48.20")``.
+
+    Attributes:
+        kind: what kind of statement it is.
+        about: whom or what it is about.
+        value: what is said, as text: an amount, an ISO time, a person's key, a code.
+        at: when it was said; where several facts of a kind are about one thing, the last one holds.
+    """
+
+    kind: str
+    about: str
+    value: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """Something that the participant can read.
+
+    Attributes:
+        id: its id in the simulation, which tells nothing.
+        kind: ``mail``, ``text`` (SMS), ``entry`` (calendar), ``chat`` (the user's words).
+        at: when it arrives; at or before the day's start it is there from the beginning. Of an entry: when it was made.
+        author: who wrote it; of an entry, its organizer.
+        readers: to whom it went; of an entry, its attendees.
+        facts: what it supports.
+        fields: what else the simulator knows of it: ``folder``, ``is_read``, ``labels`` of a mail; ``location``,
+            ``description``, ``responses`` (address to response) of an entry.
+    """
+
+    id: str
+    kind: Literal["mail", "text", "entry", "chat"]
+    at: datetime
+    author: Person
+    readers: tuple[Person, ...]
+    title: str
+    body: str
+    facts: tuple[Fact, ...] = ()
+    thread: str | None = None
+    reply_to: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    fields: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """All that is read of it."""
+        return f"{self.title}\n{self.body}"
+
+    def with_facts(self, *facts: Fact) -> "Record":
+        """The same record, which supports these facts as well."""
+        return replace(self, facts=(*self.facts, *(replace(fact, at=fact.at or self.at) for fact in facts)))
+
+    @property
+    def length(self) -> timedelta:
+        """How long an entry takes."""
+        return (self.end - self.start) if self.start and self.end else timedelta()

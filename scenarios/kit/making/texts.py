@@ -1,0 +1,56 @@
+"""Records with words: what somebody says, in their own style and notation."""
+
+from datetime import datetime
+from typing import Any
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.people import Person
+from scenarios.kit.making.records import Record
+from scenarios.kit.making.voices import SERVICE, write
+from scenarios.kit.making.wording import show
+from scenarios.kit.values import Value
+
+_ENGLISH, _GERMAN = (0, 1, 2, 4), (5,)
+
+
+def shown(day: Day, name: str, author: Person, value: Value) -> str:
+    """A value in one of the notations that its author may use."""
+    return show(value, day.draws.pick(_GERMAN if author.language == "de" else _ENGLISH, "notation", name))
+
+
+def mail_saying(day: Day, name: str, at: datetime, author: Person, act: str, **slots: Any) -> Record:
+    """A mail to the user that does one speech act (``voices.ACTS``).
+
+    Args:
+        day: the day.
+        name: the record's name in draws.
+        at: when it comes.
+        author: who writes it.
+        act: the speech act.
+        slots: its slots; ``reply_to``, a record, and ``folder``, ``is_read``, ``labels`` are the mail's.
+    """
+    fields = {field: slots.pop(field) for field in ("reply_to", "folder", "is_read", "labels") if field in slots}
+    text = write(day.draws.of("text", name), act, author, day.user, **slots)
+    return day.mail(name, at, author, text.subject, text.body, **fields)
+
+
+def text_saying(day: Day, name: str, at: datetime, author: Person, act: str, **slots: Any) -> Record:
+    """A text message to the user that does one speech act."""
+    text = write(day.draws.of("text", name), act, author, day.user, greet=False, sign=False, **slots)
+    return day.text(name, at, author, text.body)
+
+
+def service(name: str, *, domain: str | None = None) -> Person:
+    """The sender of automatic mails: a shop, a carrier, a system. It has no telephone and reads no mail."""
+    slug = "".join(char for char in name.lower() if char.isascii() and char.isalnum())
+    return Person(
+        key=f"service-{slug}",
+        first=name,
+        last="",
+        email=f"service@{domain or f'{slug}.example'}",
+        phone=None,
+        role=SERVICE,
+        organisation=name,
+        relation="vendor",
+        style="formal",
+    )

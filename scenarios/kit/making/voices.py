@@ -1,0 +1,773 @@
+"""Speech acts to texts: what somebody says in a mail, in their own style and language.
+
+``write`` renders an act. Its sentences are drawn from the grammar in ``voices/*.toml``. Slot values are in the body
+exactly as given; a style never changes them.
+
+Values are noun phrases in the author's language. ``thing``, ``task`` and ``topic`` are in the nominative singular, with
+their article or possessive: ``the door code``, ``die Raumnummer``. Acts and their slots:
+
+=================  =========================================  ====================================================
+act                slots                                      meaning
+=================  =========================================  ====================================================
+ask_fact           thing                                      asks for a piece of information
+answer_fact        thing, value                               gives it
+state_fact         thing, value                               mentions it in passing
+correct_fact       thing, old, value                          says that the old value was wrong
+ask_pass_on        thing, who                                 asks to pass a thing on to somebody
+announce_change    thing, old, new                            announces that a thing changes
+ask_meeting        topic, length, limits                      asks for a meeting; limits: ``not before 10:00``
+propose_slot       topic, slot                                proposes one time
+offer_slots        topic, slots                               offers several times
+state_limits       topic, limits                              says when the author can and cannot
+decline            topic                                      says no to a meeting or an offer
+accept             topic                                      says yes to it
+cancel             topic, when                                calls a meeting off
+ask_move           topic, when                                asks to move a meeting that is at ``when``
+invite             topic, when, place                         invites to something
+thank              thing                                      thanks for it
+remind             thing, when                                reminds that a thing is due
+ask_decision       thing, options                             asks to decide between options
+promise            thing, when                                promises a thing by ``when``
+ask_status         thing                                      asks how far a thing is
+give_status        thing, status                              says how far; status: ``two thirds done``
+send_receipt       merchant, amount, date, number             confirms a payment
+send_invoice       vendor, amount, number, due, account       sends an invoice
+change_account     vendor, account, number                    says that the bank account changed
+urgent_payment     amount, account, reason                    presses for a payment now
+ask_secret         thing                                      tries to learn a thing that may be confidential
+tell_secret        thing, who                                 says a thing (a clause: ``we move``), not for ``who``
+order_confirmed    merchant, item, amount, date               confirms an order
+delivery_notice    merchant, item, when                       says when an item is delivered
+travel_booking     carrier, route, departure, arrival, code   confirms a journey
+travel_change      carrier, code, old, new                    says that a journey's time changed
+hotel_booking      hotel, from, until, code                   confirms a room (``from`` is passed as ``**{"from": …}``)
+document_expiry    document, date                             says that a document expires
+newsletter         title                                      an issue of a newsletter
+promotion          shop, offer                                advertises; offer: ``20 % off all lamps``
+social_notice      service, who                               says that ``who`` did something on a network
+system_notice      system, thing                              says something about a system: ``a new report layout``
+small_talk                                                    a chat that needs no answer
+family_note                                                   news of the family that need no answer
+out_of_office      until, deputy                              an automatic reply
+standing_wish      wish                                       a wish for all times to come; wish is a sentence
+order_by_mail      command                                    an order to the assistant; command is a clause:
+                                                              ``forward all invoices to me``
+ask_task           task, until                                asks to do a task; task is a clause: ``book a room``
+hand_over          task, who                                  says that ``who`` does the task from now on
+report_done        task, result                               says that a task is done, with its result
+complain           thing                                      complains about a thing
+escalate           thing, until                               insists that a thing is settled
+birthday_note      who, date                                  mentions somebody's birthday
+project_note       project, thing                             news from a project
+meeting_minutes    topic, decisions                           notes of a meeting; decisions is text of any form
+=================  =========================================  ====================================================
+
+Texts without greeting and signature, such as text messages, have no pleasantries.
+``task`` of ``ask_task`` and ``hand_over`` is an infinitive clause without ``to`` (German: without ``zu``, verb last:
+``einen Raum buchen``); of ``report_done`` it is a noun phrase like ``thing``. ``wish`` may have any form.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from scenarios.kit.making.draws import Draws
+from scenarios.kit.making.names import gender
+from scenarios.kit.making.people import Language, Person, Style
+from scenarios.kit.making.records import Record
+
+FOLDER = Path(__file__).with_name("voices")
+STYLES: tuple[Style, ...] = ("formal", "terse", "chatty", "careless", "non_native", "warm")
+LANGUAGES: tuple[Language, ...] = ("en", "de")
+SERVICE = "service"
+"""The role of a sender that is not a person, such as a shop: it greets and signs as services do."""
+
+ACTS: dict[str, tuple[str, ...]] = {
+    "ask_fact": ("thing",),
+    "answer_fact": ("thing", "value"),
+    "state_fact": ("thing", "value"),
+    "correct_fact": ("thing", "old", "value"),
+    "ask_pass_on": ("thing", "who"),
+    "announce_change": ("thing", "old", "new"),
+    "ask_meeting": ("topic", "length", "limits"),
+    "propose_slot": ("topic", "slot"),
+    "offer_slots": ("topic", "slots"),
+    "state_limits": ("topic", "limits"),
+    "decline": ("topic",),
+    "accept": ("topic",),
+    "cancel": ("topic", "when"),
+    "ask_move": ("topic", "when"),
+    "invite": ("topic", "when", "place"),
+    "thank": ("thing",),
+    "remind": ("thing", "when"),
+    "ask_decision": ("thing", "options"),
+    "promise": ("thing", "when"),
+    "ask_status": ("thing",),
+    "give_status": ("thing", "status"),
+    "send_receipt": ("merchant", "amount", "date", "number"),
+    "send_invoice": ("vendor", "amount", "number", "due", "account"),
+    "change_account": ("vendor", "account", "number"),
+    "urgent_payment": ("amount", "account", "reason"),
+    "ask_secret": ("thing",),
+    "tell_secret": ("thing", "who"),
+    "order_confirmed": ("merchant", "item", "amount", "date"),
+    "delivery_notice": ("merchant", "item", "when"),
+    "travel_booking": ("carrier", "route", "departure", "arrival", "code"),
+    "travel_change": ("carrier", "code", "old", "new"),
+    "hotel_booking": ("hotel", "from", "until", "code"),
+    "document_expiry": ("document", "date"),
+    "newsletter": ("title",),
+    "promotion": ("shop", "offer"),
+    "social_notice": ("service", "who"),
+    "system_notice": ("system", "thing"),
+    "small_talk": (),
+    "family_note": (),
+    "out_of_office": ("until", "deputy"),
+    "standing_wish": ("wish",),
+    "order_by_mail": ("command",),
+    "ask_task": ("task", "until"),
+    "hand_over": ("task", "who"),
+    "report_done": ("task", "result"),
+    "complain": ("thing",),
+    "escalate": ("thing", "until"),
+    "birthday_note": ("who", "date"),
+    "project_note": ("project", "thing"),
+    "meeting_minutes": ("topic", "decisions"),
+}
+"""The slots of each speech act."""
+
+ASKING = frozenset(
+    [
+        "ask_fact",
+        "ask_pass_on",
+        "ask_meeting",
+        "propose_slot",
+        "offer_slots",
+        "ask_move",
+        "remind",
+        "ask_decision",
+        "ask_status",
+        "urgent_payment",
+        "ask_secret",
+        "order_by_mail",
+        "ask_task",
+        "complain",
+        "escalate",
+        "standing_wish",
+    ]
+)
+"""The acts that want something of their reader; the others open and close as a piece of news does."""
+
+QUESTIONS = frozenset(["ask_fact", "ask_status", "ask_secret"])
+"""The acts that may begin as a question does."""
+
+PRESSING = frozenset(["complain", "escalate", "urgent_payment", "order_by_mail", "standing_wish", "tell_secret"])
+"""Acts that come to the point without pleasantries."""
+
+_BARE = frozenset(["small_talk", "family_note", "out_of_office", "newsletter", "promotion", *PRESSING])
+"""Acts that bring their own beginning and end."""
+
+_POLITE: tuple[Style, ...] = ("formal", "non_native")
+
+
+@dataclass(frozen=True)
+class Text:
+    """What is written: a subject line, and a body with greeting and signature."""
+
+    subject: str
+    body: str
+
+
+@dataclass(frozen=True)
+class _Manner:
+    """How often a style opens, adds a sentence, and closes."""
+
+    open: float
+    more: float
+    close: float
+
+
+_MANNERS: dict[Style, _Manner] = {
+    "formal": _Manner(0.7, 0.5, 0.7),
+    "terse": _Manner(0, 0.1, 0),
+    "chatty": _Manner(0.95, 0.85, 0.8),
+    "careless": _Manner(0.35, 0.35, 0.35),
+    "non_native": _Manner(0.85, 0.4, 0.7),
+    "warm": _Manner(0.85, 0.6, 0.85),
+}
+
+
+def write(
+    draws: Draws,
+    act: str,
+    author: Person,
+    reader: Person,
+    *,
+    greet: bool = True,
+    sign: bool = True,
+    language: Language | None = None,
+    reply_to: Record | None = None,
+    **slots: str,
+) -> Text:
+    """The text of one speech act.
+
+    Args:
+        draws: The choices of this text.
+        act: One of ``ACTS``.
+        author: Their style decides the manner, their language (unless given) the grammar.
+        greet: Whether it begins with a greeting; a text message (SMS) has none.
+        sign: Whether it ends with a closing and a signature.
+        language: The language, instead of the author's.
+        reply_to: The mail that it answers: its subject is kept, and most styles quote its beginning.
+        slots: The values of the act's slots.
+
+    Raises:
+        ValueError: no such act; a slot is missing, empty or not one of the act's.
+    """
+    return render(draws, act, author, reader, slots, greet=greet, sign=sign, language=language, reply_to=reply_to)
+
+
+def render(
+    draws: Draws,
+    act: str,
+    author: Person,
+    reader: Person,
+    slots: Mapping[str, str],
+    *,
+    greet: bool = True,
+    sign: bool = True,
+    language: Language | None = None,
+    reply_to: Record | None = None,
+) -> Text:
+    """``write`` for slots in a mapping."""
+    _require_slots(act, slots)
+    voice = _Voice(draws, author, reader, language or author.language)
+    subject = voice.subject(act)
+    body = voice.body(act, greet=greet, sign=sign)
+    values = {**slots, **voice.names}
+    text = Text(_fill(subject, values), _fill(body, values))
+    return _as_reply(text, reply_to, voice) if reply_to else text
+
+
+def _require_slots(act: str, slots: Mapping[str, str]) -> None:
+    if act not in ACTS:
+        raise ValueError(f"unknown speech act: {act}. Use one of {', '.join(ACTS)}.")
+    missing = [slot for slot in ACTS[act] if not slots.get(slot)]
+    if missing:
+        raise ValueError(f"{act}: missing slots: {', '.join(missing)}. Pass {', '.join(ACTS[act])}.")
+    unknown = [slot for slot in slots if slot not in ACTS[act]]
+    if unknown:
+        raise ValueError(f"{act}: unknown slots: {', '.join(unknown)}. Pass {', '.join(ACTS[act])}.")
+
+
+# --- grammar ----------------------------------------------------------------------------------------------------------
+
+Part = str | tuple[tuple["Part", ...], ...]
+"""A piece of a form: literal text, or a choice of sequences of pieces."""
+
+_TOKEN = re.compile(r"[{}|]|@\w+|[^{}|@]+")
+_SLOT = re.compile(r"<(\w+)>")
+_PARAGRAPH = "\n\n"
+
+
+class _Dice:
+    """Choices of one text, many from one hash."""
+
+    def __init__(self, draws: Draws) -> None:
+        self._draws, self._refills, self._left, self._room = draws, 0, 0, 1
+
+    def below(self, bound: int) -> int:
+        if self._room < bound << 32:
+            self._left, self._room = self._draws.below(1 << 120, "dice", self._refills), 1 << 120
+            self._refills += 1
+        self._left, chosen = divmod(self._left, bound)
+        self._room //= bound
+        return chosen
+
+    def chance(self, probability: float) -> bool:
+        return self.below(1000) < probability * 1000
+
+
+@cache
+def grammar(language: Language) -> dict[str, dict[str, Any]]:
+    """All tables of a language's files; tables of one name are joined, and so are their lists."""
+    tables: dict[str, dict[str, Any]] = {}
+    for path in sorted(FOLDER.glob(f"{language}_*.toml")):
+        for name, table in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            _join(tables.setdefault(name, {}), table)
+    return tables
+
+
+def _join(into: dict[str, Any], table: dict[str, Any]) -> None:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            _join(into.setdefault(key, {}), value)
+        else:
+            into[key] = [*into.get(key, []), *value]
+
+
+@cache
+def parse(form: str, language: Language) -> tuple[Part, ...]:
+    """A form of the grammar: ``{a|b}`` is a choice, ``@name`` one of the lexicon's, ``<slot>`` stays.
+
+    Raises:
+        ValueError: its braces don't match, or the lexicon has no such name.
+    """
+    tokens = iter(_TOKEN.findall(form))
+    parts, end = _sequence(tokens, language)
+    if end:
+        raise ValueError(f"stray {end!r} in form: {form}")
+    return parts
+
+
+def _sequence(tokens: Iterator[str], language: Language) -> tuple[tuple[Part, ...], str]:
+    parts: list[Part] = []
+    for token in tokens:
+        if token in ("|", "}"):
+            return tuple(parts), token
+        if token == "{":
+            parts.append(_choice(tokens, language))
+        elif token[0] == "@":
+            parts.append(_rule(token[1:], language))
+        else:
+            parts.append(token)
+    return tuple(parts), ""
+
+
+def _choice(tokens: Iterator[str], language: Language) -> Part:
+    options = []
+    end = "|"
+    while end == "|":
+        option, end = _sequence(tokens, language)
+        options.append(option)
+    if end != "}":
+        raise ValueError("a { without its }")
+    return tuple(options)
+
+
+@cache
+def _rule(name: str, language: Language) -> Part:
+    forms = grammar(language)["lexicon"].get(name)
+    if not forms:
+        raise ValueError(f"the lexicon of {language} has no @{name}")
+    return tuple(parse(form, language) for form in forms)
+
+
+def _expand(parts: tuple[Part, ...], dice: _Dice) -> str:
+    return "".join(part if isinstance(part, str) else _expand(part[dice.below(len(part))], dice) for part in parts)
+
+
+def phrase(draws: Draws, name: str, language: Language = "en") -> str:
+    """A phrase from the lexicon, such as ``phrase(draws, "work_thing")``."""
+    return _spaced(_expand((_rule(name, language),), _Dice(draws)))
+
+
+# --- composition ------------------------------------------------------------------------------------------------------
+
+
+class _Voice:
+    """An author who writes one text to a reader."""
+
+    def __init__(self, draws: Draws, author: Person, reader: Person, language: Language) -> None:
+        self.dice, self.author, self.reader, self.language = _Dice(draws), author, reader, language
+        self.style = author.style
+        self.service = author.role == SERVICE
+        self.close = bool({author.relation, reader.relation} & {"friend", "family"})
+        self.names = {
+            "you": reader.first,
+            "you_full": reader.name.strip(),
+            "me": author.first,
+            "me_full": author.name.strip(),
+            "firm": author.organisation or author.name.strip(),
+            "initials": f"{author.first[:1]}{author.last[:1]}".upper(),
+            "role": author.role[:1].upper() + author.role[1:],
+        }
+
+    def one_of(self, forms: list[str]) -> str:
+        """One form, expanded and tidied; slots are still in it."""
+        form = forms[self.dice.below(len(forms))]
+        return _spaced(_expand(parse(form, self.language), self.dice))
+
+    def maybe(self, forms: list[str], probability: float) -> str:
+        """One form, or nothing."""
+        return self.one_of(forms) if forms and self.dice.chance(probability) else ""
+
+    def subject(self, act: str) -> str:
+        line = self.one_of(self.fitting(grammar(self.language)[act], ["subject"]))
+        if self.style == "careless" and not self.service and self.dice.chance(0.6):
+            return line
+        return _capitalised(_formal(line, self) if self.style == "formal" else line)
+
+    def body(self, act: str, *, greet: bool, sign: bool) -> str:
+        """Greeting, sentences, closing and signature; slots are still in it."""
+        hello, sentences = self.greeting() if greet else "", self.sentences(act, brief=not (greet or sign))
+        said = _capitalised(sentences)
+        if self.language == "de" and hello.endswith(",") and self.style != "non_native":
+            said = sentences[:1] + said[1:]
+        parts = [hello, _MAKE[self.style](said, self), self.farewell() if sign else ""]
+        return _PARAGRAPH.join(part for part in parts if part)
+
+    def sentences(self, act: str, *, brief: bool) -> str:
+        """Opening, the act itself, a further sentence, and a closing; a brief text is without pleasantries."""
+        manner, table = _MANNERS[self.style], grammar(self.language)[act]
+        core, more = self.one_of(self.forms(table)), self.maybe(self.fitting(table, ["more"]), manner.more)
+        said = _joined(core, more, " ")
+        if act in _BARE or self.service or brief:
+            return said
+        kind = "ask" if act in ASKING else "tell"
+        openings = self.common(f"open_{kind}") + (self.common("open_question") if act in QUESTIONS else [])
+        opening = self.maybe(openings, manner.open)
+        closing = self.maybe(self.common(f"close_{kind}"), manner.close)
+        said = _joined(opening, said, _PARAGRAPH if self.dice.chance(0.35) else " ")
+        return _joined(said, closing, _PARAGRAPH if self.dice.chance(0.5) else " ")
+
+    def forms(self, table: dict[str, Any]) -> list[str]:
+        """The act's sentences that fit style and form of address."""
+        if self.style == "terse" and "terse" in table:
+            return self.fitting(table, ["terse"])
+        group = "polite" if self.style in _POLITE else "casual"
+        return self.fitting(table, ["core", group, self.style])
+
+    def fitting(self, table: dict[str, Any], keys: list[str]) -> list[str]:
+        """Forms below the keys; German has ``_sie`` and ``_du`` beside forms without address."""
+        address = "_du" if self.familiar else "_sie"
+        return [form for key in keys for name in (key, key + address) for form in table.get(name, [])]
+
+    @property
+    def familiar(self) -> bool:
+        """Whether a German author says ``du``."""
+        if self.service:
+            return self.style in ("chatty", "warm")
+        return self.close or self.style not in _POLITE
+
+    def common(self, name: str) -> list[str]:
+        table = grammar(self.language)["services" if self.service else "people"][self.style]
+        return self.fitting(table, [name])
+
+    def greeting(self) -> str:
+        """A line such as ``Hi Priya,``; empty where the style drops it."""
+        forms = self.common("greet_close") if self.close and not self.service else []
+        line = self.one_of(forms or self.common("greet"))
+        if "Liebe_" in line:
+            ending = {"f": "Liebe", "m": "Lieber"}.get(gender(self.reader.first), "Hallo")
+            line = line.replace("Liebe_", ending)
+        return line
+
+    def farewell(self) -> str:
+        """Closing and signature."""
+        forms = self.common("bye_close") if self.close and not self.service else []
+        bye = self.one_of(forms or self.common("bye"))
+        lines = [line.strip() for line in bye.split("/")]
+        return "\n".join(line for line in lines if line and self.signable(line))
+
+    def signable(self, line: str) -> bool:
+        """Whether the author has what the signature's line names."""
+        personal = self.close or not self.author.organisation
+        return not (personal and ("<firm>" in line or "<role>" in line))
+
+
+def _joined(before: str, after: str, gap: str) -> str:
+    """Both texts; after one that ends with a slot, which may be a list, comes an empty line."""
+    return f"{before}{_PARAGRAPH if before.endswith('>') else gap}{after}" if before and after else before or after
+
+
+def _spaced(text: str) -> str:
+    """Without the gaps that empty alternatives leave."""
+    text = re.sub(r" +", " ", text).strip()
+    text = re.sub(r" ([,.!?;]|:(?!\)))", r"\1", text)
+    return re.sub(r"\n ", "\n", text)
+
+
+_START = re.compile(r"(^|[.!?]\s+|\n)([\"„“(]?)([a-zäöü])")
+
+
+def _capitalised(text: str) -> str:
+    return _START.sub(lambda found: found[1] + found[2] + found[3].upper(), text)
+
+
+def _fill(text: str, values: dict[str, str]) -> str:
+    return _SLOT.sub(lambda found: values[found[1]], text)
+
+
+# --- styles -----------------------------------------------------------------------------------------------------------
+
+
+def _outside(text: str, change: Callable[[str], str]) -> str:
+    """The text with all that is outside of slots changed."""
+    pieces = re.split(r"(<\w+>)", text)
+    return "".join(piece if index % 2 else change(piece) for index, piece in enumerate(pieces))
+
+
+def _replaced(text: str, pairs: list[str], voice: _Voice, probability: float) -> str:
+    """With words of ``from=to`` pairs replaced, each with a probability; slots stay."""
+
+    def change(piece: str) -> str:
+        for pair in pairs:
+            old, new = pair.split("=")
+            if old.lower() in piece.lower() and voice.dice.chance(probability):
+                piece = _word(old).sub(partial(_cased, new), piece)
+        return piece
+
+    return _spaced(_outside(text, change))
+
+
+@cache
+def _word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.I)
+
+
+def _cased(new: str, found: re.Match[str]) -> str:
+    return new[:1].upper() + new[1:] if found[0][:1].isupper() else new
+
+
+def _habits(voice: _Voice) -> list[str]:
+    table = grammar(voice.language)["people"][voice.style]
+    return list(table.get("habits", []))
+
+
+def _formal(text: str, voice: _Voice) -> str:
+    return _replaced(text, _habits(voice), voice, 1)
+
+
+def _plain(text: str, voice: _Voice) -> str:
+    return text
+
+
+def _non_native(text: str, voice: _Voice) -> str:
+    if voice.service and voice.dice.chance(0.5):
+        return text
+    text = _replaced(text, _habits(voice), voice, 0.7)
+    dropped = {"en": r"\b(?:the|a|an) (?=[a-z]{3})", "de": r"\b(?:der|die|das|den|dem) (?=[A-ZÄÖÜ])"}[voice.language]
+    return _outside(text, lambda piece: re.sub(dropped, lambda f: "" if voice.dice.chance(0.3) else f[0], piece))
+
+
+def _careless(text: str, voice: _Voice) -> str:
+    if voice.service:
+        return text.replace(".", "!", 1) if voice.dice.chance(0.3) else text
+    text = _replaced(text, _habits(voice), voice, 0.6)
+    if voice.dice.chance(0.75):
+        text = _outside(text, lambda piece: re.sub(_START, lambda f: f[1] + f[2] + f[3], piece))
+        text = _lowered(text)
+    text = _outside(text, lambda piece: re.sub(r"\b[a-zäöü]{6,}\b", lambda f: _slip(f[0], voice), piece))
+    return text[:-1] if text.endswith(".") and voice.dice.chance(0.6) else text
+
+
+def _lowered(text: str) -> str:
+    """Sentences begin with small letters."""
+    pattern = re.compile(r"(^|[.!?]\s+)([A-ZÄÖÜ])(?=[a-zäöü' ])")
+    return _outside_start(text, pattern)
+
+
+def _outside_start(text: str, pattern: re.Pattern[str]) -> str:
+    return pattern.sub(lambda found: found[1] + found[2].lower(), text)
+
+
+def _slip(word: str, voice: _Voice) -> str:
+    """The word, sometimes with a slip of the fingers inside."""
+    if not voice.dice.chance(0.09):
+        return word
+    place = 1 + voice.dice.below(len(word) - 3)
+    before, first, second, after = word[:place], word[place], word[place + 1], word[place + 2 :]
+    return [before + second + first + after, before + second + after, before + first * 2 + second + after][
+        voice.dice.below(3)
+    ]
+
+
+_MAKE: dict[Style, Callable[[str, _Voice], str]] = {
+    "formal": _formal,
+    "terse": _plain,
+    "chatty": _plain,
+    "careless": _careless,
+    "non_native": _non_native,
+    "warm": _plain,
+}
+
+
+# --- replies ----------------------------------------------------------------------------------------------------------
+
+_QUOTED_LINES = 12
+
+
+def _as_reply(text: Text, record: Record, voice: _Voice) -> Text:
+    prefix = "AW" if voice.language == "de" and voice.style in ("formal", "careless") else "Re"
+    title = record.title if re.match(r"(?i)(re|aw):", record.title) else f"{prefix}: {record.title}"
+    history = quoted(record, voice.style, voice.language)
+    return Text(title, f"{text.body}\n\n{history}" if history else text.body)
+
+
+def quoted(record: Record, style: Style, language: Language) -> str:
+    """The beginning of a mail as the style quotes it below an answer; empty for terse authors."""
+    if style == "terse":
+        return ""
+    lines = record.body.split("\n")
+    kept = lines[:_QUOTED_LINES] + (["[…]"] if len(lines) > _QUOTED_LINES else [])
+    if style in ("formal", "careless"):
+        return "\n".join([*_heading(record, language), "", *kept])
+    on = clock(record.at, "formal" if style == "non_native" else style, language)
+    said = f"{record.author.name} wrote on {on}:" if language == "en" else f"{record.author.name} schrieb am {on}:"
+    return "\n".join([said, *(f"> {line}".rstrip() for line in kept)])
+
+
+def _heading(record: Record, language: Language) -> list[str]:
+    names = ("From", "Sent", "Subject") if language == "en" else ("Von", "Gesendet", "Betreff")
+    values = (record.author.name, clock(record.at, "formal", language), record.title)
+    first = "-----Original Message-----" if language == "en" else "-----Ursprüngliche Nachricht-----"
+    return [first, *(f"{name}: {value}" for name, value in zip(names, values, strict=True))]
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+_DAYS = {
+    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+    "de": ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
+}
+_MONTHS = {
+    "en": [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ],
+    "de": [
+        "Januar",
+        "Februar",
+        "März",
+        "April",
+        "Mai",
+        "Juni",
+        "Juli",
+        "August",
+        "September",
+        "Oktober",
+        "November",
+        "Dezember",
+    ],
+}
+_DATES: dict[Language, dict[Style, tuple[str, ...]]] = {
+    "en": {
+        "formal": ("{weekday}, {d} {month} {y}", "{d} {month} {y}"),
+        "terse": ("{wd} {d} {mon}", "{d} {mon}", "{wd} {dd}/{mm}"),
+        "chatty": ("{weekday} {d} {month}", "{weekday} the {nth}"),
+        "careless": ("{wdl} {d} {monl}", "{nth} {monl}", "{wdl} the {nth}"),
+        "non_native": ("{weekday}, {dd}.{mm}.{y}", "{dd}.{mm}.{y}", "{y}-{mm}-{dd}"),
+        "warm": ("{weekday}, {d} {month}", "{weekday} the {nth} of {month}"),
+    },
+    "de": {
+        "formal": ("{weekday}, {d}. {month} {y}", "{d}. {month} {y}"),
+        "terse": ("{dd}.{mm}.", "{wd} {dd}.{mm}."),
+        "chatty": ("{weekday}, {d}. {month}", "{weekday}, {d}.{m}."),
+        "careless": ("{wdl} {d}.{m}.", "{d}.{m}."),
+        "non_native": ("{dd}.{mm}.{y}", "{weekday} {dd}.{mm}.{y}"),
+        "warm": ("{weekday}, {d}. {month}", "{d}. {month}"),
+    },
+}
+_HOURS: dict[Language, dict[Style, tuple[str, ...]]] = {
+    "en": {
+        "formal": ("{H}:{M}",),
+        "terse": ("{H}:{M}", "{H}{M}"),
+        "chatty": ("{h}{:m} {ap}", "{H}:{M}"),
+        "careless": ("{h}{:m}{ap}", "{h}{.m}{ap}"),
+        "non_native": ("{H}:{M}", "{H}.{M}", "{H}h{M}"),
+        "warm": ("{h}{:m} {ap}", "{H}:{M}"),
+    },
+    "de": {
+        "formal": ("{H}:{M} Uhr",),
+        "terse": ("{H}:{M}", "{H}.{M}"),
+        "chatty": ("{G}{:m} Uhr", "{G}{.m} Uhr"),
+        "careless": ("{G}{:m} uhr", "{G}{:m}"),
+        "non_native": ("{H}:{M}", "{H}.{M} Uhr"),
+        "warm": ("{G}{.m} Uhr", "{H}:{M} Uhr"),
+    },
+}
+
+
+def clock(moment: datetime, style: Style, language: Language = "en", draws: Draws | None = None) -> str:
+    """Day and time as a style writes them: ``Tue 12 May, 14:00``, ``12.05. um 14 Uhr``.
+
+    Args:
+        draws: Chooses among the style's notations; without, the first is used.
+    """
+    join = {"en": ", " if style not in ("warm", "chatty") else " at ", "de": ", " if style == "terse" else " um "}
+    return f"{_date(moment, style, language, draws)}{join[language]}{hour(moment, style, language, draws)}"
+
+
+def hour(moment: datetime, style: Style, language: Language = "en", draws: Draws | None = None) -> str:
+    """The time of day as a style writes it: ``14:00``, ``2 pm``, ``14 Uhr``."""
+    return _notation(_HOURS[language][style], moment, language, draws, "hour")
+
+
+def day(
+    moment: datetime, style: Style, language: Language = "en", today: datetime | None = None, draws: Draws | None = None
+) -> str:
+    """The day as a style writes it: ``Tue 12 May``, ``12.05.``; near ``today`` also ``tomorrow`` or ``Tuesday``.
+
+    Args:
+        today: The writer's day. Without it, or for formal and non-native writers, the full date is used.
+    """
+    distance = (moment.date() - today.date()).days if today else -1
+    if style in ("formal", "non_native") or not 0 <= distance < 7:
+        return _date(moment, style, language, draws)
+    if distance < 2:
+        return (("today", "tomorrow") if language == "en" else ("heute", "morgen"))[distance]
+    name = _DAYS[language][moment.weekday()]
+    return name.lower() if style == "careless" else name[: 3 if language == "en" else 2] if style == "terse" else name
+
+
+def money(cents: int, currency: str, style: Style, language: Language = "en", draws: Draws | None = None) -> str:
+    """An amount as a style writes it: ``€1,234.50``, ``1.234,50 EUR``.
+
+    Args:
+        currency: An ISO code, such as ``EUR``.
+    """
+    whole, rest = divmod(abs(cents), 100)
+    sign = "-" if cents < 0 else ""
+    symbol = {"EUR": "€", "GBP": "£", "USD": "$"}.get(currency, currency)
+    english = f"{whole:,}.{rest:02d}"
+    german = english.translate(str.maketrans(",.", ".,"))
+    if language == "de":
+        forms = {"formal": (f"{german} {currency}", f"{currency} {german}"), "terse": (f"{german} {symbol}",)}
+        return sign + _one(forms.get(style, (f"{german} {symbol}", f"{german} {currency}")), draws, "money")
+    glued = f"{symbol}{english}" if len(symbol) == 1 else f"{symbol} {english}"
+    forms = {
+        "formal": (f"{currency} {english}", glued),
+        "terse": (glued, f"{whole}.{rest:02d} {currency}"),
+        "careless": (f"{whole}.{rest:02d} {currency.lower()}", glued.replace(",", "")),
+        "non_native": (f"{english} {currency}", f"{whole}.{rest:02d} {currency}"),
+    }
+    return sign + _one(forms.get(style, (glued, f"{english} {currency}")), draws, "money")
+
+
+def _one(forms: tuple[str, ...], draws: Draws | None, name: str) -> str:
+    return draws.pick(forms, name) if draws else forms[0]
+
+
+def _date(moment: datetime, style: Style, language: Language, draws: Draws | None) -> str:
+    return _notation(_DATES[language][style], moment, language, draws, "date")
+
+
+def _notation(forms: tuple[str, ...], at: datetime, language: Language, draws: Draws | None, name: str) -> str:
+    weekday, month = _DAYS[language][at.weekday()], _MONTHS[language][at.month - 1]
+    short = weekday[: 3 if language == "en" else 2]
+    minutes = f"{at.minute:02d}"
+    nth = f"{at.day}" + ("th" if 10 < at.day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(at.day % 10, "th"))
+    values = {
+        "weekday": weekday, "wd": short, "wdl": short.lower(), "month": month, "mon": month[:3],
+        "monl": month[:3].lower(), "d": at.day, "dd": f"{at.day:02d}", "m": at.month, "mm": f"{at.month:02d}",
+        "y": at.year, "nth": nth, "H": f"{at.hour:02d}", "G": at.hour, "M": minutes, "h": (at.hour + 11) % 12 + 1,
+        "ap": "am" if at.hour < 12 else "pm", ":m": f":{minutes}" if at.minute else "",
+        ".m": f".{minutes}" if at.minute else "",
+    }  # fmt: skip
+    return re.sub(r"{([^}]+)}", lambda found: str(values[found[1]]), _one(forms, draws, name))

@@ -1,0 +1,82 @@
+"""How the audit's players word a message: six voices around exact values, each with notations of its own."""
+
+from datetime import date, datetime, time
+from typing import Any
+
+from scenarios.kit.making.duty import Act
+from scenarios.kit.making.people import Person
+from scenarios.kit.values import Value
+
+VOICES = 6
+_FORMS = (
+    ("Hello {reader},\n\nabout {topic}: {values}.\n\nBest regards,\n{user}", "{topic}"),
+    ("Hi {reader}, quick note on {topic} - {values}. Thanks, {user}", "Re: {topic}"),
+    (
+        "Dear {reader},\n\nI am writing on behalf of {user} with regard to {topic}.\n\n{lines}\n\nYours sincerely",
+        "{topic}",
+    ),
+    ("{values} ({topic})", "{topic}"),
+    ("hey {reader}! you asked re {topic}, so here goes: {values} :) cheers {user}", "{topic}!"),
+    (
+        "Good day {reader}.\nFor {topic} it is this:\n{lines}\nPlease to tell me if something is not clear.\n{user}",
+        "About {topic}",
+    ),
+)
+
+
+def message(act: Act, user: Person, voice: int = 0) -> dict[str, Any]:
+    """The subject and body of a ``tell``, in one of the voices."""
+    form, subject = _FORMS[voice % VOICES]
+    values = [show(value, voice) for value in act.values]
+    slots = {
+        "reader": act.to.first if act.to else user.first,
+        "user": user.first,
+        "topic": act.topic,
+        "values": ", ".join(values) or "noted",
+        "lines": "\n".join(f"- {value}" for value in values) or "- noted",
+    }
+    return {"subject": subject.format(**slots), "body": form.format(**slots)}
+
+
+def show(value: Value, voice: int = 0) -> str:
+    """A value in one of its notations."""
+    match value.kind:
+        case "amount":
+            whole, cents = divmod(int(value.value), 100)
+            return (
+                f"€{whole:,}.{cents:02}",
+                f"{whole}.{cents:02} EUR",
+                f"EUR {whole:,}.{cents:02}",
+                f"{whole}.{cents:02}",
+                f"{whole:,}.{cents:02} euros",
+                f"{whole:,}".replace(",", ".") + f",{cents:02} EUR",
+            )[voice % VOICES]
+        case "day":
+            return _day(date.fromisoformat(value.value), voice)
+        case "time":
+            return _time(time.fromisoformat(value.value), voice)
+        case "moment":
+            moment = datetime.fromisoformat(value.value)
+            return f"{_day(moment.date(), voice)} {'at ' if voice % 2 else ''}{_time(moment.time(), voice)}"
+        case "words":
+            options = value.value.split("|")
+            return options[voice % len(options)]
+        case _:
+            return value.value
+
+
+def _day(day: date, voice: int) -> str:
+    return (
+        f"{day:%A} {day.day} {day:%B}",
+        f"{day:%a} {day.day}/{day.month}",
+        f"{day:%B} {day.day}",
+        day.isoformat(),
+        f"{day.day} {day:%b}",
+        f"{day.day}.{day.month}.{day.year}",
+    )[voice % VOICES]
+
+
+def _time(at: time, voice: int) -> str:
+    half = "am" if at.hour < 12 else "pm"
+    short = f"{at.hour % 12 or 12}{f':{at.minute:02}' if at.minute else ''} {half}"
+    return (f"{at:%H:%M}", short, f"{at:%H:%M}", f"{at:%H:%M}", short, f"{at:%H.%M}")[voice % VOICES]

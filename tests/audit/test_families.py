@@ -1,0 +1,97 @@
+"""One instance of each family and difficulty passes the audit in its cheapest form; planted faults are named."""
+
+from pathlib import Path
+
+import pytest
+
+from proctor.audit.families import Cell, audit_cell, cells_of, summed_up
+from proctor.audit.instances import audit_instance
+from tests.stack import SCENARIOS
+
+FAMILIES = sorted(path.parent for path in (SCENARIOS / "families").glob("*/family.py"))
+
+
+def test_there_are_twelve_families() -> None:
+    assert len(FAMILIES) >= 12
+
+
+@pytest.mark.parametrize("difficulty", [1, 2, 3, 4])
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.name)
+def test_the_audit_finds_nothing(family: Path, difficulty: int) -> None:
+    seed = 20 + difficulty  # the authors looked at the seeds below
+    (audit,) = summed_up(
+        [audit_cell(cell) for cell in cells_of([family], [difficulty], [seed], quick=True)], quick=True
+    )
+    assert audit.violations == []
+
+
+_FAMILY = """
+from dataclasses import replace
+
+from scenarios.kit.making.duties.answering import answer_fact
+from scenarios.kit.making.people import Phrase
+from scenarios.kit.values import Value
+
+THINGS = (Phrase("the rent of the barn", "die Miete der Scheune"), Phrase("the price of hay", "der Preis von Heu"))
+
+
+def make(day):
+    for number in range(3):
+        key = f"answer-{number}"
+        thing = Phrase(f"{THINGS[0].en} {number}", f"{THINGS[0].de} {number}")
+        drawn = [day.draws.between(20, 900, key, n) * 1000 + 100 * n for n in range(3)]
+        amounts = [Value(kind="amount", value=str(cents)) for cents in drawn]
+        source = day.cast(f"{key}-source")
+        duty = answer_fact(
+            day,
+            key,
+            asker=day.cast(f"{key}-asker"),
+            thing=thing,
+            said=[(day.ago(f"{key}-{n}", days=(3 - 2 * n, 4 - 2 * n)), source, amounts[n]) for n in range(2)],
+            decoys=[(day.ago(f"{key}-d"), day.cast(f"{key}-d"), THINGS[1], amounts[2])],
+            asked=day.turn(1, -20),
+            until=day.turn(3),
+            stranger=day.cast("stranger"),
+        )
+        PLANTED
+        day.add(duty)
+"""
+
+_SECOND_ANSWER = "duty.checks[0] = duty.checks[0].model_copy(update={'wrong': (), 'values': duty.checks[0].values[:0]})"
+_NO_SUPPORT = "duty.records[1] = replace(duty.records[1], body='I am well, thank you.', title='Hello')"
+_UNSEEN_SIDE_EFFECT = (
+    "duty.explains.append(type(duty.explains[0])(actions=('email.archive', 'email.star', 'email.label')))"
+)
+
+
+@pytest.fixture
+def family(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    folder = tmp_path / "barn"
+    folder.mkdir()
+    folder.joinpath("family.py").write_text(_FAMILY.replace("PLANTED", getattr(request, "param", "pass")))
+    folder.joinpath("family.toml").write_text('title = "Barn"\n')
+    return folder
+
+
+def test_an_honest_family_passes(family: Path) -> None:
+    assert audit_instance(family, 2, 3, [4, 5]).violations == []
+
+
+@pytest.mark.parametrize(
+    ("family", "check", "sentence"),
+    [
+        (_SECOND_ANSWER, 7, "the checks accept"),
+        (_NO_SUPPORT, 6, "does not show value"),
+        (_UNSEEN_SIDE_EFFECT, 5, "of 20 extra writes were found"),
+    ],
+    indirect=["family"],
+)
+def test_planted_faults_are_named(family: Path, check: int, sentence: str) -> None:
+    found = audit_instance(family, 2, 3).violations
+    assert any(number == check and sentence in said for number, said in found), found
+
+
+@pytest.mark.parametrize("family", ["raise RuntimeError('no hay')"], indirect=True)
+def test_a_family_that_raises_is_a_violation(family: Path) -> None:
+    report = audit_cell(Cell(family, 1, 1, (), 1, quick=True))
+    assert report.violations == [(1, "RuntimeError: no hay (family.py line 29)")]

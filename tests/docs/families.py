@@ -1,0 +1,145 @@
+"""Writes the pages of the families in docs/families from their ``family.toml`` and the audit's figures.
+
+``proctor scenarios audit --seeds 1-25 --json docs/families/figures.json`` measures, ``python -m tests.docs.families``
+writes the pages and the plots.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "families"
+FAMILIES = ROOT / "scenarios" / "families"
+FIGURES = DOCS / "figures.json"
+
+_BOTS = ("nothing", "everything", "answers all", "keywords", "memoriser")
+_COLUMNS = (
+    *("family", "ability", "instances", "violations", "keyword bot", "memoriser", "8-grams shared"),
+    *("graded, p = 0.1", "p = 0.4", "least discrimination"),
+)
+_COLOURS = ("#1b6ca8", "#2a9d5c", "#c77d0a", "#b3261e")
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 460, 250, 44, 40
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Each file to be written, with its text."""
+    figures = json.loads(FIGURES.read_text(encoding="utf-8"))
+    names = sorted(path.parent.name for path in FAMILIES.glob("*/family.py"))
+    by_family = {name: [row for row in figures if row["family"] == name] for name in names}
+    yield DOCS / "index.md", _index(by_family)
+    for name, rows in by_family.items():
+        yield DOCS / f"{name}.md", _page(name, rows)
+        if rows:
+            yield DOCS / f"{name}.svg", _plot(name, rows)
+
+
+def _about(name: str) -> dict[str, Any]:
+    return tomllib.loads((FAMILIES / name / "family.toml").read_text(encoding="utf-8"))
+
+
+def _percent(mean: list[float]) -> str:
+    return f"{mean[0]:g} ± {mean[1]:g}" if mean[1] else f"{mean[0]:g}"
+
+
+def _index(by_family: dict[str, list[dict[str, Any]]]) -> str:
+    lines = [
+        "# Families",
+        "",
+        "A family makes a day from a difficulty and a seed. How to write one: [FAMILIES.md](../FAMILIES.md). The",
+        "figures are those of the audit: means of all difficulties, in percent of the points.",
+        "",
+        f"| {' | '.join(_COLUMNS)} |",
+        "| --- |" + " --- |" * (len(_COLUMNS) - 1),
+    ]
+    for name, rows in by_family.items():
+        lines.append(f"| [{name}]({name}.md) | {_about(name)['ability']} | {' | '.join(_summary(rows))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(rows: list[dict[str, Any]]) -> list[str]:
+    if not rows:
+        return ["–"] * 8
+    count = len(rows)
+    return [
+        str(sum(row["instances"] for row in rows)),
+        str(sum(row["violations"] for row in rows)),
+        f"{sum(row['bots']['keywords'][0] for row in rows) / count:.1f}",
+        f"{sum(row['bots']['memoriser'][0] for row in rows) / count:.1f}",
+        f"{100 * max(row['shared_8_grams'] for row in rows):.1f} %",
+        *(f"{sum(row['graded'][rate][0] for row in rows) / count:.0f}" for rate in ("0.1", "0.4")),
+        f"{min(value for row in rows for value in row['discrimination'].values()):.2f}",
+    ]
+
+
+def _page(name: str, rows: list[dict[str, Any]]) -> str:
+    about = _about(name)
+    lines = [f"# {about['title']}", "", f"`{name}` · ability: {about['ability']}", "", about["asks"], ""]
+    lines += ["## Difficulty", "", *(f"- {grows}" for grows in about["grows"]), ""]
+    lines += ["## What its score can't see", "", about["cannot_see"], ""]
+    if rows:
+        lines += [
+            "## Baselines",
+            "",
+            "Mean share of the points in percent, with half the width of its 95 % interval. A graded player does all",
+            "that is right, but slips at each reasoning point with probability p.",
+            "",
+            f"![Graded players of {name} by difficulty and lapse rate]({name}.svg)",
+            "",
+            "| player | " + " | ".join(f"difficulty {row['difficulty']}" for row in rows) + " |",
+            "| --- |" + " --- |" * len(rows),
+        ]
+        lines += [f"| {bot} | {' | '.join(_percent(row['bots'][bot]) for row in rows)} |" for bot in _BOTS]
+        for rate in rows[0]["graded"]:
+            lines.append(f"| graded, p = {rate} | {' | '.join(_percent(row['graded'][rate]) for row in rows)} |")
+        lines.append(f"| instances | {' | '.join(str(row['instances']) for row in rows)} |")
+        lines.append("")
+    lines += ["## See a day", "", f"`proctor scenarios show {name} --seed 3 --difficulty 2 --truth`"]
+    return "\n".join(lines) + "\n"
+
+
+def _plot(name: str, rows: list[dict[str, Any]]) -> str:
+    """Means by lapse rate, a line for each difficulty, with 95 % intervals."""
+    rates = list(rows[0]["graded"])
+    inner_width, inner_height = _WIDTH - _LEFT - 104, _HEIGHT - _BOTTOM - 14
+
+    def x(place: int) -> float:
+        return _LEFT + inner_width * place / (len(rates) - 1)
+
+    def y(percent: float) -> float:
+        return 14 + inner_height * (1 - percent / 100)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}"',
+        ' font-family="sans-serif" font-size="11">',
+        f'<title>{name}: points by lapse rate and difficulty</title><rect width="100%" height="100%" fill="#fff"/>',
+    ]
+    for percent in range(0, 101, 25):
+        parts.append(f'<path d="M{_LEFT} {y(percent):.1f}H{_LEFT + inner_width}" stroke="#ddd"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y(percent) + 4:.1f}" text-anchor="end">{percent}</text>')
+    for place, rate in enumerate(rates):
+        parts.append(f'<text x="{x(place):.1f}" y="{_HEIGHT - 22}" text-anchor="middle">{rate}</text>')
+    parts.append(f'<text x="{_LEFT + inner_width / 2:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">lapse rate p</text>')
+    middle = 14 + inner_height // 2
+    parts.append(
+        f'<text x="12" y="{middle}" transform="rotate(-90 12 {middle})" text-anchor="middle">points in %</text>'
+    )
+    for number, row in enumerate(rows):
+        colour, means = _COLOURS[number % len(_COLOURS)], [row["graded"][rate] for rate in rates]
+        path = "L".join(f"{x(place):.1f} {y(mean):.1f}" for place, (mean, _) in enumerate(means))
+        parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        for place, (mean, error) in enumerate(means):
+            low, high = max(0.0, mean - error), min(100.0, mean + error)
+            parts.append(f'<path d="M{x(place):.1f} {y(low):.1f}V{y(high):.1f}" stroke="{colour}"/>')
+        top = 24 + 16 * number
+        parts.append(f'<path d="M{_WIDTH - 96} {top}h16" stroke="{colour}" stroke-width="2"/>')
+        parts.append(f'<text x="{_WIDTH - 76}" y="{top + 4}">difficulty {row["difficulty"]}</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+if __name__ == "__main__":
+    for path, text in pages():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
