@@ -23,9 +23,11 @@ TOGETHER = (
     "tests/proctor_observing/",
     "tests/terminal_bench/",
     "tests/viewer/",
+    "tests/workflows/test_run",  # a third of the room each, as the whole room takes longer than all else
+    "tests/workflows/test_t",
     "tests/workflows/",
 )
-"""Rooms with services, or an archive and a browser, of their own."""
+"""Rooms with services, or an archive and a browser, of their own; or files of them, by the beginning of their path."""
 
 LONG = (
     "tests/workflows/",
@@ -69,7 +71,7 @@ _ASKS_FOR_THE_EVALUATOR = re.compile(
 
 
 def group_of(nodeid: str) -> str:
-    """Which tests this one is played together with: a room's (``tests/ROOM/``) or a file's."""
+    """Which tests this one is played together with: those of a place in ``TOGETHER``, or of its file."""
     return next((room for room in TOGETHER if nodeid.startswith(room)), nodeid.partition("::")[0])
 
 
@@ -81,8 +83,7 @@ def rank_of(group: str) -> int:
 @cache
 def shares_the_evaluator(group: str) -> bool:
     """Whether some test of a group asks for the fixture ``stack``."""
-    place = ROOT / group
-    files = sorted(place.glob("*.py")) if place.is_dir() else [place]
+    files = [ROOT / group] if group.endswith(".py") else sorted(ROOT.glob(f"{group}*.py"))
     return any(_ASKS_FOR_THE_EVALUATOR.search(file.read_text()) for file in files)
 
 

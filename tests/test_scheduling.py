@@ -4,13 +4,15 @@ from tests.scheduling import LONG, ROOT, TOGETHER, group_of, rank_of, shares_the
 
 
 def test_every_place_that_is_named_is_there() -> None:
-    assert [place for place in (*LONG, *TOGETHER) if not (ROOT / place).exists()] == []
+    assert [place for place in (*LONG, *TOGETHER) if not list(ROOT.glob(f"{place}*"))] == []
 
 
 def test_a_room_with_services_of_its_own_stays_together_and_elsewhere_a_file() -> None:
     assert group_of("tests/chaos/test_freezes.py::test_x[a::b]") == "tests/chaos/"
     assert group_of("tests/proctor/test_up.py::test_x[a::b]") == "tests/proctor/test_up.py"
-    assert rank_of("tests/workflows/") == 0
+    assert group_of("tests/workflows/test_runs.py::test_x") == "tests/workflows/test_run"
+    assert group_of("tests/workflows/test_story.py::test_x") == "tests/workflows/"
+    assert rank_of("tests/workflows/") == rank_of("tests/workflows/test_run") == 0
     assert rank_of("tests/proctor_settings/test_config.py") == len(LONG)
 
 
@@ -21,4 +23,5 @@ def test_who_asks_for_the_shared_evaluator_is_known() -> None:
     assert shares_the_evaluator("tests/foreign_ues/")
     assert not shares_the_evaluator("tests/assessments/with_a_model/")  # which has one of its own
     assert not shares_the_evaluator("tests/workflows/")
+    assert not shares_the_evaluator("tests/workflows/test_run")
     assert not shares_the_evaluator("tests/proctor/test_up.py")

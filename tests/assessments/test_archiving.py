@@ -70,8 +70,9 @@ def is_kept_whole(stack: Stack, assessed: Assessed) -> None:
     assert scenario is not None
     assert scenario.scenario_id == "tiny"
     folder = next(Path(stack.config.archive_url).glob(f"*/{entry.id}.*"))
+    known = schemas()
     for name in ("entry.json", *entry.files):
-        schema, content = schemas()[name], (folder / name).read_text()
+        schema, content = known[name], (folder / name).read_text()
         for document in content.splitlines() if name.endswith("l") else [content]:
             jsonschema.validate(json.loads(document), schema)
 
