@@ -27,15 +27,15 @@ def page() -> str:
     """The whole page."""
     parts = [_HEAD]
     for title, kind in (("The evaluator", GreenAgentConfig), ("Agents", PurpleAgentConfig)):
-        parts += [f"\n## {title}\n", "| variable | default | what it is | read by |", "| --- | --- | --- | --- |"]
+        parts += [f"\n## {title}\n", "| variable | what it is | read by |", "| --- | --- | --- |"]
         parts += [_row(f"{kind.model_config['env_prefix']}{name}", field) for name, field in kind.model_fields.items()]
     parts += [
         "\n## Runs of terminal tasks\n",
         "Keys of `config.toml`. The variable of `n_attempts` in `[evaluation]` is",
     ]
-    parts += ["`EVALUATION_N_ATTEMPTS`.\n", "| section | key | default | what it is |", "| --- | --- | --- | --- |"]
+    parts += ["`EVALUATION_N_ATTEMPTS`.\n", "| section | key | what it is |", "| --- | --- | --- |"]
     for section, kind in sections():
-        parts += [f"| `[{section}]` | `{name}` | {_default(each)} | {_text(each)} |" for name, each in kind.items()]
+        parts += [f"| `[{section}]` | `{name}` | {_text(each)} |" for name, each in kind.items()]
     return "\n".join(parts) + "\n"
 
 
@@ -60,11 +60,13 @@ def reader_of(field: FieldInfo) -> str:
 
 
 def _row(variable: str, field: FieldInfo) -> str:
-    return f"| `{variable.upper()}` | {_default(field)} | {_text(field)} | {reader_of(field)} |"
+    return f"| `{variable.upper()}` | {_text(field)} | {reader_of(field)} |"
 
 
 def _text(field: FieldInfo) -> str:
-    return (field.description or "").replace("|", "\\|")
+    """The description, with the default at its end."""
+    default = _default(field)
+    return f"{field.description or ''}{f' Default: {default}.' if default else ''}".replace("|", "\\|")
 
 
 def _default(field: FieldInfo) -> str:
@@ -72,7 +74,7 @@ def _default(field: FieldInfo) -> str:
     if field.default_factory in (dict, list) or value in (None, "") or isinstance(value, SecretStr):
         return ""
     if value is PydanticUndefined:
-        return "see there" if "Default:" in (field.description or "") else ""
+        return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
