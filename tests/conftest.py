@@ -13,9 +13,6 @@ import certifi
 import pytest
 
 from tests.activities.families import faulty, write_family
-from tests.assessments.bad_packages import write_bad_packages
-from tests.assessments.packages import write_package
-from tests.chaos.table import recorded, table
 from tests.docker_engine import shared_address, shared_engine
 from tests.scheduling import Together
 from tests.stack import SCENARIOS, Stack, running_stack
@@ -70,6 +67,9 @@ told = asked
 @pytest.fixture(scope="session")
 def scenarios_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of scenarios: those that come with proctor, and the tiny one with its broken relatives."""
+    from tests.assessments.bad_packages import write_bad_packages
+    from tests.assessments.packages import write_package
+
     directory = tmp_path_factory.mktemp("scenarios")
     shutil.copytree(SCENARIOS, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     write_package(directory, "tiny")
@@ -124,6 +124,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together | N
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """After a run with chaos tests: what was killed when, and how soon it went on."""
     reports = [*terminalreporter.stats.get("passed", []), *terminalreporter.stats.get("failed", [])]
+    if not any(getattr(report, "user_properties", ()) for report in reports):
+        return
+    from tests.chaos.table import recorded, table
+
     if recoveries := recorded(reports):
         terminalreporter.section("killed at, recovered")
         terminalreporter.write_line(table(recoveries))
