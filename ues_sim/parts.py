@@ -182,7 +182,11 @@ class Parts:
         """Modalities as they are shown, with tails instead of the collections that were cut last, and what lists these,
         as in a manifest, with ``path`` from the modality's name on. Nothing may have changed since they were cut.
         """
-        cuts = {id(cut.container): path for path, cut in self._cuts.items() if path[0] == "states" and cut.pages}
+        cuts = {
+            id(cut.container): path
+            for path, cut in self._cuts.items()
+            if path[0] == "states" and cut.pages and cut.tail
+        }
         listed: list[JsonObject] = []
 
         def tail(value: Any, *path: str) -> Any:

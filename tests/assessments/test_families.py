@@ -1,23 +1,18 @@
 """Days of families as a caller plays them: named, archived without their answers, forked and judged again as frozen."""
 
-import json
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from temporalio.exceptions import ApplicationError
-from temporalio.testing import ActivityEnvironment
 
-from activities.admission.forks import ForkActivities
-from activities.admission.payloads import AdmitInput
-from proctor.parts import open_parts
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.archive import Archive
 from proctor_storage.temporal import connect
 from tests.activities.families import write_family
+from tests.assessments.test_forks import fork
 from tests.assessments.test_replay import follow
 from tests.chaos.campaigns import play
 from tests.stack import Assessed, Stack, assess, serving
@@ -78,26 +73,17 @@ async def test_a_day_is_named_by_family_difficulty_and_seed(stack: Stack) -> Non
 
 async def test_a_day_is_forked_and_judged_again_when_its_family_is_gone(stack: Stack) -> None:
     folder = write_family(Path(stack.local.config.scenarios_dir), name="soon_gone")
-    async with serving(answers) as url:
+    async with serving(idles) as idle, serving(answers) as url:
         task_id = results_of(await assess(stack, url, "soon_gone", difficulty=1, seed=9)).assessment_id
+        idle_id = results_of(await assess(stack, idle, "soon_gone", difficulty=1, seed=9)).assessment_id
         shutil.rmtree(folder / "families" / "soon_gone")
-        looking = ActivityEnvironment(client=await connect(stack.config))
-        async with open_parts(stack.config) as parts:
-            forks = ForkActivities(parts.config, parts.store, parts.scenarios, parts.simulations)
-
-            def asked(**config: Any) -> AdmitInput:
-                chosen = {"fork_of": task_id, "from_turn": 1, **config}
-                return AdmitInput(task_id="fork", request=json.dumps({"config": chosen}))
-
-            plan = await looking.run(forks.admit_fork, asked(seed=10))
-            assert plan.instance is not None
-            assert (plan.seed, plan.instance.title) == (10, "soon_gone · difficulty 1 · seed 9")
-            entry = Archive(stack.config.archive_url).get(task_id)
-            assert entry is not None
-            assert entry.package is not None
-            assert plan.package.sha256 == entry.package.sha256, "no day was made"
-            with pytest.raises(ApplicationError, match="seed 9: leave it out, a fork plays its original"):
-                await looking.run(forks.admit_fork, asked(difficulty=2))
+        again = results_of(await fork(stack, idle_id, 1, url, seed=10))
+        assert (again.seed, again.instance_seed, again.difficulty) == (10, 9, 1)
+        assert again.day == "soon_gone · difficulty 1 · seed 9"
+        assert again.scores.overall.score == 16, again.failure
+        refused = await fork(stack, idle_id, 1, url, difficulty=2)
+        assert "config.difficulty is 2, and " in refused.sentence
+        assert "was played on soon_gone · difficulty 1 · seed 9: leave it out" in refused.sentence
 
         client = await connect(stack.config)
         for with_current in (False, True):  # the kit of today over the frozen day

@@ -8,12 +8,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ues_sim.helpers import HOST_KEY, START, Server, Sim, at
 from ues_sim import checkpoint, parts
+from ues_sim.modalities import MODALITIES
 from ues_sim.problems import Impossible
 from ues_sim.scenario import import_full
 from ues_sim.simulation import Author, Simulation
@@ -145,6 +147,15 @@ def test_restoring_takes_only_what_differs() -> None:
     assert 0 < store.restore(large, later) < 6
     assert told(large) == after
     assert store.restore(large, later) == 0
+
+
+def test_a_restored_simulation_shows_valid_json_before_it_changes() -> None:
+    original, restored = simulation(40, size=3000), simulation()
+    taken = checkpoint.take_in_parts(original, everything=True)
+    checkpoint.restore(restored, taken.manifest, taken.new)
+    checkpoint.take_in_parts(restored)
+    shown, _ = restored.parts.shorten_shown({"email": MODALITIES["email"].show_state(restored.view("email"))})
+    assert json.loads(orjson.dumps(shown))["email"]["emails"]
 
 
 def test_everything_is_new_to_whoever_asks_for_everything() -> None:
