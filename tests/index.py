@@ -26,8 +26,8 @@ _SERVICES = ("assessments", "chaos", "containers", "foreign_ues", "histories", "
 _HEAD = """# Modules and the tests that run them
 
 Written by `python -m tests.index` (`tests/index.py`). The files are in `tests/`. The number says how many lines of the
-module's functions a file runs. Modules without tests run in services only: see `tests/assessments`, or search for their
-names.
+module's functions a file runs. Modules without tests run in services only, or in rooms of tests that were not measured:
+search for their names. Measured rooms: {}.
 """
 _TEST = re.compile(r"(\S+) (\d+)")
 _ROW = re.compile(r"^\| `(\S+)` \| (.*) \|$", re.MULTILINE)
@@ -45,7 +45,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 
 def measure(rooms: list[str]) -> Index:
-    """Run the rooms' tests under coverage. Failures don't matter here, and Ctrl-C leaves the index of what was run."""
+    """Run the rooms' tests under coverage. Failures don't matter here."""
     import coverage
 
     with tempfile.TemporaryDirectory() as folder:
@@ -55,9 +55,8 @@ def measure(rooms: list[str]) -> Index:
         subprocess.run(command, cwd=ROOT, check=False)
         read = coverage.CoverageData(data)
         read.read()
-        return {
-            _name(path): _lines_by_test(Path(path), read.contexts_by_lineno(path)) for path in read.measured_files()
-        }
+        files = [path for path in read.measured_files() if path.endswith(".py")]  # and no templates
+        return {_name(path): _lines_by_test(Path(path), read.contexts_by_lineno(path)) for path in files}
 
 
 def _included() -> str:
@@ -88,11 +87,12 @@ def modules() -> list[str]:
 
 def table(index: Index) -> str:
     """The index as a page."""
+    rooms = sorted({test.partition("/")[0] for tests in index.values() for test in tests})
     rows = [
         f"| `{name}` | {', '.join(f'{test} {lines}' for test, lines in _ranked(index.get(name)))} |"
         for name in modules()
     ]
-    return "\n".join([_HEAD, "| module | tests |", "| --- | --- |", *rows, ""])
+    return "\n".join([_HEAD.format(", ".join(rooms)), "| module | tests |", "| --- | --- |", *rows, ""])
 
 
 def _ranked(tests: Counter[str] | None) -> list[tuple[str, int]]:
