@@ -65,7 +65,7 @@ class Cell:
 
 
 def audit_cell(cell: Cell) -> Report:
-    """Audit one instance; what the family raises is a violation."""
+    """Audit one instance; an error of the family is a violation."""
     try:
         return audit_instance(
             cell.directory, cell.difficulty, cell.seed, cell.others, graded_plays=cell.graded, quick=cell.quick

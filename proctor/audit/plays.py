@@ -1,7 +1,7 @@
 """Plays of an instance in this process: the real simulator and its HTTP API, without a network and without Temporal.
 
-A play costs some hundredths of a second. What it decides is what the whole evaluator decides: ``tests/audit`` plays the
-same scripts both ways.
+A play costs some hundredths of a second. The whole evaluator gives the same points: ``tests/audit`` plays the same
+scripts both ways.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
