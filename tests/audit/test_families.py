@@ -1,11 +1,16 @@
 """One instance of each family and difficulty passes the audit in its cheapest form; planted faults are named."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from proctor.audit import instances
 from proctor.audit.families import Cell, audit_cell, cells_of, summed_up
 from proctor.audit.instances import audit_instance
+from scenarios.kit.checks import Write
+from scenarios.kit.making.days import Day, make_day
 from tests.stack import SCENARIOS
 
 FAMILIES = sorted(path.parent for path in (SCENARIOS / "families").glob("*/family.py"))
@@ -95,3 +100,39 @@ def test_planted_faults_are_named(family: Path, check: int, sentence: str) -> No
 def test_a_family_that_raises_is_a_violation(family: Path) -> None:
     report = audit_cell(Cell(family, 1, 1, (), 1, quick=True))
     assert report.violations == [(1, "RuntimeError: no hay (family.py line 29)")]
+
+
+def _second_answer(day: Day) -> None:
+    """Whoever tells nothing but a name of the thing is right, too."""
+    duty = next(duty for duty in day.duties if duty.enact is not None)
+    duty.checks[0] = duty.checks[0].model_copy(update={"values": (), "wrong": ()})
+
+
+def _missing_support(day: Day) -> None:
+    duty = next(duty for duty in day.duties if duty.key == "sum-1")
+    duty.records = [replace(record, title="Hello", body="I am well.") for record in duty.records]
+
+
+def _unseen_side_effect(day: Day) -> None:
+    day.duties[0].explains.append(Write(actions=("email.archive", "email.star")))
+
+
+@pytest.mark.parametrize(
+    ("name", "plant", "check"),
+    [
+        ("inbox_flood", _second_answer, 7),
+        ("expense_report", _missing_support, 6),
+        ("invoice_fraud", _unseen_side_effect, 5),
+    ],
+)
+def test_faults_planted_in_families_are_named(
+    name: str, plant: Callable[[Day], None], check: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make_with_fault(directory: Path, difficulty: int, seed: int) -> Day:
+        day = make_day(directory, difficulty, seed)
+        plant(day)
+        return day
+
+    monkeypatch.setattr(instances, "make_day", make_with_fault)
+    found = audit_instance(SCENARIOS / "families" / name, 2, 31, quick=True).violations
+    assert check in {number for number, _ in found}, found
