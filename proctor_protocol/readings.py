@@ -6,6 +6,7 @@ Written by the participant or an author, they come in any form that the UES cont
 import re
 from datetime import UTC, datetime
 from email.utils import parseaddr
+from functools import lru_cache
 from typing import Any
 
 _EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
@@ -27,6 +28,7 @@ def instant(value: str | datetime) -> datetime:
     return aware
 
 
+@lru_cache(maxsize=1024)
 def bare_address(address: str) -> str:
     """``Ann <ann@x.org>`` as ``ann@x.org``, in lower case."""
     return (parseaddr(address)[1] or address).strip().lower()

@@ -4,6 +4,7 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -92,12 +93,17 @@ def cells_of(
 
 
 def run_cells(cells: Sequence[Cell], processes: int) -> Iterator[Report]:
-    """The reports, as they come."""
+    """The reports, as they come. A family's instances of one difficulty share a process, which remembers other days."""
     if processes == 1:
         yield from map(audit_cell, cells)
         return
-    with ProcessPoolExecutor(processes) as pool:
-        waiting: set[Future[Report]] = {pool.submit(audit_cell, cell) for cell in cells}
+    groups = list(dict.fromkeys((cell.directory, cell.difficulty) for cell in cells))
+    with ExitStack() as stack:
+        pools = [stack.enter_context(ProcessPoolExecutor(1)) for _ in range(processes)]
+        waiting: set[Future[Report]] = {
+            pools[groups.index((cell.directory, cell.difficulty)) % processes].submit(audit_cell, cell)
+            for cell in cells
+        }
         while waiting:
             ended, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in ended)
