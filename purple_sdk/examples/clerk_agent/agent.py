@@ -1,8 +1,8 @@
 """A baseline participant: reads the user's list and wishes by rules, and does what it can parse, with no model.
 
-It knows no scenario and no truth, only how such wishes are worded. A question is answered with what was said last about
-the same thing, a point of the list is done in its time, and at the end each point is reported as it is: done, open or
-impossible. What the rules can't read (another language, other words, a condition) is left undone.
+It knows no scenario and no truth, only how such wishes are worded. It answers a question with the last word about the
+same thing. It does a point of the list in its time, and reports each as it is: done, open or impossible. It leaves
+everything else undone: other wordings, planning, work in stages, and who may know a thing.
 
 ``python -m purple_sdk.examples.clerk_agent --port 8001`` serves it.
 """
@@ -37,7 +37,7 @@ _PAID_BACK = re.compile(r"refund|\bback\b", re.I)
 _ACCOUNT = re.compile(r"\b[A-Z]{2}\d{9,}\b")
 _FOR_ANOTHER = re.compile(r"\b(?:to|let|send|give)\s+[A-Z]\w+\b|whose job")
 _NOTICED = (("documents", r"([a-z][\w -]+?) (?:expires|runs out)", 30), ("birthdays", r"(.+?): birthday", 1))
-"""What is pointed out where the brief has the word: a pattern of subjects, and in how many days at most."""
+"""Things to point out where the brief has the word: a pattern of subjects, and in how many days at most."""
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 Found = re.Match[str]

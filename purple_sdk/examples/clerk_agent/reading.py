@@ -29,7 +29,7 @@ _KINDS = (
 _STARTS = re.compile(
     r"(?<!\bfor )(?<!\bof )(?<!\bat )(?<!\bfrom )(?<!\bto )(?<!\bin )\b(?:the|your|die|der|das) ", re.I
 )
-_STATED = re.compile(r"([^.:;?!,\n]+?) (?:is|ist) (?=€|EUR|[A-Z\d])")
+_STATED = re.compile(r"([^.:;?!,\n]+?)(?: (?:is|ist) (?=€|EUR|[A-Z\d])|: (?=€|EUR|[A-Z]{0,3}-?\d))")
 
 
 @dataclass(frozen=True)
