@@ -306,7 +306,8 @@ class Day:
         """The user's instructions."""
         lines = [
             f"You look after mail, text messages, chat and calendar of {self.user.name} ({self.user.role}, "
-            f"{self.user.organisation}) from {self.start:%A %d %B %Y %H:%M} on, in {len(self.starts)} rounds.",
+            f"{self.user.organisation}) from {self.start:%A %d %B %Y %H:%M} on, in {len(self.starts)} rounds, "
+            f"one every {_interval(self.step)}.",
         ]
         if self.listed:
             lines += ["", "What I need today:"]
@@ -314,6 +315,8 @@ class Day:
         lines += ["", *self.wishes]
         lines.append(
             "Deal with what comes in as far as it concerns these points or asks something of me that you can find out. "
+            "Who asks for something without naming a time gets the answer at the latest two rounds after the one in "
+            "which you first see the question. "
             "Leave everything else as it is: nothing may be sent, booked, moved, answered or deleted without need."
         )
         if self.listed:
@@ -484,6 +487,13 @@ def _maker(directory: Path) -> Callable[[Day], None]:
     spec.loader.exec_module(module)
     make: Callable[[Day], None] = module.make
     return make
+
+
+def _interval(step: timedelta) -> str:
+    minutes = round(step.total_seconds() / 60)
+    if minutes % 60:
+        return f"{minutes} minutes"
+    return "hour" if minutes == 60 else f"{minutes // 60} hours"
 
 
 def _sources(checks: Iterable[Check]) -> dict[str, int]:

@@ -154,7 +154,14 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
         asker=day.cast(f"{key}-asker"),
         thing=things[2 * number],
         said=[(at, source, amounts[n]) for n, at in enumerate(sorted(times))],
-        decoys=[(day.ago(f"{key}-decoy"), day.cast(f"{key}-decoy"), things[2 * number + 1], amounts[7])],
+        decoys=[
+            (
+                day.ago(f"{key}-decoy"),
+                day.cast(f"{key}-decoy", relation="colleague"),
+                things[2 * number + 1],
+                amounts[7],
+            )
+        ],
         asked=day.turn(number + 1, -day.draws.between(5, 40, key, "asked")),
         until=day.turn(number + 3),
         stranger=day.cast("stranger"),

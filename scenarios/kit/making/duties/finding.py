@@ -53,9 +53,9 @@ def find_out(
         stranger: who is told by mistake in one of the lapses.
     """
     last, records = history[-1], []
-    start = day.ago(key, days=(3, 6))
+    start = day.ago(key, days=(len(history), len(history) + 3))
     for place, said in enumerate(history):
-        name, at = f"{key}-{place}", start + timedelta(hours=7 * place)
+        name, at = f"{key}-{place}", start + timedelta(days=place)
         if isinstance(said, str):
             slots = {"thing": thing.en, "notice": said, "name": source.first, "user": day.user.first}
             body = day.draws.pick(_NOTICES, name).format(**slots)

@@ -75,7 +75,7 @@ def point_out(
     for n, (name, value) in enumerate(decoys, start=1):
         kept = SilenceCheck(
             id=f"{key}.quiet-{n}",
-            points=2,
+            points=max(2, 6 // len(decoys)),
             sentence=f"{day.user.first} was not bothered with {name}",
             gated=True,
             to=("user",),

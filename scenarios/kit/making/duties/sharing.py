@@ -92,4 +92,4 @@ def share_part(
 
 def _joined(day: Day, key: str, asker: Person, things: Sequence[tuple[Phrase, Value]]) -> str:
     words = [thing.by(asker) for thing, _ in day.draws.shuffled(things, key, "order")]
-    return f" {'und' if asker.language == 'de' else 'and'} ".join(words)
+    return f" {'und' if asker.language == 'de' else 'and'} ".join([", ".join(words[:-1]), words[-1]])
