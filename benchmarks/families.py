@@ -173,30 +173,37 @@ async def differences(
 
 def table(cells: Sequence[RunCell]) -> list[str]:
     """Markdown: for each baseline and family the mean of each difficulty in percent, with its 95 % interval."""
-    shares: dict[tuple[str, str, int], list[float]] = defaultdict(list)
-    for cell in cells:
-        if cell.score is not None and cell.max_score:
-            percent = 100 * cell.score / cell.max_score
-            for family in (cell.scenario_id, "all"):
-                shares[cell.agent, family, cell.difficulty or 0].append(percent)
-                shares[cell.agent, family, -1].append(percent)
-    difficulties = sorted({difficulty for *_, difficulty in shares} - {-1})
-    families = [*sorted({family for _, family, _ in shares} - {"all"}), "all"]
+    judged = [cell for cell in cells if cell.max_score]
+    difficulties = sorted({cell.difficulty or 0 for cell in judged})
+    families = sorted({cell.scenario_id for cell in judged})
     columns = ["baseline", "family", *map(str, difficulties), "all"]
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
-    for agent in dict.fromkeys(agent for agent, *_ in shares):
-        for family in families:
-            means = [_mean(shares[agent, family, each]) for each in (*difficulties, -1)]
-            lines.append(f"| {agent} | {family} | {' | '.join(means)} |")
+    for agent in dict.fromkeys(cell.agent for cell in judged):
+        for chosen in (*((family,) for family in families), families):
+            of_row = [cell for cell in judged if cell.agent == agent and cell.scenario_id in chosen]
+            of_columns = [[cell for cell in of_row if (cell.difficulty or 0) == each] for each in difficulties]
+            means = map(_mean, [*of_columns, of_row])
+            lines.append(f"| {agent} | {chosen[0] if isinstance(chosen, tuple) else 'all'} | {' | '.join(means)} |")
     return lines
 
 
-def _mean(percents: Sequence[float]) -> str:
-    if not percents:
+def _mean(cells: Sequence[RunCell]) -> str:
+    """Families are drawn where there are several; else days, difficulty by difficulty."""
+    if not cells:
         return ""
-    found = estimated([Unit((percent,)) for percent in percents], bounds=(0, 100))
+    by_family: dict[str, list[float]] = defaultdict(list)
+    for cell in cells:
+        by_family[cell.scenario_id].append(_percent(cell))
+    units = [Unit(tuple(each)) for each in by_family.values()]
+    if len(units) == 1:
+        units = [Unit((_percent(cell),), cell.difficulty) for cell in cells]
+    found = estimated(units, bounds=(0, 100))
     interval = "" if found.low is None or found.high is None else f" ({found.low:.0f} to {found.high:.0f})"
     return f"{found.mean:.1f}{interval}"
+
+
+def _percent(cell: RunCell) -> float:
+    return 100 * (cell.score or 0) / (cell.max_score or 1)
 
 
 async def measure(gateway_url: str, agents: dict[str, str], options: argparse.Namespace, killer: Killer | None) -> int:
@@ -217,9 +224,12 @@ async def measure(gateway_url: str, agents: dict[str, str], options: argparse.Na
     again, differing = await differences(gateway_url, agents, results.cells, options.sample)
     print("\n".join(table(results.cells)))
     killed = ", ".join(killer.killed) if killer else "none"
-    print(f"\n{len(results.cells)} results of {len(wanted)} cells; killed: {killed}")
+    tries = sum(cell.plays > 1 for cell in results.cells)
+    print(f"\n{len(results.cells)} results of {len(wanted)} cells, {tries} after several tries; killed: {killed}")
     print(f"{again} played again, {again - len(differing)} with equal points")
     print(f"page: {gateway_url}/view/{results.campaign_id}", flush=True)
+    if options.state:
+        print(f"later: proctor view {results.campaign_id} --state {options.state}", flush=True)
     for problem in [*problems, *differing]:
         say(f"WRONG: {problem}")
     return 1 if problems or differing else 0
