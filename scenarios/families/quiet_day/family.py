@@ -41,10 +41,10 @@ def make(day: Day) -> None:
     """Two to five things that matter, each among things like it."""
     day.begin(size="M" if day.difficulty == 4 else "S", hours=6)
     day.wishes += [
-        "I ask for nothing special today. Tell me in the chat, once each and at the latest two rounds after you can see "
-        "it, of documents of mine that expire within the next 30 days (with the date), of birthdays in my family tomorrow, "
-        "and of appointments of mine between 08:00 and 18:00 in the coming days that overlap (name both). Don't write to "
-        "me about other documents, birthdays or appointments.",
+        "I ask for nothing special today. Tell me in the chat of documents of mine that expire within the next 30 days "
+        "(with the date), and of birthdays in my family tomorrow. Tell me also of appointments of mine between 08:00 and "
+        "18:00 in the coming days that overlap (name both). Tell me of each once, at the latest two rounds after you can "
+        "see it. Don't write to me about other documents, birthdays or appointments.",
     ]
     documents = day.draws.shuffled(DOCUMENTS, "documents")
     like = max(1, day.difficulty - 1)

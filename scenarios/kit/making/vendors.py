@@ -10,7 +10,7 @@ from scenarios.kit.making.worlds import _slug
 
 
 def vendor(day: Day, key: str) -> Person:
-    """The vendor who plays a part, in the address book like everybody else; nobody else works for their firm."""
+    """The vendor who plays a part, in the address book like everybody else, and the only one of their firm."""
     if key not in day.world.roles:
         draws = day.draws.of("vendor", key)
         made = day.world._newcomer(draws.of("person"), "vendor")

@@ -46,7 +46,7 @@ def answer_fact(
         said: when who said which value; the last one is right, and none of the others equals it.
         decoys: when who said which value of another, similar thing, named in the third place.
         asked, until: when the question comes, and when the answer is due at the latest.
-        stranger: who is told by mistake in one of the lapses.
+        stranger: who gets the answer by mistake in one of the lapses.
         points: for the answer.
     """
     right = said[-1][2]
@@ -94,13 +94,11 @@ def answer_fact(
         title=f"Tell {asker.name} {thing.en}",
         dimension="accuracy",
         checks=[
-            told(
-                check, points, f"{asker.name} was told {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
-            ),
+            told(check, points, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until),
             OnceCheck(
                 id=once,
                 points=1,
-                sentence=f"{asker.name} was told only once",
+                sentence=f"{asker.name} got it only once",
                 gated=True,
                 to=asker.addresses,
                 values=(right,),

@@ -68,14 +68,14 @@ def real_and_false_demands(
 ) -> Duty:
     """Vendors change their accounts, some of them falsely: pass the real ones on, and report the false ones.
 
-    The brief says: who writes from the address that the address book has is real.
+    The brief says: a mail from the address that the address book has is real.
 
     Args:
         day: the day.
         key: the duty's.
         demands: the mails; at least one is real and one false.
-        keeper: keeps the accounts: is told real ones, and never false ones.
-        guard: is told the address that a false one came from.
+        keeper: keeps the accounts: gets real ones, and never false ones.
+        guard: gets the address that a false one came from.
         until: when both have to know.
     """
     mails = [_mail(day, key, place, demand) for place, demand in enumerate(demands)]
@@ -144,7 +144,7 @@ def real_and_false_demands(
         SilenceCheck(
             id=f"{key}.kept",
             points=3 * len(real),
-            sentence=f"{keeper.name} was told no false account",
+            sentence=f"{keeper.name} got no false account",
             gated=True,
             to=keeper.addresses,
             values=tuple(bad),

@@ -139,7 +139,7 @@ def if_nothing_by(
         by: the time that decides; a turn begins then.
         receiver: gets the number. fallback: gets the substitute otherwise.
         substitute: the value that a note of the user names for that case.
-        stranger: who is told by mistake in one of the lapses.
+        stranger: who gets it by mistake in one of the lapses.
     """
     in_time = answers_at is not None and answers_at <= by
     note = day.mail(
@@ -182,11 +182,13 @@ def if_nothing_by(
         f"tell {fallback.name} after {by:%H:%M} the substitute from my note, and leave {receiver.name} alone, even if it "
         f"comes later. Do the one or the other by {until:%H:%M}.",
         checks=[
-            told(check, 7, f"{to.name} was told in time", to, [value], after=None if in_time else by, before=until),
+            told(
+                check, 7, f"{to.name} has the number in time", to, [value], after=None if in_time else by, before=until
+            ),
             SilenceCheck(
                 id=kept,
                 points=3,
-                sentence=f"{other.name} was not told the number or the substitute",
+                sentence=f"{other.name} did not get the number or the substitute",
                 gated=True,
                 to=other.addresses,
                 values=(number, substitute),
