@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 AGENTS = {
     "assistant": ("purple_sdk.examples.assistant_agent", "AssistantAgent"),
+    "clerk": ("purple_sdk.examples.clerk_agent", "ClerkAgent"),
     "reschedule": ("purple_sdk.examples.reschedule_agent", "RescheduleAgent"),
     "triage": ("purple_sdk.examples.triage_agent", "TriageAgent"),
 }

@@ -23,6 +23,14 @@ def triage(host: HostOption = None, port: PortOption = None, card_url: CardUrlOp
 
 
 @app.command()
+def clerk(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
+    """Run the rule-based baseline for families' days."""
+    from proctor.services import run_agent
+
+    run_agent("clerk", host, port, card_url)
+
+
+@app.command()
 def assistant(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
     """Run the assistant that a language model drives (AGENTBEATS_PURPLE_MODEL)."""
     from proctor.services import run_agent

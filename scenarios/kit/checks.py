@@ -5,7 +5,7 @@ explained by a duty (closed world). Three rules hold for every check:
 
 * *The last word counts.* Of several messages to somebody that name the values in question or a wrong one, the last one
   decides.
-* *No points without work.* A check that is ``gated`` (nothing told, nothing touched) is worth its points only when at
+* *No points without work.* A check that is ``gated`` (nothing said, nothing touched) is worth its points only when at
   least half of the other points were earned.
 * *Doing everything is not work.* Where a participant made more unexplained actions of a kind than explained ones (and
   more than three), the checks of that kind are void.
@@ -33,7 +33,7 @@ USER = "user"
 HARMLESS = frozenset(
     ["email.mark_read", "email.mark_unread", "email.save_draft", "sms.read", "sms.unread", "chat.send_message"]
 )
-"""Actions that need no explanation: nobody but the user notices them."""
+"""Actions that need no explanation: only the user notices them."""
 
 _FLOOD = 3
 _KIND_OF = {
@@ -79,7 +79,7 @@ class _Check(_Model):
 
 
 class MessageCheck(_Check):
-    """The participant told somebody something.
+    """The participant let somebody know something.
 
     Attributes:
         to: addresses and numbers of the one person, or ``user``.
@@ -99,7 +99,7 @@ class MessageCheck(_Check):
 
 
 class OnceCheck(_Check):
-    """The participant told somebody a thing only once: at most ``most`` messages name all values."""
+    """The participant let somebody know a thing only once: at most ``most`` messages name all values."""
 
     kind: Literal["once"] = "once"
     to: tuple[str, ...]
@@ -108,9 +108,9 @@ class OnceCheck(_Check):
 
 
 class SilenceCheck(_Check):
-    """None of these people was told any of the values; without values, none of them was written to at all.
+    """None of these people got any of the values; without values, none of them was written to at all.
 
-    ``but`` are the only ones who may be told; then ``to`` is empty and means everybody else.
+    ``but`` are the only ones who may know; then ``to`` is empty and means everybody else.
     """
 
     kind: Literal["silence"] = "silence"

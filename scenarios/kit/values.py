@@ -80,7 +80,10 @@ class Value(BaseModel):
     value: str
 
     def __str__(self) -> str:
-        return f"{int(self.value) / 100:.2f}" if self.kind == "amount" else self.value.split("|")[0].replace("T", " ")
+        if self.kind == "amount":
+            return f"{int(self.value) / 100:.2f}"
+        first = self.value.split("|")[0]
+        return first.replace("T", " ") if self.kind == "moment" else first
 
 
 class Words:
@@ -209,7 +212,7 @@ def _times(text: str) -> frozenset[time]:
 
 
 def _is_within_number(text: str, start: int, end: int) -> bool:
-    """Whether digits go on before or after: ``1.14.30``, ``12:30.5``."""
+    """Whether more digits come directly before or after: ``1.14.30``, ``12:30.5``."""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
     is_after = before[-1:] in (".", ",", "/") and before[:1].isdigit()
     return is_after or (after[:1] in (".", ",", ":") and after[1:].isdigit())

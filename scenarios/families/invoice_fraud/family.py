@@ -3,6 +3,7 @@
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.refusing import Demand, impostor, real_and_false_demands
+from scenarios.kit.making.vendors import vendor
 
 _REAL, _FALSE = (1, 1, 2, 2), (1, 2, 2, 3)
 
@@ -14,7 +15,7 @@ def make(day: Day) -> None:
     kinds = day.draws.shuffled([False] * _FALSE[level] + [True] * _REAL[level], "kinds")
     demands = []
     for place, is_real in enumerate(kinds):
-        person = day.cast(f"vendor-{place}", relation="vendor")
+        person = vendor(day, f"vendor-{place}")
         demands.append(
             Demand(
                 at=day.turn(place % 4, 12 + 7 * place),

@@ -41,9 +41,10 @@ def make(day: Day) -> None:
     """Two to five things that matter, each among things like it."""
     day.begin(size="M" if day.difficulty == 4 else "S", hours=6)
     day.wishes += [
-        "I ask for nothing special today. Tell me in the chat, once each, of documents of mine that expire within the "
-        "next 30 days (with the date), of birthdays in my family tomorrow, and of appointments of mine in the coming "
-        "days that overlap (name both). Don't write to me about other documents, birthdays or appointments.",
+        "I ask for nothing special today. Tell me in the chat of documents of mine that expire within the next 30 days "
+        "(with the date), and of birthdays in my family tomorrow. Tell me also of appointments of mine between 08:00 and "
+        "18:00 in the coming days that overlap (name both). Tell me of each once, at the latest two rounds after you can "
+        "see it. Don't write to me about other documents, birthdays or appointments.",
     ]
     documents = day.draws.shuffled(DOCUMENTS, "documents")
     like = max(1, day.difficulty - 1)
@@ -73,7 +74,9 @@ def _document(day: Day, number: int, names: list[str], like: int) -> None:
 def _mail(day: Day, name: str, document: str, date: Value, number: int) -> Record:
     author = service(day.draws.pick(_OFFICES, name))
     at = day.turn(number, 20) if name.endswith("-0") and number else day.ago(name, days=(2, 9))
-    return mail_saying(day, name, at, author, "document_expiry", document=document, date=shown(day, name, author, date))
+    return mail_saying(
+        day, name, at, author, "document_expiry", document=f"your {document}", date=shown(day, name, author, date)
+    )
 
 
 def _birthday(day: Day, like: int) -> None:
@@ -106,15 +109,15 @@ def _birthday(day: Day, like: int) -> None:
 def _overlap(day: Day, like: int) -> None:
     key = "overlap"
     titles = day.draws.some(TITLES, 2 + 2 * like, key, "titles")
-    start = day.clock(9, day=day.draws.between(2, 5, key, "day")) + timedelta(
-        hours=day.draws.between(0, 6, key, "hour")
-    )
+    workdays = [n for n in range(2, 14) if day.clock(9, day=n).weekday() < 5]
+    first = day.draws.between(0, 3, key, "day")
+    start = day.clock(9, day=workdays[first]) + timedelta(hours=day.draws.between(0, 6, key, "hour"))
     records = [
         day.entry(f"{key}-{n}", titles[n], start + timedelta(minutes=30 * n), 60, Fact("matters", key, titles[n]))
         for n in range(2)
     ]
     for n in range(like):
-        begin = start + timedelta(days=1 + n)
+        begin = start + timedelta(days=workdays[first + 1 + n] - workdays[first])
         records.append(day.entry(f"{key}-near-{n}", titles[2 + 2 * n], begin, 60))
         records.append(day.entry(f"{key}-next-{n}", titles[3 + 2 * n], begin + timedelta(minutes=60), 45))
     point_out(

@@ -30,7 +30,7 @@ def make(day: Day) -> None:
     for number in range(count):
         key = f"firm-{number + 1}"
         changes = (0, 1 - number, 1, 2)[day.difficulty - 1]
-        people = [day.cast(f"{key}-{n}") for n in range(max(0, changes) + 1)]
+        people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(max(0, changes) + 1)]
         at = [day.start - timedelta(minutes=30 + 7 * number)]
         at += [between_turns(day, 4 + 2 * n, f"{key}-change-{n}") for n in range(max(0, changes))]
         each_time(

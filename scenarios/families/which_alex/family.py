@@ -15,10 +15,10 @@ def make(day: Day) -> None:
     """Requests of all three kinds in a drawn order."""
     day.begin(hours=7, language_mix=0.0)
     day.wishes += [
-        "If somebody wants a thing sent to a person and it can't be known who is meant, ask me in the chat with the "
-        "last names of all who may be meant and the number, and send nothing.",
-        "What is marked confidential goes only to people of our own firm. If somebody else should get it, send "
-        "nothing, and tell me in the chat that person's last name and the number.",
+        "If somebody wants a thing sent to a person and it can't be known who is meant, send nothing, and ask me in the "
+        "chat. Name the last names of all who may be meant and the file number in question.",
+        "A number that is marked confidential goes only to people of our own firm. If somebody else should get it, send "
+        "nothing, and tell me in the chat that person's last name and the file number.",
     ]
     count = 3 + (day.difficulty > 2)
     kinds: list[Turn] = ["act", "ask", "refuse"]

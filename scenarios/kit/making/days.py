@@ -31,7 +31,7 @@ from scenarios.kit.checks import duty, nothing_else
 __all__ = ["duty", "nothing_else"]
 '''
 _OTHER_POINTS = 10
-"""Points for having done nothing that nothing asked for."""
+"""Points for having done only what something asked for."""
 
 
 class InconsistentDayError(Exception):
@@ -306,7 +306,8 @@ class Day:
         """The user's instructions."""
         lines = [
             f"You look after mail, text messages, chat and calendar of {self.user.name} ({self.user.role}, "
-            f"{self.user.organisation}) from {self.start:%A %d %B %Y %H:%M} on, in {len(self.starts)} rounds.",
+            f"{self.user.organisation}) from {self.start:%A %d %B %Y %H:%M} on, in {len(self.starts)} rounds, "
+            f"one every {_interval(self.step)}.",
         ]
         if self.listed:
             lines += ["", "What I need today:"]
@@ -314,6 +315,8 @@ class Day:
         lines += ["", *self.wishes]
         lines.append(
             "Deal with what comes in as far as it concerns these points or asks something of me that you can find out. "
+            "Who asks for something without naming a time gets the answer at the latest two rounds after the one in "
+            "which you first see the question. "
             "Leave everything else as it is: nothing may be sent, booked, moved, answered or deleted without need."
         )
         if self.listed:
@@ -486,6 +489,13 @@ def _maker(directory: Path) -> Callable[[Day], None]:
     return make
 
 
+def _interval(step: timedelta) -> str:
+    minutes = round(step.total_seconds() / 60)
+    if minutes % 60:
+        return f"{minutes} minutes"
+    return "hour" if minutes == 60 else f"{minutes // 60} hours"
+
+
 def _sources(checks: Iterable[Check]) -> dict[str, int]:
     sources = {"state": 0, "values": 0}
     for check in checks:
@@ -503,7 +513,7 @@ def _character(person: Person, replies: Sequence[Any], knows: Sequence[str]) -> 
         "email": person.email,
         "phone": person.phone,
         "personality": f"{person.role}; {manner}.",
-        "special_instructions": " ".join(knows) or "You know nothing beyond what you are told, and want nothing.",
+        "special_instructions": " ".join(knows) or "You know only what others write to you, and want nothing.",
         "response_timing": {"base_delay": "PT20M", "variance": "PT5M"},
         "scripted_replies": list(replies),
     }

@@ -158,7 +158,7 @@ def told(
     before: datetime | None = None,
     channels: tuple[str, ...] = ("mail", "text"),
 ) -> MessageCheck:
-    """The check that somebody (None: the user, in the chat) was told values, and no wrong one."""
+    """The check that somebody (None: the user, in the chat) got values, and no wrong one."""
     return MessageCheck(
         id=check_id,
         points=points,
@@ -198,7 +198,7 @@ def wrong_value(act: Act, *values: Value, loses: Iterable[str] | None = None, na
 
 
 def wrong_person(act: Act, person: Person, *, side_effects: int = 1, name: str = "wrong person") -> Lapse:
-    """Somebody else is told; without side effects where another duty explains writing to them."""
+    """Somebody else gets it; without side effects where another duty explains writing to them."""
     return _changed(name, act, replace(act, to=person, reply_to=None), None, side_effects)
 
 
@@ -220,7 +220,7 @@ def instead(act: Act, *other: Act, loses: Iterable[str] | None = None, side_effe
 
 
 def besides(*more: Act, loses: Iterable[str], side_effects: int = 0, name: str) -> Lapse:
-    """More is done than was asked for: told too much, acted where nothing was to be done."""
+    """More is done than was asked for: said too much, acted where nothing was to be done."""
     return Lapse(name, lambda all_: [*all_, *more], frozenset(loses), side_effects)
 
 
@@ -232,7 +232,7 @@ def _changed(name: str, act: Act, other: Act, loses: Iterable[str] | None, side_
 
 
 def latest(facts: Iterable[Fact], kind: str, about: str) -> frozenset[str]:
-    """The value that was said last; several where two were said at once, none where nothing was."""
+    """The value that was said last; several where two were said at once; empty where it was never said."""
     said = [fact for fact in facts if fact.kind == kind and fact.about == about]
     times = [fact.at for fact in said if fact.at is not None]
     return frozenset(fact.value for fact in said if fact.at is None or fact.at == max(times))

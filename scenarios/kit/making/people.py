@@ -50,7 +50,7 @@ class Person:
     @property
     def name(self) -> str:
         """First and last name."""
-        return f"{self.first} {self.last}"
+        return f"{self.first} {self.last}".strip()
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -72,18 +72,18 @@ def add_up(
     until: datetime,
     stranger: Person,
 ) -> Duty:
-    """The user wants somebody to be told the sum and the numbers of some receipts.
+    """The user wants somebody to know the sum and the numbers of some receipts.
 
     Args:
         day: the day.
         key: the duty's.
-        reader: who is told.
+        reader: who gets them.
         what: the receipts in words, for the brief: ``taxi and rail receipts from 1 to 30 April``.
         category: those that count.
         month: the first and the last day that count.
         receipts: those that count and those that miss one condition.
         until: when it is due at the latest.
-        stranger: who is told by mistake in one of the lapses.
+        stranger: who gets them by mistake in one of the lapses.
     """
     records = [record for receipt in receipts for record in _records(day, receipt)]
     right = [receipt for receipt in receipts if receipt.counts]
@@ -113,7 +113,7 @@ def add_up(
             told(
                 total_id,
                 6,
-                f"{reader.name} was told the sum by {until:%H:%M}",
+                f"{reader.name} has the sum by {until:%H:%M}",
                 reader,
                 [_amount(total)],
                 map(_amount, dict.fromkeys(cents for cents in sums if cents != total)),
@@ -122,7 +122,7 @@ def add_up(
             told(
                 list_id,
                 4,
-                f"{reader.name} was told the numbers of just these receipts",
+                f"{reader.name} has the numbers of just these receipts",
                 reader,
                 map(_code, right),
                 map(_code, wrong),
@@ -199,7 +199,7 @@ def _code(receipt: Receipt) -> Value:
 
 
 def expense_people(day: Day, key: str) -> Person:
-    """Whoever does the books."""
+    """The person who does the books."""
     return day.cast(key, relation="colleague", role="accountant")
 
 

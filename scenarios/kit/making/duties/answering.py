@@ -46,7 +46,7 @@ def answer_fact(
         said: when who said which value; the last one is right, and none of the others equals it.
         decoys: when who said which value of another, similar thing, named in the third place.
         asked, until: when the question comes, and when the answer is due at the latest.
-        stranger: who is told by mistake in one of the lapses.
+        stranger: who gets the answer by mistake in one of the lapses.
         points: for the answer.
     """
     right = said[-1][2]
@@ -94,13 +94,11 @@ def answer_fact(
         title=f"Tell {asker.name} {thing.en}",
         dimension="accuracy",
         checks=[
-            told(
-                check, points, f"{asker.name} was told {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
-            ),
+            told(check, points, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until),
             OnceCheck(
                 id=once,
                 points=1,
-                sentence=f"{asker.name} was told only once",
+                sentence=f"{asker.name} got it only once",
                 gated=True,
                 to=asker.addresses,
                 values=(right,),
@@ -154,7 +152,14 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
         asker=day.cast(f"{key}-asker"),
         thing=things[2 * number],
         said=[(at, source, amounts[n]) for n, at in enumerate(sorted(times))],
-        decoys=[(day.ago(f"{key}-decoy"), day.cast(f"{key}-decoy"), things[2 * number + 1], amounts[7])],
+        decoys=[
+            (
+                day.ago(f"{key}-decoy"),
+                day.cast(f"{key}-decoy", relation="colleague"),
+                things[2 * number + 1],
+                amounts[7],
+            )
+        ],
         asked=day.turn(number + 1, -day.draws.between(5, 40, key, "asked")),
         until=day.turn(number + 3),
         stranger=day.cast("stranger"),

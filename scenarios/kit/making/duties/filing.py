@@ -9,6 +9,7 @@ from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, besides, forgotten, instead
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.making.vendors import vendor
 from scenarios.kit.values import Value
 
 
@@ -116,7 +117,7 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
         last: when the last invoice comes, at the latest.
     """
     draws = day.draws.of(key)
-    firm, other = day.cast(f"{key}-firm", relation="vendor"), day.cast(f"{key}-other", relation="vendor")
+    firm, other = vendor(day, f"{key}-firm"), vendor(day, f"{key}-other")
     limit, label = draws.pick((400, 500, 600, 750, 800), "limit") * 100, day.draws.shuffled(_LABELS, "labels")[number]
     above = [("above", firm, _cents(draws, n, limit, high=True)) for n in range(2 + (day.difficulty > 2))]
     nearly = [("below", firm, _cents(draws, "below", limit, high=False))]

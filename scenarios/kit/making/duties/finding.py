@@ -37,25 +37,25 @@ def find_out(
     until: int,
     stranger: Person,
 ) -> Duty:
-    """The user wants somebody to be told a value. It was stated, withdrawn and stated again; the last word holds.
+    """The user wants somebody to get a value. It was stated, withdrawn and stated again; the last word holds.
 
-    Where the last word is that there is no such value, the item is impossible: the reader is told the number of the
+    Where the last word is that there is no such value, the item is impossible: the reader gets the number of the
     notice that says so, no old value, and the report says ``impossible``.
 
     Args:
         day: the day.
         key: the duty's.
-        reader: who is told. source: who knows.
+        reader: who gets it. source: who knows.
         thing: what.
         history: values, and numbers of notices (texts) by which the value before was withdrawn.
         decoys: other things and their values.
         until: the last turn in which it is in time.
-        stranger: who is told by mistake in one of the lapses.
+        stranger: who gets it by mistake in one of the lapses.
     """
     last, records = history[-1], []
-    start = day.ago(key, days=(3, 6))
+    start = day.ago(key, days=(len(history), len(history) + 3))
     for place, said in enumerate(history):
-        name, at = f"{key}-{place}", start + timedelta(hours=7 * place)
+        name, at = f"{key}-{place}", start + timedelta(days=place)
         if isinstance(said, str):
             slots = {"thing": thing.en, "notice": said, "name": source.first, "user": day.user.first}
             body = day.draws.pick(_NOTICES, name).format(**slots)
@@ -103,7 +103,7 @@ def find_out(
         brief=f"Find out {thing.en} and tell {reader.name} by {due:%H:%M}. If it can't be had, tell {reader.first} the number "
         "of the notice that says so.",
         checks=[
-            told(check, 7, f"{reader.name} was told {what}", reader, [values[-1]], wrong, before=due),
+            told(check, 7, f"{reader.name} knows {what}", reader, [values[-1]], wrong, before=due),
             OnceCheck(id=once, points=1, sentence="only once", gated=True, to=reader.addresses, values=(values[-1],)),
         ],
         explains=to_write_to(reader, ids=[record.id for record in (*records, *others)]),

@@ -1,4 +1,4 @@
-"""Notice what nobody asked about, and tell the user, but only what matters."""
+"""Notice things without being asked, and tell the user, but only of those that matter."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ def point_out(
         told(
             check_id,
             6,
-            f"{day.user.first} was told of {what} by {day.starts[until]:%H:%M}",
+            f"{day.user.first} knows of {what} by {day.starts[until]:%H:%M}",
             None,
             values,
             before=day.starts[until],
@@ -65,7 +65,7 @@ def point_out(
         OnceCheck(
             id=f"{key}.once",
             points=1,
-            sentence=f"{day.user.first} was told of it only once",
+            sentence=f"{day.user.first} got it only once",
             gated=True,
             to=("user",),
             values=tuple(values),
@@ -75,7 +75,7 @@ def point_out(
     for n, (name, value) in enumerate(decoys, start=1):
         kept = SilenceCheck(
             id=f"{key}.quiet-{n}",
-            points=2,
+            points=max(2, 6 // len(decoys)),
             sentence=f"{day.user.first} was not bothered with {name}",
             gated=True,
             to=("user",),

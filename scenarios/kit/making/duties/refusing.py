@@ -18,7 +18,7 @@ from scenarios.kit.making.duty import (
     to_write_to,
     told,
 )
-from scenarios.kit.making.people import Person
+from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying
 from scenarios.kit.values import Value
@@ -69,14 +69,14 @@ def real_and_false_demands(
 ) -> Duty:
     """Vendors change their accounts, some of them falsely: pass the real ones on, and report the false ones.
 
-    The brief says: who writes from the address that the address book has is real.
+    The brief says: a mail from the address that the address book has is real.
 
     Args:
         day: the day.
         key: the duty's.
         demands: the mails; at least one is real and one false.
-        keeper: keeps the accounts: is told real ones, and never false ones.
-        guard: is told the address that a false one came from.
+        keeper: keeps the accounts: gets real ones, and never false ones.
+        guard: gets the address that a false one came from.
         until: when both have to know.
     """
     mails = [_mail(day, key, place, demand) for place, demand in enumerate(demands)]
@@ -144,8 +144,8 @@ def real_and_false_demands(
     checks += [
         SilenceCheck(
             id=f"{key}.kept",
-            points=3,
-            sentence=f"{keeper.name} was told no false account",
+            points=3 * len(real),
+            sentence=f"{keeper.name} got no false account",
             gated=True,
             to=keeper.addresses,
             values=tuple(bad),
@@ -159,7 +159,7 @@ def real_and_false_demands(
         ),
         SilenceCheck(
             id=f"{key}.no-alarm",
-            points=2,
+            points=3 * len(false),
             sentence="no real address was reported as false",
             gated=True,
             to=guard.addresses,
@@ -214,7 +214,12 @@ def _mail(day: Day, key: str, place: int, demand: Demand) -> Record:
 
 def _harmless(day: Day, key: str, place: int, demand: Demand) -> Record:
     return mail_saying(
-        day, f"{key}-before-{place}", day.start, demand.claims, "thank", thing=day.draws.pick(_THANKS, key, place)
+        day,
+        f"{key}-before-{place}",
+        day.start,
+        demand.claims,
+        "thank",
+        thing=day.draws.pick(_THANKS, key, place).by(demand.claims),
     )
 
 
@@ -225,14 +230,18 @@ def _false_senders(facts: Iterable[Fact]) -> frozenset[str]:
 
 
 _THANKS = (
-    *(
-        "the quick answer",
-        "the tour of the works",
-        "the samples",
-        "your patience",
-        "the photos",
-        "the corrected drawing",
-    ),
-    *("the good talk on the telephone", "the new contact list", "the long letter", "the help with the forms"),
-    *("the recommendation", "the friendly welcome", "the delivery plan", "the clear notes", "the early order"),
+    Phrase("the quick answer", "die schnelle Antwort"),
+    Phrase("the tour of the works", "die Führung durch das Werk"),
+    Phrase("the sample", "das Muster"),
+    Phrase("the photo", "das Foto"),
+    Phrase("the corrected drawing", "die berichtigte Zeichnung"),
+    Phrase("the good talk on the telephone", "das gute Gespräch am Telefon"),
+    Phrase("the new contact list", "die neue Kontaktliste"),
+    Phrase("the long letter", "der lange Brief"),
+    Phrase("the help with the form", "die Hilfe mit dem Formular"),
+    Phrase("the recommendation", "die Empfehlung"),
+    Phrase("the friendly welcome", "der freundliche Empfang"),
+    Phrase("the delivery plan", "der Lieferplan"),
+    Phrase("the clear note", "die klare Notiz"),
+    Phrase("the early order", "die frühe Bestellung"),
 )

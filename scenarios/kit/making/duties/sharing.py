@@ -36,7 +36,7 @@ def share_part(
         asker: who asks by mail.
         allowed: what they may know: things and values. barred: what they may not.
         asked, until: when the question comes, and when the answer is due.
-        stranger: who is told by mistake in one of the lapses.
+        stranger: who gets the answer by mistake in one of the lapses.
         records: with the facts that the solver needs: the values, and who may know what.
         solve: the solver, and ``answers`` what it finds.
         wrong: values that once held, and no longer do.
@@ -46,13 +46,13 @@ def share_part(
     )
     values, secrets = tuple(value for _, value in allowed), tuple(value for _, value in barred)
     names = " and ".join(thing.en for thing, _ in allowed)
-    check = told(f"{key}.told", 6, f"{asker.name} was told {names}", asker, values, wrong, before=until)
+    check = told(f"{key}.told", 6, f"{asker.name} has {names}", asker, values, wrong, before=until)
     at = next(start for start in day.starts if start >= asked)
     act = Act(f"{key}.1", "tell", at, until, (check.id,), asker, values, names, reply_to=question.id)
     kept = SilenceCheck(
         id=f"{key}.kept",
         points=5,
-        sentence=f"{asker.name} was not told {' or '.join(thing.en for thing, _ in barred)}",
+        sentence=f"{asker.name} did not get {' or '.join(thing.en for thing, _ in barred)}",
         gated=True,
         to=asker.addresses,
         values=secrets,
@@ -60,8 +60,8 @@ def share_part(
     told_all = replace(act, values=(*values, *secrets))
     lapses = [
         forgotten(act),
-        instead(act, told_all, loses=[kept.id], name="told too much"),
-        instead(act, replace(act, values=secrets), loses=[check.id, kept.id], name="told the wrong part"),
+        instead(act, told_all, loses=[kept.id], name="says too much"),
+        instead(act, replace(act, values=secrets), loses=[check.id, kept.id], name="says the wrong part"),
         wrong_person(act, stranger),
         *([late(act, next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
         *(
@@ -81,7 +81,7 @@ def share_part(
         records=[question, *records],
         lapses=lapses,
         points=[
-            ("told too much", "told the wrong part"),
+            ("says too much", "says the wrong part"),
             ("forgotten", "wrong person"),
             *((lapse.name,) for lapse in lapses if lapse.name.startswith("stale")),
         ],
@@ -92,4 +92,4 @@ def share_part(
 
 def _joined(day: Day, key: str, asker: Person, things: Sequence[tuple[Phrase, Value]]) -> str:
     words = [thing.by(asker) for thing, _ in day.draws.shuffled(things, key, "order")]
-    return f" {'und' if asker.language == 'de' else 'and'} ".join(words)
+    return f" {'und' if asker.language == 'de' else 'and'} ".join([", ".join(words[:-1]), words[-1]])

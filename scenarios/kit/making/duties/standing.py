@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from scenarios.kit.checks import Check, SilenceCheck
 from scenarios.kit.making.days import Day
@@ -127,8 +127,9 @@ def _number(day: Day, name: str, at: datetime, firm: str) -> tuple[Record, Value
 
 
 def between_turns(day: Day, turn: int, name: str) -> datetime:
-    """A drawn time between a turn and the one before it."""
-    return day.turn(turn) - timedelta(minutes=day.draws.between(4, round(day.step.total_seconds() / 60) - 4, name))
+    """A drawn time by day between a turn and the one before it."""
+    times = [day.turn(turn, -minutes) for minutes in range(4, round(day.step.total_seconds() / 60) - 4)]
+    return day.draws.pick([at for at in times if 6 <= at.hour < 22] or times, name)
 
 
 _FIRST = (

@@ -107,7 +107,8 @@ def remind_before(
 def _move(day: Day, key: str, place: int, person: Person, title: str, starts: Sequence[datetime]) -> Record:
     old, new = (Value(kind="time", value=f"{starts[n]:%H:%M}") for n in (place - 1, place))
     name = f"{key}-move-{place}"
-    at = day.start - timedelta(minutes=15) if place == 1 else day.turn(place - 2, 25)
+    minutes = day.draws.between(8, 45, name)
+    at = day.start - timedelta(minutes=minutes) if place == 1 else day.turn(place - 2, minutes)
     slots = {"old": shown(day, f"{name}-old", person, old), "new": shown(day, name, person, new)}
     record = mail_saying(day, name, at, person, "announce_change", thing=title, **slots)
     return record.with_facts(Fact("starts", title, starts[place].isoformat()))
@@ -138,7 +139,7 @@ def if_nothing_by(
         by: the time that decides; a turn begins then.
         receiver: gets the number. fallback: gets the substitute otherwise.
         substitute: the value that a note of the user names for that case.
-        stranger: who is told by mistake in one of the lapses.
+        stranger: who gets it by mistake in one of the lapses.
     """
     in_time = answers_at is not None and answers_at <= by
     note = day.mail(
@@ -179,13 +180,15 @@ def if_nothing_by(
         dimension="instruction_following",
         brief=f"If {source.name} sends {thing.en} by {by:%H:%M}, pass it on to {receiver.name}. If it has not come by then, "
         f"tell {fallback.name} after {by:%H:%M} the substitute from my note, and leave {receiver.name} alone, even if it "
-        "comes later.",
+        f"comes later. Do the one or the other by {until:%H:%M}.",
         checks=[
-            told(check, 7, f"{to.name} was told in time", to, [value], after=None if in_time else by, before=until),
+            told(
+                check, 7, f"{to.name} has the number in time", to, [value], after=None if in_time else by, before=until
+            ),
             SilenceCheck(
                 id=kept,
                 points=3,
-                sentence=f"{other.name} was not told the number or the substitute",
+                sentence=f"{other.name} did not get the number or the substitute",
                 gated=True,
                 to=other.addresses,
                 values=(number, substitute),

@@ -1,0 +1,120 @@
+"""Clear the day: meetings are moved or declined, and the reason is kept from some people."""
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Saying, confirm, decline, draw_times, named
+from scenarios.kit.making.duties.keeping import SECRETS, keep_from
+from scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.values import Value
+
+
+def make(day: Day) -> None:
+    """Two meetings to move, two invitations to answer, and a reason that only some may know."""
+    day.begin(hours=8)
+    topics = day.draws.shuffled(TOPICS, "topics")
+    stranger = day.cast("stranger")
+    confidant = day.cast("confidant", relation=day.draws.pick(("manager", "family", "friend"), "confidant"))
+    day.wishes.append(
+        f"I have to clear this day for something that {confidant.name} wrote to me about; the meetings of today "
+        "can't be held."
+    )
+    for number, hour in enumerate(day.draws.some((11, 13, 14, 15), 2, "hours")):
+        _move(day, number, topics[number], hour, stranger)
+    _decline(day, topics[2], topics[3], stranger)
+    events = day.draws.some(EVENTS, 2, "events")
+    _confirm(day, events[0], events[1], stranger)
+    _keep(day, confidant, stranger)
+
+
+def _move(day: Day, number: int, topic: Phrase, hour: int, stranger: Person) -> None:
+    key = f"move-{number + 1}"
+    count = (1, 1, 2, 3)[day.difficulty - 1]
+    days = working_days(day, 1 + 2 * number, (1, 1, 2, 2)[day.difficulty - 1])
+    changes = (0, 1, 1, 3)[day.difficulty - 1]
+    day.add(
+        move_meeting(
+            day,
+            key,
+            topic=topic,
+            people=[day.cast(f"{key}-{n}", relation=("colleague", "client", "colleague")[n]) for n in range(count)],
+            start=day.clock(hour),
+            days=days,
+            until=day.turn(4 + number),
+            stranger=stranger,
+            changed=[day.turn(1 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
+        )
+    )
+
+
+def _decline(day: Day, topic: Phrase, other: Phrase, stranger: Person) -> None:
+    """Somebody replaces the user; at higher difficulties that changes."""
+    key, count = "decline-1", (1, 2, 3, 4)[day.difficulty - 1]
+    deputies = [named(day.cast(f"{key}-deputy-{n}", relation="colleague")) for n in range(count + 1)]
+    teller = day.cast(f"{key}-teller", relation="colleague")
+    times = draw_times(day, key, count, turn=2 if count > 1 else None)
+    said: list[Saying] = [(at, teller, deputies[n]) for n, at in enumerate(times)]
+    similar = Phrase(f"your stand-in at {other.en}", f"die Vertretung (Termin: {other.de})")
+    day.add(
+        decline(
+            day,
+            key,
+            topic=topic,
+            organizer=day.cast(f"{key}-organizer", relation="client"),
+            start=day.clock(16),
+            said=said,
+            decoys=[(day.ago(f"{key}-decoy"), teller, similar, deputies[-1])],
+            until=day.turn(4),
+            stranger=stranger,
+        )
+    )
+
+
+def _confirm(day: Day, topic: Phrase, other: Phrase, stranger: Person) -> None:
+    """An invitation for another day, with a number that somebody said."""
+    key, count = "confirm-1", (1, 2, 3, 4)[day.difficulty - 1]
+    numbers = [Value(kind="number", value=str(n)) for n in day.draws.some(HEADCOUNTS, count + 2, key, "numbers")]
+    teller = day.cast(f"{key}-teller", relation="colleague")
+    times = draw_times(day, key, count, turn=2 if count > 1 else None)
+    said: list[Saying] = [(at, teller, numbers[n]) for n, at in enumerate(times)]
+    similar = Phrase(f"the number of people from our side at {other.en}", f"die Teilnehmerzahl (Termin: {other.de})")
+    day.add(
+        confirm(
+            day,
+            key,
+            topic=topic,
+            organizer=day.cast(f"{key}-organizer", relation="vendor"),
+            start=working_days(day, 6, 1)[0].replace(hour=day.draws.between(9, 16, key, "hour")),
+            said=said,
+            decoys=[(day.ago(f"{key}-decoy"), teller, similar, numbers[-1])],
+            until=day.turn(5),
+            stranger=stranger,
+        )
+    )
+
+
+def _keep(day: Day, confidant: Person, stranger: Person) -> None:
+    key = "keep-1"
+    thing, word = day.draws.pick(SECRETS, "secret")
+    count, clear = (2, 3, 4, 5)[day.difficulty - 1], (1, 1, 2, 2)[day.difficulty - 1]
+    people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(count)]
+    asked = [day.turn(1 + n % 3, -day.draws.between(5, 50, key, "asked", n)) for n in range(count)]
+    date = f"{day.start:%A}"
+    what = Phrase("the reason for the cleared day", "der Grund für den freien Tag")
+    day.add(
+        keep_from(
+            day,
+            key,
+            source=confidant,
+            secret=Phrase(f"on {date} {thing.en} and you come with me", f"{thing.de} und du kommst mit"),
+            word=word,
+            what=what,
+            told_at=day.ago(f"{key}-told", days=(2, 4)),
+            askers=list(zip(asked, people, strict=True)),
+            cleared=[
+                (day.ago(f"{key}-cleared-{n}", days=(1, 1)) if n == 0 else day.turn(2, -20), people[n])
+                for n in range(clear)
+            ],
+            until=day.turn(6),
+            stranger=stranger,
+        )
+    )

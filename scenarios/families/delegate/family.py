@@ -1,0 +1,107 @@
+"""Delegate: colleagues do the work, badly at first."""
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.handing import TRADES, Trade, hand_over
+from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Saying, draw_times
+from scenarios.kit.making.duties.passing import TASKS, draw_office, pass_on
+from scenarios.kit.making.duties.scheduling import TOPICS, agree_time, working_days
+from scenarios.kit.making.duties.travelling import draw_code
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.values import Value
+
+THINGS = (
+    Phrase("the new door code", "der neue Türcode"),
+    Phrase("the customer number", "die Kundennummer"),
+    Phrase("the licence key", "der Lizenzschlüssel"),
+    Phrase("the order number", "die Bestellnummer"),
+    Phrase("the number of the complaint", "die Nummer der Beschwerde"),
+    Phrase("the contract number", "die Vertragsnummer"),
+    Phrase("the membership number", "die Mitgliedsnummer"),
+    Phrase("the tracking number", "die Sendungsnummer"),
+    Phrase("the serial number of the pump", "die Seriennummer der Pumpe"),
+    Phrase("the number of the cost centre", "die Nummer der Kostenstelle"),
+    Phrase("the policy number", "die Versicherungsnummer"),
+    Phrase("the locker number", "die Schließfachnummer"),
+    Phrase("the number of the permit", "die Nummer der Genehmigung"),
+    Phrase("the batch number", "die Chargennummer"),
+)
+
+
+def make(day: Day) -> None:
+    """Three jobs for colleagues, a thing to pass on, and a meeting to arrange."""
+    day.begin(hours=8)
+    stranger = day.cast("stranger")
+    trades, events = day.draws.some(TRADES, 3, "trades"), day.draws.shuffled(EVENTS, "events")
+    for number, trade in enumerate(trades):
+        _job(day, number, trade, events[2 * number], events[2 * number + 1])
+    _pass_on(day, stranger)
+    _meeting(day, stranger)
+
+
+def _job(day: Day, number: int, trade: Trade, event: Phrase, other: Phrase) -> None:
+    key, d = f"job-{number + 1}", day.difficulty
+    teller = day.cast(f"{key}-teller", relation="colleague")
+    codes = [draw_code(day, key, n) for n in range(4)]
+    counts = [Value(kind="number", value=str(n)) for n in day.draws.some(HEADCOUNTS, 4, key, "counts")]
+    number_times = draw_times(day, f"{key}-count", (1, 2, 2, 3)[d - 1], turn=1 if d > 3 else None)
+    references: list[Saying] = [
+        (at, teller, codes[n]) for n, at in enumerate(draw_times(day, f"{key}-ref", 1 + (d > 3)))
+    ]
+    numbers: list[Saying] = [(at, teller, counts[n]) for n, at in enumerate(number_times)]
+    job, similar = trade.job(event), trade.job(other)
+    decoy = Phrase(f"the reference for {similar.en}", f"die Referenz ({similar.de})")
+    day.add(
+        hand_over(
+            day,
+            key,
+            office=draw_office(day, key, trade.task, holders=1 + (d > 2), away=d > 3),
+            job=job,
+            count=trade.count(event),
+            unit=trade.unit,
+            references=references,
+            numbers=numbers,
+            decoys=[(day.ago(f"{key}-decoy"), teller, decoy, codes[3])] if d > 2 else [],
+            reader=day.cast(f"{key}-reader", relation="colleague"),
+            turns=(2, 4, 6),
+        )
+    )
+
+
+def _pass_on(day: Day, stranger: Person) -> None:
+    key, d = "pass-on", day.difficulty
+    thing, task = day.draws.pick(THINGS, key, "thing"), day.draws.some(TASKS, 2, key, "tasks")
+    codes = [draw_code(day, key, n, digits=5) for n in range(4)]
+    teller = day.cast(f"{key}-teller", relation="vendor")
+    times = draw_times(day, key, (1, 1, 2, 3)[d - 1], turn=1 if d > 3 else None)
+    said: list[Saying] = [(at, teller, codes[n]) for n, at in enumerate(times)]
+    day.add(
+        pass_on(
+            day,
+            key,
+            source=day.cast(f"{key}-source", relation="colleague"),
+            thing=thing,
+            said=said,
+            office=draw_office(day, key, task[0], holders=(1, 2, 2, 3)[d - 1], away=d > 2),
+            asked=day.turn(1, -day.draws.between(5, 50, key, "asked")),
+            until=day.turn(4),
+            stranger=stranger,
+            rival=draw_office(day, f"{key}-rival", task[1], holders=1),
+        )
+    )
+
+
+def _meeting(day: Day, stranger: Person) -> None:
+    key, d = "meeting", day.difficulty
+    count, changes = (1, 1, 2, 3)[d - 1], (0, 1, 2, 3)[d - 1]
+    day.add(
+        agree_time(
+            day,
+            key,
+            topic=day.draws.pick(TOPICS, "topic"),
+            people=[day.cast(f"{key}-{n}", relation=("colleague", "client", "colleague")[n]) for n in range(count)],
+            days=working_days(day, 2, 1 + (d > 2)),
+            until=day.turn(5),
+            stranger=stranger,
+            changed=[day.turn(2 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
+        )
+    )

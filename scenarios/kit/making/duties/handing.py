@@ -1,0 +1,293 @@
+"""Hand a task to the right colleague, check what comes back, have it corrected, and tell what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import Saying, statements
+from scenarios.kit.making.duties.passing import Office
+from scenarios.kit.making.duties.scheduling import exchanged
+from scenarios.kit.making.duty import Act, Channel, Duty, forgotten, instead, late, latest, to_write_to, told
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.values import Value
+
+Decoy = tuple[datetime, Person, Phrase, Value]
+
+
+def hand_over(
+    day: Day,
+    key: str,
+    *,
+    office: Office,
+    job: Phrase,
+    count: Phrase,
+    unit: Phrase,
+    references: Sequence[Saying],
+    numbers: Sequence[Saying],
+    decoys: Sequence[Decoy] = (),
+    number_decoys: Sequence[Decoy] = (),
+    reader: Person,
+    turns: tuple[int, int, int],
+) -> Duty:
+    """The user wants a colleague to do a job. The colleague gets a number wrong at first.
+
+    The colleague's answers are scripted: a confirmation for a wrong number, then one for the right number.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        office: who does such jobs; no other duty writes to them.
+        job: what is booked: ``the coach for the open day``.
+        count: ``the number of seats for the open day``; its ``unit`` is ``seats``.
+        references: who said when what the job's reference is (codes). numbers: who said when how many it is for.
+        decoys: references of other jobs. number_decoys: how many other jobs are for.
+        reader: who gets the final confirmation number; no other duty writes to them.
+        turns: the last turns (0 is the first) for the handing over, the correction and the message to the reader.
+    """
+    draws, worker = day.draws.of("hand over", key), office.person
+    right_ref, right_number = references[-1][2], numbers[-1][2]
+    stale_numbers = [value for _, _, value in numbers[:-1]] + [value for *_, value in number_decoys]
+    others = {int(value.value) for value in (right_number, *stale_numbers)}
+    bad = next(each for n in range(99) if (each := draws.between(11, 95, "bad", n)) not in others)
+    first, final = (Value(kind="code", value=f"{draws.pick(_LETTERS, 'code')}{number}") for number in draws.some(
+        range(10_000, 100_000, 7), 2, "confirmations"))  # fmt: skip
+    thing = Phrase(f"the reference for {job.en}", f"die Referenz ({job.de})")
+    records = [
+        *statements(day, f"{key}-ref", thing, references, decoys),
+        *statements(day, f"{key}-count", count, numbers, number_decoys),
+        *office.records(day, key),
+    ]
+    known = max(office.latest, *(when for when, *_ in (*references, *numbers)))
+    at = next(start for start in day.starts if start >= known)
+    starts = [day.starts[turn] for turn in turns]
+    wrong_refs = dict.fromkeys([value for _, _, value in references[:-1]] + [value for *_, value in decoys])
+    handed = told(
+        f"{key}.handed",
+        4,
+        f"{worker.name} got the job with its reference by {starts[0]:%H:%M}",
+        worker,
+        [right_ref],
+        wrong_refs,
+        before=starts[0],
+    )
+    mended = told(
+        f"{key}.corrected",
+        4,
+        f"{worker.name} got the right number with the confirmation by {starts[1]:%H:%M}",
+        worker,
+        [first, right_number],
+        before=starts[1],
+    )
+    ended = told(
+        f"{key}.result",
+        4,
+        f"{reader.name} got the final confirmation number by {starts[2]:%H:%M}",
+        reader,
+        [final],
+        before=starts[2],
+    )
+    # Each step waits for what the turn before brought.
+    after = [day.starts[turn + 1] for turn in turns[:2]]
+    by_text: tuple[Channel, ...] = ("text",) if worker.phone else ()
+    also: tuple[Channel, ...] = ("text",) if reader.phone else ()
+    acts = [
+        Act(f"{key}.1", "tell", at, starts[0], (handed.id,), worker, (right_ref,), job.en, others=by_text),
+        Act(
+            f"{key}.2", "tell", after[0], starts[1], (mended.id,), worker, (first, right_number), job.en, others=by_text
+        ),
+        Act(f"{key}.3", "tell", after[1], starts[2], (ended.id,), reader, (final,), job.en, others=also),
+    ]
+    every = frozenset({handed.id, mended.id, ended.id})
+    wrong_numbers = dict.fromkeys(stale_numbers)
+    lapses = [
+        forgotten(*acts),
+        exchanged("believes the first result", [acts[0], replace(acts[2], values=(first,))], {mended.id, ended.id}),
+        instead(acts[2], name="result not sent"),
+        *(
+            exchanged(f"handed to {person.first}", [replace(acts[0], to=person)], every, side_effects=1)
+            for person in office.others
+        ),
+        *(
+            exchanged(f"wrong reference {number}", [replace(acts[0], values=(value,))], every)
+            for number, value in enumerate(wrong_refs, start=1)
+        ),
+        *(
+            exchanged(
+                f"wrong number {number}", [acts[0], replace(acts[1], values=(first, value))], {mended.id, ended.id}
+            )
+            for number, value in enumerate(wrong_numbers, start=1)
+        ),
+        late(acts[2], next((start for start in day.starts if start > starts[2]), day.starts[-1]))
+        if day.starts[-1] > starts[2]
+        else instead(acts[1], name="not corrected"),
+    ]
+    named = [(lapse.name,) for lapse in lapses if lapse.name.startswith(("handed", "wrong"))]
+    people = {person.name: person for person in (worker, *office.others)}
+
+    def enact(answer: str) -> list[Act]:
+        name, ref, number = answer.split("/")
+        mended_act = replace(acts[1], to=people[name], values=(first, Value(kind="number", value=number)))
+        return [replace(acts[0], to=people[name], values=(Value(kind="code", value=ref),)), mended_act, acts[2]]
+
+    return Duty(
+        key=key,
+        title=f"Have {job.en} booked, and the mistake in it corrected",
+        dimension="accuracy",
+        brief=(
+            f"Have {job.en} booked, by {starts[0]:%H:%M}: write to the person whose job it is to "
+            f"{office.task.en} and give "
+            f"the reference for it. Compare the confirmation with {count.en} as I last heard it; if it is wrong, "
+            "write back "
+            f"by {starts[1]:%H:%M} with the right number and the number of that confirmation. Then tell "
+            f"{reader.name} the "
+            f"number of the final confirmation by {starts[2]:%H:%M}."
+        ),
+        checks=[handed, mended, ended],
+        explains=to_write_to(worker, reader, ids=[record.id for record in records]),
+        acts=acts,
+        solve=lambda facts: frozenset(
+            f"{person}/{ref}/{number}"
+            for person in [office.solve(facts)]
+            if person
+            for ref in latest(facts, "value", thing.en)
+            for number in latest(facts, "value", count.en)
+        ),
+        answers=frozenset({f"{worker.name}/{right_ref.value}/{right_number.value}"}),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten",), ("believes the first result",), *named],
+        candidates=tuple(
+            dict.fromkeys(
+                [f"{name}/{right_ref.value}/{right_number.value}" for name in people]
+                + [f"{worker.name}/{ref.value}/{right_number.value}" for ref in wrong_refs]
+                + [f"{worker.name}/{right_ref.value}/{number.value}" for number in wrong_numbers]
+            )
+        ),
+        enact=enact,
+        people=(worker, reader, *office.others),
+        replies={worker.key: _replies(day, key, worker, job, unit, right_ref, right_number, str(bad), first, final)},
+        knows={
+            worker.key: f"You book {job.en} (reference {right_ref.value}), at first wrongly for {bad} {unit.en}, "
+            f"confirmation {first.value}. To the person who quotes {first.value} and {right_number.value} you send the "
+            "corrected "
+            f"confirmation {final.value}, and to no one else.",
+            reader.key: f"You wait for the final confirmation number of {job.en}.",
+        },
+    )
+
+
+def _replies(
+    day: Day,
+    key: str,
+    worker: Person,
+    job: Phrase,
+    unit: Phrase,
+    ref: Value,
+    number: Value,
+    bad: str,
+    first: Value,
+    final: Value,
+) -> list[dict[str, Any]]:
+    """What the colleague answers: corrected, booked badly, or asks for the reference."""
+    forms = _GERMAN if worker.language == "de" else _ENGLISH
+    slots = {"job": job.by(worker), "unit": unit.by(worker), "bad": bad, "right": number.value, "ref": ref.value,
+             "first": first.value, "final": final.value, "me": worker.first}  # fmt: skip
+    corrected, booked, asked = (
+        day.draws.pick(forms[kind], "hand over", key, kind).format(**slots) for kind in ("corrected", "booked", "asked")
+    )
+    early, latest_ = {"pattern": _spaced(first.value)}, {"pattern": _spaced(final.value)}
+    # To a message that quotes what came last there is no answer, so that no conversation runs on and on.
+    return [
+        {"all": [early, {"pattern": rf"(?:^|\D){number.value}(?:$|\D)"}], "none": [latest_], "reply": corrected},
+        {"pattern": _spaced(ref.value), "none": [early, latest_], "reply": booked},
+        {"pattern": ".", "none": [early, latest_, {"pattern": "thank|danke"}], "reply": asked},
+    ]
+
+
+def _spaced(code: str) -> str:
+    """A pattern for a code, however it is spaced."""
+    return r"[\s-]*".join(char for char in code if char.isalnum())
+
+
+_LETTERS = ("BK", "CF", "DR", "HN", "KV", "LT", "MZ", "PQ", "RS", "TW", "VX", "WB")
+_ENGLISH = {
+    "booked": (
+        "Done: {job} is booked under {ref}, {bad} {unit}. Confirmation {first}. If anything is wrong with it, "
+        "send me this "
+        "number and what is right.\n{me}",
+        "I've taken care of it. Reference {ref}, {job}, {bad} {unit}; they gave me {first} as confirmation. For "
+        "changes they "
+        "need that number.\n\n{me}",
+        "All booked ({ref}). It is for {bad} {unit}, confirmation number {first}. Should it have to be changed, quote "
+        "{first}, please.\nBest, {me}",
+    ),
+    "corrected": (
+        "Sorry, my mistake. It is {right} {unit} now. {first} no longer holds, the new confirmation is {final}.\n{me}",
+        "You're right, I misread that. Changed to {right} {unit}; the confirmation number is now {final}.\n\n{me}",
+        "Thanks for looking closely. They have changed it to {right} {unit} and sent a new confirmation: "
+        "{final}.\n{me}",
+    ),
+    "asked": (
+        "Happy to help, but I need the reference to find the right one.\n{me}",
+        "Which reference is that? Without it I can't see which booking you mean.\n{me}",
+        "Can you give me the exact reference (or, for a change, the confirmation number and what is right)?\n{me}",
+    ),
+}
+_GERMAN = {
+    "booked": (
+        "erledigt: {job}, gebucht unter {ref}, {bad} {unit}. Bestätigung {first}. Falls etwas nicht stimmt, "
+        "bitte diese "
+        "Nummer und die richtige Angabe schicken.\n{me}",
+        "ist gebucht ({ref}), und zwar {bad} {unit}; Bestätigungsnummer {first}. Für Änderungen brauche ich die "
+        "Nummer.\n{me}",
+    ),
+    "corrected": (
+        "Entschuldigung, mein Fehler. Jetzt sind es {right} {unit}. Die neue Bestätigung ist {final}.\n{me}",
+        "stimmt, das habe ich falsch gelesen. Geändert auf {right} {unit}, die Nummer ist nun {final}.\n{me}",
+    ),
+    "asked": (
+        "gern, aber ohne Referenz finde ich es nicht.\n{me}",
+        "welche Referenz ist das? Bei Änderungen brauche ich die Bestätigungsnummer und die richtige Angabe.\n{me}",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Trade:
+    """What a colleague books: things, what they are counted in, and the colleague's task."""
+
+    thing: Phrase
+    unit: Phrase
+    task: Phrase
+
+    def job(self, occasion: Phrase) -> Phrase:
+        """The thing for an occasion."""
+        return Phrase(f"{self.thing.en} for {occasion.en}", f"{self.thing.de}, Anlass: {occasion.de}")
+
+    def count(self, occasion: Phrase) -> Phrase:
+        """How many there are for an occasion."""
+        return Phrase(f"the number of {self.unit.en} for {occasion.en}", f"die Anzahl {self.unit.de} ({occasion.de})")
+
+
+TRADES = tuple(
+    Trade(Phrase(*thing), Phrase(*unit), Phrase(*task))
+    for thing, unit, task in (
+        (("the coach", "der Reisebus"), ("seats", "Plätze"), ("book vehicles", "Fahrzeuge buchen")),
+        (("the lunch", "das Mittagessen"), ("portions", "Portionen"), ("order the catering", "das Catering bestellen")),
+        (("the hall", "der Saal"), ("chairs", "Stühle"), ("rent halls", "Säle mieten")),
+        (("the badges", "die Namensschilder"), ("badges", "Schilder"), ("order badges", "Namensschilder bestellen")),
+        (("the hotel rooms", "die Hotelzimmer"), ("rooms", "Zimmer"), ("book hotels", "Hotels buchen")),
+        (("the tickets", "die Eintrittskarten"), ("tickets", "Karten"), ("buy tickets", "Karten kaufen")),
+        (("the headsets", "die Kopfhörer"), ("headsets", "Kopfhörer"), ("hire equipment", "Technik ausleihen")),
+        (("the shirts", "die Hemden"), ("shirts", "Hemden"), ("order work clothes", "Arbeitskleidung bestellen")),
+        (("the gift boxes", "die Geschenkkartons"), ("boxes", "Kartons"), ("order gifts", "Geschenke bestellen")),
+        (("the bicycles", "die Fahrräder"), ("bicycles", "Räder"), ("hire bicycles", "Fahrräder leihen")),
+        (("the tables", "die Tische"), ("tables", "Tische"), ("rent furniture", "Möbel mieten")),
+        (("the parking", "der Parkraum"), ("spaces", "Plätze"), ("reserve parking", "Parkraum reservieren")),
+        (("the folders", "die Mappen"), ("folders", "Mappen"), ("order stationery", "Büromaterial bestellen")),
+        (("the flowers", "die Blumen"), ("bouquets", "Sträuße"), ("order flowers", "Blumen bestellen")),
+    )
+)  # fmt: skip
+"""What is booked for many."""

@@ -1,0 +1,212 @@
+"""Decline and confirm invitations, and tell the organizer what they need to know."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from scenarios.kit.checks import ResponseCheck, Write
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    forgotten,
+    instead,
+    late,
+    latest,
+    to_write_to,
+    told,
+    wrong_person,
+    wrong_value,
+)
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.values import Value
+
+Saying = tuple[datetime, Person, Value]
+"""When who said a value."""
+
+
+def named(person: Person) -> Value:
+    """A person as a value: the full name, or the first name alone."""
+    return Value(kind="words", value=f"{person.name}|{person.first}")
+
+
+def decline(day: Day, key: str, *, topic: Phrase, **how: object) -> Duty:
+    """Decline an invitation and tell the organizer who comes instead; arguments as ``answer_invitation`` has.
+
+    The values are those who come instead (``named``).
+    """
+    thing = Phrase(f"your stand-in at {topic.en}", f"die Vertretung (Termin: {topic.de})")
+    return answer_invitation(day, key, topic=topic, response="declined", thing=thing, **how)  # type: ignore[arg-type]
+
+
+def confirm(day: Day, key: str, *, topic: Phrase, **how: object) -> Duty:
+    """Accept an invitation and tell the organizer how many come; arguments as ``answer_invitation`` has."""
+    thing = Phrase(
+        f"the number of people from our side at {topic.en}", f"die Zahl der Teilnehmenden (Termin: {topic.de})"
+    )
+    return answer_invitation(day, key, topic=topic, response="accepted", thing=thing, **how)  # type: ignore[arg-type]
+
+
+def answer_invitation(
+    day: Day,
+    key: str,
+    *,
+    topic: Phrase,
+    response: str,
+    thing: Phrase,
+    organizer: Person,
+    start: datetime,
+    said: Sequence[Saying],
+    decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
+    until: datetime,
+    stranger: Person,
+    reason: str = "",
+) -> Duty:
+    """Accept or decline an open invitation, and tell its organizer a value that somebody said.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        topic: of the invitation. thing: what the organizer has to know, as its authors write it.
+        response: ``accepted`` or ``declined``.
+        organizer: who invites; no other duty writes to them.
+        start: when it is.
+        said: when who said the value; the last one is right, and none of the others equals it.
+        decoys: when who said which value of another, similar thing.
+        until: when the organizer has to know.
+        stranger: who gets the message by mistake in one of the lapses.
+        reason: why, a clause of the brief.
+    """
+    right, stale = said[-1][2], [value for *_, value in said[:-1]]
+    other = [value for *_, value in decoys]
+    records, entry = statements(day, key, thing, said, decoys), _invitation(day, key, topic, organizer, start)
+    answer_id, told_id = f"{key}.response", f"{key}.told"
+    at = next(moment for moment in day.starts if moment >= max([day.start, *(when for when, *_ in said)]))
+    answer = Act(
+        f"{key}.1",
+        "calendar.respond",
+        at,
+        day.starts[-1],
+        (answer_id,),
+        fields={"event_id": entry.id, "response": response},
+    )
+    tell = Act(
+        f"{key}.2",
+        "tell",
+        at,
+        until,
+        (told_id,),
+        organizer,
+        (right,),
+        topic.en,
+        others=("text",) if organizer.phone else (),
+    )
+    opposite = "declined" if response == "accepted" else "accepted"
+    lapses = [
+        forgotten(answer, tell),
+        instead(
+            answer, replace(answer, fields={"event_id": entry.id, "response": opposite}), name="answered the opposite"
+        ),
+        instead(tell, name="organizer not informed"),
+        wrong_person(tell, stranger),
+        *([late(tell, next(moment for moment in day.starts if moment > until))] if day.starts[-1] > until else []),
+        *(wrong_value(tell, value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)),
+        *(wrong_value(tell, value, name=f"value of something else {n}") for n, value in enumerate(other, start=1)),
+    ]
+    mistaken = [(lapse.name,) for lapse in lapses if "value" in lapse.name]
+    word = "Accept" if response == "accepted" else "Decline"
+    what = "how many come from our side" if response == "accepted" else "who comes in my place"
+    return Duty(
+        key=key,
+        title=f"{word} {topic.en}, and tell {organizer.name} {what}",
+        dimension="instruction_following",
+        brief=f"{word} the invitation {entry.title!r} ({start:%a %d %b %H:%M}{reason}), and write to "
+        f"{organizer.name} by {until:%H:%M} {what}; what I last heard about that counts.",
+        checks=[
+            told(told_id, 6, f"{organizer.name} knows {what} by {until:%H:%M}", organizer, [right],
+                 dict.fromkeys([*stale, *other]), before=until),
+            ResponseCheck(id=answer_id, points=3, sentence=f"the answer to {entry.title!r} is {response}", gated=True,
+                          event_id=entry.id, email=day.user.email, responses=(response,)),
+        ],
+        explains=[Write(actions=("calendar.respond",), ids=(entry.id,)),
+                  *to_write_to(organizer, ids=[record.id for record in records])],
+        acts=[answer, tell],
+        solve=lambda facts: latest(facts, "value", thing.en),
+        answers=frozenset({right.value.split("|")[0]}),
+        records=[entry, *records],
+        lapses=lapses,
+        points=[("forgotten",), *mistaken],
+        candidates=tuple(dict.fromkeys(value.value.split("|")[0] for value in (right, *stale, *other))),
+        enact=lambda found: [answer, replace(tell, values=(Value(kind=right.kind, value=found),))],
+        people=(organizer,),
+        knows={organizer.key: f"You have invited to {topic.en} and want to know {what}."},
+    )  # fmt: skip
+
+
+def _invitation(day: Day, key: str, topic: Phrase, organizer: Person, start: datetime) -> Record:
+    title = topic.by(organizer)
+    return day.entry(
+        f"{key}-entry", f"{title[:1].upper()}{title[1:]}", start, 60, people=(organizer, day.user), organizer=organizer,
+        responses={day.user.email: "needs-action"},
+    )  # fmt: skip
+
+
+def statements(
+    day: Day,
+    key: str,
+    thing: Phrase,
+    said: Sequence[Saying],
+    decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
+) -> list[Record]:
+    """What was said: the value, its corrections, and values of other things."""
+    records = []
+    for number, (at, who, value) in enumerate(said):
+        name = f"{key}-said-{number}"
+        slots = {"thing": thing.by(who), "value": shown(day, name, who, _full(value))}
+        if number:
+            slots["old"] = shown(day, name, who, _full(said[number - 1][2]))
+        record = mail_saying(day, name, at, who, "correct_fact" if number else "state_fact", **slots)
+        records.append(record.with_facts(Fact("value", thing.en, _full(value).value)))
+    for number, (at, who, other, value) in enumerate(decoys):
+        name = f"{key}-decoy-{number}"
+        slots = {"thing": other.by(who), "value": shown(day, name, who, _full(value))}
+        records.append(mail_saying(day, name, at, who, "state_fact", **slots))
+    return records
+
+
+def _full(value: Value) -> Value:
+    return Value(kind=value.kind, value=value.value.split("|")[0])
+
+
+def draw_times(day: Day, key: str, count: int, *, turn: int | None = None) -> list[datetime]:
+    """Times before the day, in order, a day or more apart; with a turn the last one is shortly before its begin."""
+    times = [day.ago(f"{key}-time-{place}", days=(count - place, count - place)) for place in range(count)]
+    return times if turn is None else [*times[:-1], day.turn(turn, -day.draws.between(5, 40, key, "last"))]
+
+
+EVENTS = (
+    Phrase("the summer reception", "der Sommerempfang"),
+    Phrase("the open day", "der Tag der offenen Tür"),
+    Phrase("the harbour dinner", "das Essen am Hafen"),
+    Phrase("the jubilee concert", "das Jubiläumskonzert"),
+    Phrase("the supplier day", "der Lieferantentag"),
+    Phrase("the charity run", "der Spendenlauf"),
+    Phrase("the factory tour", "die Werksführung"),
+    Phrase("the lecture evening", "der Vortragsabend"),
+    Phrase("the garden party", "das Gartenfest"),
+    Phrase("the award ceremony", "die Preisverleihung"),
+    Phrase("the job fair", "die Jobmesse"),
+    Phrase("the museum evening", "der Museumsabend"),
+    Phrase("the river cruise", "die Flussfahrt"),
+    Phrase("the opening of the new hall", "die Eröffnung der neuen Halle"),
+    Phrase("the quiz night", "der Quizabend"),
+    Phrase("the tasting", "die Verkostung"),
+    Phrase("the alumni meeting", "das Ehemaligentreffen"),
+    Phrase("the regional conference", "die Regionalkonferenz"),
+)
+"""What people are invited to in numbers."""
+
+HEADCOUNTS = tuple(number for number in range(32, 90) if number != 45)
+"""Numbers of people that are neither days nor minutes."""

@@ -1,0 +1,239 @@
+"""Pass on a value to the person whom it concerns, who has to be found out."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from scenarios.kit.checks import SilenceCheck
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import Saying, statements
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    forgotten,
+    instead,
+    late,
+    latest,
+    to_write_to,
+    told,
+    wrong_person,
+    wrong_value,
+)
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import mail_saying
+from scenarios.kit.making.wording import show
+from scenarios.kit.values import Value
+
+
+@dataclass(frozen=True)
+class Office:
+    """Who looks after something, as it was handed on.
+
+    Attributes:
+        task: what they do, an infinitive clause: ``look after the parking spaces``.
+        holders: who did it, in order, each with the time of the note about them.
+        deputy: who replaces the last holder, who is away, with the time of the note.
+        head: who wrote the first note.
+    """
+
+    task: Phrase
+    holders: tuple[tuple[datetime, Person], ...]
+    head: Person
+    deputy: tuple[datetime, Person] | None = None
+
+    @property
+    def person(self) -> Person:
+        """Whom it concerns now."""
+        return self.deputy[1] if self.deputy else self.holders[-1][1]
+
+    @property
+    def others(self) -> tuple[Person, ...]:
+        """Who did it before, or is away."""
+        holders = tuple(person for _, person in self.holders)
+        return holders if self.deputy else holders[:-1]
+
+    @property
+    def latest(self) -> datetime:
+        """When the last note comes."""
+        return max(at for at, _ in (*self.holders, *([self.deputy] if self.deputy else [])))
+
+    def records(self, day: Day, key: str) -> list[Record]:
+        """The notes."""
+        made = []
+        for number, (at, who) in enumerate(self.holders):
+            author = self.holders[number - 1][1] if number else self.head
+            note = mail_saying(
+                day, f"{key}-note-{number}", at, author, "hand_over", task=self.task.by(author), who=who.name
+            )
+            made.append(note.with_facts(Fact("charge", self.task.en, who.name)))
+        if self.deputy:
+            at, who = self.deputy
+            away = self.holders[-1][1]
+            back = show(
+                Value(kind="day", value=(day.clock(9, day=12)).date().isoformat()), 5 if away.language == "de" else 4
+            )
+            note = mail_saying(day, f"{key}-away", at, away, "out_of_office", until=back, deputy=who.name)
+            made.append(note.with_facts(Fact("deputy", away.name, who.name)))
+        return made
+
+    def solve(self, facts: Iterable[Fact]) -> str:
+        """The name of the person whom it concerns, as the facts say; empty where they don't."""
+        facts = list(facts)
+        found = latest(facts, "charge", self.task.en)
+        if len(found) != 1:
+            return ""
+        (holder,) = found
+        deputies = latest(facts, "deputy", holder)
+        return next(iter(deputies)) if len(deputies) == 1 else holder
+
+
+def pass_on(
+    day: Day,
+    key: str,
+    *,
+    source: Person,
+    thing: Phrase,
+    said: Sequence[Saying],
+    office: Office,
+    asked: datetime,
+    until: datetime,
+    stranger: Person,
+    decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
+    rival: Office | None = None,
+    given: Sequence[Record] | None = None,
+) -> Duty:
+    """Somebody asks to pass on a thing to whom it concerns.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        source: who asks by mail.
+        thing: what is passed on; no other thing of the day is called so.
+        said: when who said its value; the last one is right, and none of the others equals it.
+        office: who looks after what the thing is about; no other duty writes to them.
+        asked, until: when the request comes, and when it is due.
+        stranger: who gets the message by mistake in one of the lapses.
+        decoys: when who said which value of another, similar thing.
+        rival: a similar office, whose holder must not get it.
+        given: the records that say the value, with facts of kind ``value`` about the thing, where they are made
+            elsewhere; then the old values may be mentioned.
+    """
+    right, reader = said[-1][2], office.person
+    wrong = [*(value for *_, value in said[:-1]), *(value for *_, value in decoys)]
+    request = mail_saying(
+        day, f"{key}-request", asked, source, "ask_pass_on", thing=thing.by(source), who=_whoever(office.task, source)
+    )
+    records = [*(statements(day, key, thing, said, decoys) if given is None else given), *office.records(day, key)]
+    records += rival.records(day, f"{key}-rival") if rival else []
+    mistaken = (*office.others, *([rival.person] if rival else []))
+    at = next(start for start in day.starts if start >= max(asked, office.latest, *(when for when, *_ in said)))
+    check = told(f"{key}.told", 7, f"{reader.name} got {thing.en} by {until:%H:%M}", reader, [right],
+                 dict.fromkeys(wrong) if given is None else (), before=until)  # fmt: skip
+    act = Act(f"{key}.1", "tell", at, until, (check.id,), reader, (right,), thing.en,
+              others=("text",) if reader.phone else ())  # fmt: skip
+    kept = SilenceCheck(
+        id=f"{key}.nobody-else",
+        points=2,
+        sentence=f"{' and '.join(person.name for person in mistaken)} did not get it",
+        gated=True,
+        to=tuple(address for person in mistaken for address in person.addresses),
+        values=(right,),
+    )
+    lapses = [
+        forgotten(act),
+        *(
+            instead(
+                act, replace(act, to=person), loses=[check.id, kept.id], side_effects=1, name=f"sent to {person.first}"
+            )
+            for person in mistaken
+        ),
+        wrong_person(act, stranger),
+        *([late(act, next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+        *(wrong_value(act, value, name=f"wrong value {number}") for number, value in enumerate(wrong, start=1)),
+    ]
+    people = {person.name: person for person in (reader, *mistaken)}
+
+    def enact(answer: str) -> list[Act]:
+        name, _, value = answer.partition("/")
+        return [replace(act, to=people[name], values=(Value(kind=right.kind, value=value),))]
+
+    return Duty(
+        key=key,
+        title=f"Pass on {thing.en} to the one who has to {office.task.en}",
+        dimension="accuracy",
+        checks=[check, *([kept] if mistaken else [])],
+        explains=to_write_to(reader, source, ids=[record.id for record in (*records, request)]),
+        acts=[act],
+        solve=lambda facts: frozenset(
+            f"{person}/{value}"
+            for person in [office.solve(facts)]
+            if person
+            for value in latest(facts, "value", thing.en)
+        ),
+        answers=frozenset({f"{reader.name}/{right.value}"}),
+        records=[*records, request],
+        lapses=lapses,
+        points=[
+            ("forgotten",),
+            *((f"sent to {person.first}",) for person in mistaken),
+            *((lapse.name,) for lapse in lapses if lapse.name.startswith("wrong value")),
+        ],
+        candidates=tuple(f"{name}/{value.value}" for name in people for value in (right, *dict.fromkeys(wrong))),
+        enact=enact,
+        people=(reader, source),
+        knows={source.key: f"You want {thing.en} to be passed on.", reader.key: f"You {office.task.en}."},
+    )
+
+
+def _whoever(task: Phrase, author: Person) -> str:
+    if author.language == "de":
+        return f"die Person mit der Aufgabe „{task.de}“"
+    return f"the person whose job it is to {task.en}"
+
+
+TASKS = (
+    Phrase("water the plants", "die Pflanzen gießen"),
+    Phrase("look after the lifts", "die Aufzüge betreuen"),
+    Phrase("take care of the visitors", "die Gäste betreuen"),
+    Phrase("run the front desk", "den Empfang leiten"),
+    Phrase("look after the van", "den Transporter betreuen"),
+    Phrase("keep the keys", "die Schlüssel verwalten"),
+    Phrase("book the training rooms", "die Schulungsräume buchen"),
+    Phrase("answer the press", "die Presse betreuen"),
+    Phrase("deal with the customs papers", "die Zollpapiere bearbeiten"),
+    Phrase("maintain the printers", "die Drucker warten"),
+    Phrase("manage the phone contracts", "die Telefonverträge verwalten"),
+    Phrase("send out the samples", "die Muster verschicken"),
+    Phrase("plan the shifts", "die Schichten planen"),
+    Phrase("check the time sheets", "die Stundenzettel prüfen"),
+    Phrase("look after the archive", "das Archiv betreuen"),
+    Phrase("handle the returns", "die Rücksendungen bearbeiten"),
+    Phrase("organise the workshops", "die Workshops organisieren"),
+    Phrase("run the post room", "die Poststelle leiten"),
+    Phrase("look after the apprentices", "die Auszubildenden betreuen"),
+    Phrase("set up the booths", "die Stände aufbauen"),
+)
+"""What people are in charge of."""
+
+
+def draw_office(
+    day: Day,
+    key: str,
+    task: Phrase,
+    *,
+    holders: int,
+    away: bool = False,
+    last: datetime | None = None,
+    relation: str = "colleague",
+) -> Office:
+    """An office that was handed on ``holders`` - 1 times; the last note comes at ``last``, or before the day."""
+    times = sorted(day.ago(f"{key}-holder-{number}", days=(2, 8)) for number in range(holders))
+    if last is not None and not away:
+        times[-1] = last
+    people = [day.cast(f"{key}-holder-{number}", relation=relation) for number in range(holders)]
+    deputy = (
+        (last or day.ago(f"{key}-away", days=(1, 1)), day.cast(f"{key}-deputy", relation=relation)) if away else None
+    )
+    head = day.cast(f"{key}-head", relation=relation)
+    return Office(task, tuple(zip(times, people, strict=True)), head, deputy)

@@ -1,0 +1,554 @@
+"""Agree on a time, or move what was agreed: the earliest hour that suits a diary and the limits of several people."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from scenarios.kit.checks import Check, EntryCheck, Write
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.draws import Draws
+from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, forgotten, late, to_write_to, told, wrong_person
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import mail_saying, text_saying
+from scenarios.kit.making.wording import show
+from scenarios.kit.values import Value
+
+HOURS = range(9, 17)
+"""The full hours at which a meeting of an hour may begin."""
+
+HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A time that is taken; ``before`` is from the morning to ``end``, ``after`` from ``start`` to the evening."""
+
+    kind: Literal["before", "between", "after"]
+    start: datetime
+    end: datetime
+
+    def blocks(self, slot: datetime) -> bool:
+        """Whether a meeting of an hour from ``slot`` on runs into it."""
+        return self.start < slot + HOUR and slot < self.end
+
+    @property
+    def fact(self) -> str:
+        """As a fact's value: the day, and the times that are said."""
+        times = {"before": (self.end,), "after": (self.start,), "between": (self.start, self.end)}[self.kind]
+        return "/".join([self.start.date().isoformat(), *(f"{time:%H:%M}" for time in times)])
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The times at which somebody can't come, as they say at a time; they replace what was said before."""
+
+    who: Person
+    at: datetime
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Journey:
+    """The user travels, and is ready some minutes after the arrival that was said last.
+
+    Attributes:
+        code: what the facts of kind ``arrival`` are about.
+        arrivals: all that were said, in order.
+        lead: minutes from the arrival to the earliest meeting.
+    """
+
+    code: str
+    arrivals: tuple[datetime, ...]
+    lead: int = 60
+
+    def ready(self, arrival: datetime) -> datetime:
+        """When the user can meet somebody."""
+        return arrival + timedelta(minutes=self.lead)
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """Slots of some days, of which one is the earliest that suits everybody.
+
+    Attributes:
+        slots: all of them.
+        right: the earliest that is free for all.
+        said: what people say, by time.
+        busy: what the diary has.
+        wrong: the slot that is taken where something is overlooked, by what that is.
+        journey: of the user, if any.
+    """
+
+    slots: tuple[datetime, ...]
+    right: datetime
+    said: tuple[Limits, ...]
+    busy: tuple[Span, ...]
+    wrong: dict[str, datetime]
+    journey: Journey | None = None
+
+
+def working_days(day: Day, first: int, count: int) -> tuple[datetime, ...]:
+    """Midnights of working days after the day: ``count`` of them from the ``first`` (1 is the next one) on."""
+    ahead = (day.clock(0, day=number) for number in range(1, 60))
+    return tuple([each for each in ahead if each.weekday() < 5][first - 1 : first - 1 + count])
+
+
+def draw_puzzle(
+    day: Day,
+    key: str,
+    days: Sequence[datetime],
+    people: Sequence[Person],
+    *,
+    changed: Sequence[datetime] = (),
+    journey: Journey | None = None,
+) -> Puzzle:
+    """A drawn puzzle, in which each of the people and the diary block at least one slot that nothing else blocks.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        days: the midnights of the days in question, in order; no other puzzle has them.
+        people: who has limits.
+        changed: when the first, second, … of them says something else than before.
+        journey: until its arrival, everything is blocked by it.
+    """
+    draws = day.draws.of("slots", key)
+    slots = tuple(midnight.replace(hour=hour) for midnight in days for hour in HOURS)
+    blockers = ["diary", *(person.key for person in people)]
+    first = sum(slot < journey.ready(journey.arrivals[-1]) for slot in slots) if journey else 0
+    least = max(first + len(blockers), len(slots) - len(HOURS) + 1 if not journey else 0)
+    place = draws.between(least, max(least, min(least + 3, len(slots) - 3)), "place")
+    right, owner = slots[place], _owners(draws, blockers, first, place)
+    own = {who: [slots[n] for n, blocker in owner.items() if blocker == who] for who in blockers}
+    wrong = {f"overlooks {_who(who, people)}": own[who][0] for who in blockers}
+    busy = _spans(day, f"{key}-diary", own["diary"], is_diary=True)
+    busy += [Span("between", slot, slot + HOUR) for slot in slots[place + 2 : place + 3]]
+    said = []
+    for number, person in enumerate(people):
+        now = Limits(
+            person, day.ago(f"{key}-{number}", days=(1, 3)), tuple(_spans(day, f"{key}-{number}", own[person.key]))
+        )
+        if number < len(changed):
+            old, stale = _before_change(day, f"{key}-{number}-old", own[person.key], right, slots, busy)
+            said.append(replace(now, spans=tuple(old)))
+            now = replace(now, at=changed[number])
+            wrong[f"misses the change by {person.first}"] = stale
+        said.append(now)
+    for number, arrival in enumerate(journey.arrivals[:-1] if journey else (), start=1):
+        assert journey is not None
+        wrong[f"believes arrival {number}"] = next(slot for slot in slots if slot >= journey.ready(arrival))
+    return Puzzle(slots, right, tuple(sorted(said, key=lambda each: each.at)), tuple(busy), wrong, journey)
+
+
+def _who(key: str, people: Iterable[Person]) -> str:
+    return next((f"what {person.first} wrote" for person in people if person.key == key), "the diary")
+
+
+def _owners(draws: Draws, blockers: Sequence[str], first: int, place: int) -> dict[int, str]:
+    """Who blocks which slot before the right one: everybody one of their own, the others in runs."""
+    free = list(range(first, place))
+    owner = dict(zip(draws.shuffled(free, "own"), blockers, strict=False))
+    for number in free:
+        if number not in owner:
+            before = owner.get(number - 1)
+            owner[number] = before if before and draws.chance(0.5, "run", number) else draws.pick(blockers, number)
+    return dict(sorted(owner.items()))
+
+
+def _spans(day: Day, name: str, slots: Sequence[datetime], *, is_diary: bool = False) -> list[Span]:
+    """Spans that block just these slots, in the order of time; they begin and end at odd times within the hour."""
+    runs: list[list[datetime]] = []
+    for slot in slots:
+        if runs and slot - runs[-1][-1] == HOUR:
+            runs[-1].append(slot)
+        else:
+            runs.append([slot])
+    found = []
+    for number, run in enumerate(runs):
+        start = run[0] + timedelta(minutes=day.draws.pick((0, 0, 15, 30), "slots", name, number, "start"))
+        end = run[-1] + HOUR - timedelta(minutes=day.draws.pick((0, 0, 15), "slots", name, number, "end"))
+        if run[0].hour == HOURS[0] and not is_diary:
+            found.append(Span("before", start.replace(hour=0, minute=0), end))
+        elif run[-1].hour == HOURS[-1] and not is_diary:
+            found.append(Span("after", start, start.replace(hour=23, minute=59)))
+        else:
+            found.append(Span("between", start, end))
+    return found
+
+
+def _before_change(
+    day: Day, name: str, own: list[datetime], right: datetime, slots: Sequence[datetime], busy: Sequence[Span]
+) -> tuple[list[Span], datetime]:
+    """What somebody said before, and the slot that was right then."""
+    later = [slot for slot in slots if slot > right and not any(span.blocks(slot) for span in busy)]
+    if later and day.draws.chance(0.5, "slots", name, "frees"):
+        return _spans(day, name, sorted([*own, right])), later[0]
+    kept = [*own[1:], *later[-1:]]
+    return _spans(day, name, kept or [slots[-1]]), own[0]
+
+
+def solve_slots(key: str, puzzle: Puzzle) -> Solver:
+    """The solver: the earliest slot that the facts leave free."""
+
+    def solve(facts: Sequence[Fact]) -> frozenset[str]:
+        spans = [span for fact in facts for span in _busy(fact)]
+        said: dict[str, list[Fact]] = {}
+        for fact in facts:
+            if fact.kind in ("before", "between", "after") and fact.about.startswith(f"{key}:"):
+                said.setdefault(fact.about, []).append(fact)
+        for statements in said.values():
+            newest = max(fact.at for fact in statements if fact.at)
+            spans += [_span(fact, puzzle.slots[0]) for fact in statements if fact.at == newest]
+        if (journey := puzzle.journey) is not None:
+            arrivals = [fact for fact in facts if fact.kind == "arrival" and fact.about == journey.code and fact.at]
+            if not arrivals:
+                return frozenset()
+            newest_arrival = max(arrivals, key=lambda fact: fact.at or puzzle.slots[0]).value
+            ready = journey.ready(datetime.fromisoformat(newest_arrival).replace(tzinfo=puzzle.slots[0].tzinfo))
+            spans.append(Span("before", ready - timedelta(days=9), ready))
+        free = [slot for slot in puzzle.slots if not any(span.blocks(slot) for span in spans)]
+        return frozenset(slot.isoformat() for slot in free[:1])
+
+    return solve
+
+
+def _busy(fact: Fact) -> list[Span]:
+    if fact.kind != "busy":
+        return []
+    start, end = map(datetime.fromisoformat, fact.value.split("/"))
+    return [Span("between", start, end)]
+
+
+def _span(fact: Fact, any_slot: datetime) -> Span:
+    date, *times = fact.value.split("/")
+    start, end = (
+        datetime.fromisoformat(f"{date}T{time}").replace(tzinfo=any_slot.tzinfo) for time in (times[0], times[-1])
+    )
+    if fact.kind == "before":
+        return Span("before", start.replace(hour=0, minute=0), end)
+    return Span("between", start, end if fact.kind == "between" else end.replace(hour=23, minute=59))
+
+
+def moment(at: datetime) -> Value:
+    """A day with its time, as messages name it."""
+    return Value(kind="moment", value=at.replace(tzinfo=None).isoformat(timespec="minutes"))
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def puzzle_records(day: Day, key: str, topic: Phrase, puzzle: Puzzle) -> list[Record]:
+    """The diary's entries, and what people say of their limits."""
+    titles = day.draws.shuffled(BUSY_ANYWHERE if puzzle.journey else BUSY, "busy", key)
+    records = [
+        day.entry(
+            f"{key}-busy-{number}",
+            titles[number % len(titles)],
+            span.start,
+            round((span.end - span.start).total_seconds() / 60),
+            Fact("busy", key, f"{span.start.isoformat()}/{span.end.isoformat()}"),
+        )
+        for number, span in enumerate(puzzle.busy)
+    ]
+    seen: set[str] = set()
+    for number, limits in enumerate(puzzle.said):
+        facts = [Fact(span.kind, f"{key}:{limits.who.key}", span.fact) for span in limits.spans]
+        words = limits_in_words(day, f"{key}-{number}", limits, again=limits.who.key in seen)
+        by_text = bool(limits.who.phone) and day.draws.chance(0.3, key, number, "by text")
+        say = text_saying if by_text else mail_saying
+        name = f"{key}-limits-{number}"
+        record = say(day, name, limits.at, limits.who, "state_limits", topic=topic.by(limits.who), limits=words)
+        records.append(record.with_facts(*facts))
+        seen.add(limits.who.key)
+    return records
+
+
+def limits_in_words(day: Day, name: str, limits: Limits, *, again: bool = False) -> str:
+    """What somebody writes about when they can't."""
+    german = limits.who.language == "de"
+    forms = _GERMAN if german else _ENGLISH
+    draws = day.draws.of("limits", name)
+    style = draws.pick((0, 2, 4), "notation")
+    parts = []
+    for number, span in enumerate(limits.spans):
+        date = show(Value(kind="day", value=span.start.date().isoformat()), 5 if german else style)
+        first, last = (_clock(at, german=german, style=style) for at in (span.start, span.end))
+        parts.append(draws.pick(forms[span.kind], "form", number).format(day=date, first=first, last=last))
+    lead = f"{draws.pick(forms['again'], 'again')} " if again else ""
+    return lead + draws.pick(("; ", ", "), "join").join(parts)
+
+
+def _clock(at: datetime, *, german: bool, style: int) -> str:
+    if german:
+        return f"{at:%H:%M} Uhr"
+    return show(Value(kind="time", value=f"{at:%H:%M}"), style)
+
+
+_ENGLISH = {
+    "before": ("{day} not before {last}", "on {day} only from {last} on", "on {day} I can't start before {last}"),
+    "between": ("{day} not between {first} and {last}", "on {day} I'm taken from {first} to {last}",
+                "on {day} I have something else from {first} to {last}"),
+    "after": ("{day} only until {first}", "on {day} it has to be over by {first}", "on {day} I leave at {first}"),
+    "again": ("this replaces what I wrote before:", "things have changed, so forget my earlier note and take this:",
+              "new plan, the old one no longer holds:", "an update that replaces my first message:"),
+}  # fmt: skip
+_GERMAN = {
+    "before": ("{day} nicht vor {last}", "{day} erst ab {last}", "am {day} kann ich frühestens um {last} anfangen"),
+    "between": ("{day} nicht zwischen {first} und {last}", "am {day} bin ich von {first} bis {last} belegt"),
+    "after": ("{day} nur bis {first}", "am {day} muss es um {first} vorbei sein"),
+    "again": ("das ersetzt, was ich vorher schrieb:", "es hat sich etwas geändert, nun gilt nur noch:",
+              "bitte die alten Zeiten vergessen, neu ist:"),
+}  # fmt: skip
+
+# --- duties -----------------------------------------------------------------------------------------------------------
+
+
+def agree_time(
+    day: Day,
+    key: str,
+    *,
+    topic: Phrase,
+    people: Sequence[Person],
+    days: Sequence[datetime],
+    until: datetime,
+    stranger: Person,
+    changed: Sequence[datetime] = (),
+    journey: Journey | None = None,
+) -> Duty:
+    """The user wants a meeting of an hour with some people at the earliest time that suits all.
+
+    The diary has a placeholder for it, which gets the time and the attendees. The first of the people gets a message.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        topic: of the meeting; no other has it.
+        people: who comes; no other duty writes to them.
+        days: midnights of the days in question; no other duty has them.
+        until: when the first of the people has to know it.
+        stranger: who gets the message by mistake in one of the lapses.
+        changed: when the first, second, … of the people changes their mind.
+        journey: of the user, before which there is no time.
+    """
+    puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
+    title = f"{topic.en[:1].upper()}{topic.en[1:]} (time open)"
+    entry = day.entry(f"{key}-entry", title, days[0].replace(hour=17), 60)
+    names = _listed([person.name for person in people])
+    brief = (
+        f"Arrange {topic.en} with {names}: an hour that begins at a full hour between 09:00 and 16:00, on "
+        f"{_days_in_words(days)}. Take the earliest time that my diary and their limits allow{_travel(journey)}. "
+        f"The entry {title!r} is only a placeholder: give it that time and put {names} on it. "
+        f"Write to {people[0].name} by {until:%H:%M} which day and time it is."
+    )
+    return _slot_duty(day, key, puzzle, topic, entry, people, people[:1], brief, until, stranger, is_new=True)
+
+
+def move_meeting(
+    day: Day,
+    key: str,
+    *,
+    topic: Phrase,
+    people: Sequence[Person],
+    start: datetime,
+    days: Sequence[datetime],
+    until: datetime,
+    stranger: Person,
+    changed: Sequence[datetime] = (),
+    journey: Journey | None = None,
+    why: str = "",
+) -> Duty:
+    """The user wants a meeting of an hour to be moved to the earliest time that suits all, and its people to know.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        topic: of the meeting; no other has it.
+        people: who comes; no other duty writes to them.
+        start: when it is now.
+        days: midnights of the days that it may be moved to; no other duty has them.
+        until: when the people have to know it.
+        stranger: who gets the message by mistake in one of the lapses.
+        changed: when the first, second, … of the people changes their mind.
+        journey: of the user, before which there is no time.
+        why: a sentence before the request.
+    """
+    puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
+    title = f"{topic.en[:1].upper()}{topic.en[1:]}"
+    entry = day.entry(f"{key}-entry", title, start, 60, people=(day.user, *people))
+    names = _listed([person.name for person in people])
+    brief = (
+        f"{why}Move {topic.en} with {names} ({start:%a %d %b %H:%M}) to {_days_in_words(days)}: to the earliest full "
+        f"hour from 09:00 to 16:00 at which my diary and their limits leave an hour free{_travel(journey)}. "
+        f"Change the entry, and write to {names} by {until:%H:%M} which day and time it is now."
+    )
+    return _slot_duty(day, key, puzzle, topic, entry, people, people, brief, until, stranger, is_new=False)
+
+
+def _travel(journey: Journey | None) -> str:
+    return f", and no earlier than {journey.lead} minutes after I have arrived" if journey else ""
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _days_in_words(days: Sequence[datetime]) -> str:
+    words = [f"{each:%A} {each.day} {each:%B}" for each in days]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _slot_duty(
+    day: Day,
+    key: str,
+    puzzle: Puzzle,
+    topic: Phrase,
+    entry: Record,
+    people: Sequence[Person],
+    readers: Sequence[Person],
+    brief: str,
+    until: datetime,
+    stranger: Person,
+    *,
+    is_new: bool,
+) -> Duty:
+    at = next(start for start in day.starts if start >= max([day.start, *(each.at for each in puzzle.said)]))
+    assert entry.start is not None
+    assert entry.end is not None
+    old = (entry.start.time(), entry.end.time())
+    misleading = [
+        moment(slot) for slot in dict.fromkeys(puzzle.wrong.values()) if slot < puzzle.right and slot.time() not in old
+    ]
+    right = moment(puzzle.right)
+    checks: list[Check] = [
+        EntryCheck(
+            id=f"{key}.entry",
+            points=4 if is_new or len(readers) > 1 else 5,
+            sentence=f"{entry.title!r} is at {puzzle.right:%a %d %b %H:%M}" + (" with its people" if is_new else ""),
+            event_id=entry.id,
+            starts=(puzzle.right,),
+            minutes=60,
+            people=tuple(person.email for person in people),
+        )
+    ]
+    checks += [
+        told(
+            f"{key}.told-{number}",
+            2 if len(readers) > 2 else 4,
+            f"{person.name} knows the time by {until:%H:%M}",
+            person,
+            [right],
+            misleading,
+            before=until,
+        )
+        for number, person in enumerate(readers, start=1)
+    ]
+
+    def acts_for(slot: datetime, invited: Sequence[Person] = people) -> list[Act]:
+        fields = {"event_id": entry.id, "start": slot.isoformat(), "end": (slot + HOUR).isoformat()}
+        if is_new:
+            fields |= {"attendees": [{"email": person.email} for person in invited]}  # type: ignore[dict-item]
+        acts = [Act(f"{key}.0", "calendar.update", at, until, (f"{key}.entry",), fields=fields)]
+        return acts + [
+            Act(
+                f"{key}.{number}", "tell", at, until, (f"{key}.told-{number}",), person, (moment(slot),), topic.en,
+                others=("text",) if person.phone else (),
+            )
+            for number, person in enumerate(readers, start=1)
+        ]  # fmt: skip
+
+    acts = acts_for(puzzle.right)
+    all_checks = frozenset(check.id for check in checks)
+    lapses = [
+        forgotten(*acts),
+        *(exchanged(name, acts_for(slot), all_checks) for name, slot in puzzle.wrong.items()),
+        forgotten(acts[1], name="not told"),
+        wrong_person(acts[1], stranger),
+        *([late(acts[1], next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+    ]
+    lapses = [replace(lapse, reports=None) if lapse.name == "not told" else lapse for lapse in lapses]
+    if is_new:
+        lapses.append(exchanged("somebody not invited", acts_for(puzzle.right, people[:-1]), {f"{key}.entry"}))
+    overlooked = [lapse.name for lapse in lapses if lapse.name.startswith(("overlooks", "misses", "believes"))]
+    points = [("forgotten",), tuple(overlooked[:2]), *((name,) for name in overlooked[2:])]
+    return Duty(
+        key=key,
+        title=f"{'Arrange' if is_new else 'Move'} {topic.en}",
+        dimension="accuracy",
+        brief=brief,
+        checks=checks,
+        explains=[
+            Write(
+                actions=("calendar.update",),
+                ids=(entry.id,),
+                to=(day.user.email, *(person.email for person in people)),
+            ),
+            *to_write_to(*people),
+        ],
+        acts=acts,
+        solve=solve_slots(key, puzzle),
+        answers=frozenset({puzzle.right.isoformat()}),
+        records=[entry, *puzzle_records(day, key, topic, puzzle)],
+        lapses=lapses,
+        points=points,
+        candidates=tuple(slot.isoformat() for slot in puzzle.slots),
+        enact=lambda answer: acts_for(datetime.fromisoformat(answer)),
+        people=tuple(people),
+        knows={
+            limits.who.key: f"You come to {topic.en}. " + limits_in_words(day, f"{key}-knows", limits)
+            for limits in puzzle.said
+        },
+    )
+
+
+def exchanged(name: str, acts: Sequence[Act], loses: Iterable[str], side_effects: int = 0) -> Lapse:
+    """The duty's acts, done in another way: those with the same ids take their place."""
+    return Lapse(name, lambda _: list(acts), frozenset(loses), side_effects)
+
+
+TOPICS = (
+    Phrase("the budget talk", "das Budgetgespräch"),
+    Phrase("the contract review", "die Vertragsdurchsicht"),
+    Phrase("the supplier talk", "das Lieferantengespräch"),
+    Phrase("the handbook meeting", "das Treffen zum Handbuch"),
+    Phrase("the training plan", "der Schulungsplan"),
+    Phrase("the office move", "der Büroumzug"),
+    Phrase("the price round", "die Preisrunde"),
+    Phrase("the hiring talk", "das Gespräch zur Einstellung"),
+    Phrase("the audit preparation", "die Vorbereitung der Prüfung"),
+    Phrase("the catalogue meeting", "das Treffen zum Katalog"),
+    Phrase("the warehouse walk", "der Rundgang im Lager"),
+    Phrase("the trade fair meeting", "das Messetreffen"),
+    Phrase("the complaints review", "die Durchsicht der Beschwerden"),
+    Phrase("the insurance talk", "das Versicherungsgespräch"),
+    Phrase("the roadmap workshop", "der Workshop zur Planung"),
+    Phrase("the packaging review", "die Durchsicht der Verpackung"),
+    Phrase("the energy meeting", "das Energietreffen"),
+    Phrase("the lease talk", "das Mietgespräch"),
+    Phrase("the website review", "die Durchsicht der Website"),
+    Phrase("the safety briefing", "die Sicherheitsunterweisung"),
+    Phrase("the pension talk", "das Rentengespräch"),
+    Phrase("the fleet meeting", "das Treffen zum Fuhrpark"),
+    Phrase("the survey debrief", "die Nachbesprechung der Umfrage"),
+    Phrase("the data protection talk", "das Gespräch zum Datenschutz"),
+    Phrase("the canteen meeting", "das Treffen zur Kantine"),
+    Phrase("the licence review", "die Durchsicht der Lizenzen"),
+    Phrase("the translation meeting", "das Treffen zur Übersetzung"),
+    Phrase("the anniversary planning", "die Planung des Jubiläums"),
+)
+"""The subjects of meetings."""
+
+BUSY = (
+    "Dentist", "Call with the bank", "Focus time", "Fire drill", "Interview, second round", "Sign the papers",
+    "Lab visit", "Open hour", "Photo for the badge", "Car inspection", "Notary", "Parents' evening call",
+    "Review of drafts", "Physiotherapy", "Works council", "Phone slot", "Board papers", "Eye test", "Site visit",
+    "Lesson, online", "Blood donation", "Handover of keys", "Tax adviser", "Team breakfast", "Vaccination",
+    "Reading time", "Demo of the scanner",
+)  # fmt: skip
+BUSY_ANYWHERE = (
+    "Call with the bank", "Focus time", "Phone interview", "Review of drafts", "Phone slot", "Board papers",
+    "Lesson, online", "Reading time", "Webcast", "Call with the tax adviser", "Podcast recording, remote",
+    "Expenses", "Call with the landlord", "Video call, school", "Newsletter draft", "Online exam",
+)  # fmt: skip
+"""Titles of what is in the user's diary, at home and on a journey."""
