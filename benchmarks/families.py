@@ -93,7 +93,7 @@ class Killer:
         self.killed: list[str] = []
 
     def __call__(self, done: int, total: int) -> None:
-        """Be told how much is done, of how much."""
+        """Kill what is due when ``done`` of ``total`` assessments are done."""
         while self._due and total and done >= self._due[0][0] * total:
             name = self._due.pop(0)[1]
             if pid := self._supervisor.find_pid(name):
@@ -103,7 +103,7 @@ class Killer:
 
 
 async def run_campaign(gateway_url: str, agents: dict[str, str], options: argparse.Namespace, watch: Watch) -> bytes:
-    """Play it with ``proctor run``; ``watch`` is told how it goes. Gives the results as they are written."""
+    """Play it with ``proctor run``; ``watch`` gets its progress. Returns the results as they are written."""
     command = [sys.executable, "-m", "proctor", "run", *options.families, "--offline", "--gateway", gateway_url]
     command += ["--difficulty", options.difficulties, "--seeds", options.seeds, "--at-once", str(options.at_once)]
     command += [word for name, url in agents.items() for word in ("--agent", f"{name}={url}")]
@@ -140,7 +140,7 @@ def wrong_cells(results: RunResults, wanted: Iterable[Cell]) -> list[str]:
 
 
 async def play_again(gateway_url: str, agent_url: str, cell: RunCell) -> tuple[int, int] | None:
-    """The points of a cell, and of how many, when it is played by itself; None where it wasn't judged."""
+    """The points of a cell, and of how many, when it is played alone; None where it wasn't judged."""
     config: dict[str, Any] = {"scenario_id": cell.scenario_id, "seed": cell.seed, "offline": True}
     config |= {"difficulty": cell.difficulty} if cell.difficulty else {}
     async with AssessmentCall(gateway_url, _request(agent_url, config)) as call:

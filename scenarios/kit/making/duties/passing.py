@@ -19,7 +19,7 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
-from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.people import Person, Phrase, Relation
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying
 from scenarios.kit.making.wording import show
@@ -225,7 +225,7 @@ def draw_office(
     holders: int,
     away: bool = False,
     last: datetime | None = None,
-    relation: str = "colleague",
+    relation: Relation = "colleague",
 ) -> Office:
     """An office that was handed on ``holders`` - 1 times; the last note comes at ``last``, or before the day."""
     times = sorted(day.ago(f"{key}-holder-{number}", days=(2, 8)) for number in range(holders))

@@ -28,7 +28,7 @@ def share_part(
     answers: frozenset[str],
     wrong: Sequence[Value] = (),
 ) -> Duty:
-    """Somebody asks for several things, and may know only some of them.
+    """Somebody asks for several things, and may know only some of them; an answer with the others earns nothing.
 
     Args:
         day: the day.
@@ -46,7 +46,7 @@ def share_part(
     )
     values, secrets = tuple(value for _, value in allowed), tuple(value for _, value in barred)
     names = " and ".join(thing.en for thing, _ in allowed)
-    check = told(f"{key}.told", 6, f"{asker.name} has {names}", asker, values, wrong, before=until)
+    check = told(f"{key}.told", 6, f"{asker.name} has {names}", asker, values, (*wrong, *secrets), before=until)
     at = next(start for start in day.starts if start >= asked)
     act = Act(f"{key}.1", "tell", at, until, (check.id,), asker, values, names, reply_to=question.id)
     kept = SilenceCheck(
@@ -60,7 +60,7 @@ def share_part(
     told_all = replace(act, values=(*values, *secrets))
     lapses = [
         forgotten(act),
-        instead(act, told_all, loses=[kept.id], name="says too much"),
+        instead(act, told_all, loses=[check.id, kept.id], name="says too much"),
         instead(act, replace(act, values=secrets), loses=[check.id, kept.id], name="says the wrong part"),
         wrong_person(act, stranger),
         *([late(act, next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
