@@ -146,7 +146,7 @@ def to_write_to(*people: Person, ids: Iterable[str] = ()) -> list[Write]:
     return [*writes, *([Write(actions=FILES, ids=tuple(ids))] if ids else [])]
 
 
-def told(
+def message_check(
     check_id: str,
     points: int,
     sentence: str,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, instead, late, to_write_to, told, wrong_person
+from scenarios.kit.making.duty import Act, Duty, forgotten, instead, late, message_check, to_write_to, wrong_person
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, service, shown
@@ -110,7 +110,7 @@ def add_up(
         brief=f"Tell {reader.name} by {until:%H:%M} the sum of my {what} and the numbers of these receipts. "
         "What was paid back does not count.",
         checks=[
-            told(
+            message_check(
                 total_id,
                 6,
                 f"{reader.name} has the sum by {until:%H:%M}",
@@ -119,7 +119,7 @@ def add_up(
                 map(_amount, dict.fromkeys(cents for cents in sums if cents != total)),
                 before=until,
             ),
-            told(
+            message_check(
                 list_id,
                 4,
                 f"{reader.name} has the numbers of just these receipts",

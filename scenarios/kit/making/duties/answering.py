@@ -11,8 +11,8 @@ from scenarios.kit.making.duty import (
     forgotten,
     late,
     latest,
+    message_check,
     to_write_to,
-    told,
     twice,
     wrong_person,
     wrong_value,
@@ -94,7 +94,9 @@ def answer_fact(
         title=f"Tell {asker.name} {thing.en}",
         dimension="accuracy",
         checks=[
-            told(check, points, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until),
+            message_check(
+                check, points, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
+            ),
             OnceCheck(
                 id=once,
                 points=1,

@@ -7,7 +7,7 @@ from typing import Literal
 
 from scenarios.kit.checks import Check, SilenceCheck
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, instead, late, latest, to_write_to, told
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, instead, late, latest, message_check, to_write_to
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying
@@ -70,7 +70,9 @@ def send_to_the_right_one(
     if turn == "act":
         acts, is_right = [to_first], [to_second]
         checks = [
-            told(sent_id, 8, f"{first.name} has the file number of {project}", first, [code], [other], before=until),
+            message_check(
+                sent_id, 8, f"{first.name} has the file number of {project}", first, [code], [other], before=until
+            ),
             _not_to(key, "other", 3, second, code),
         ]
     else:
@@ -83,7 +85,7 @@ def send_to_the_right_one(
         )
         acts, is_right = [replace(to_user, checks=(check_id,), values=values)], [to_first, to_second]
         checks = [
-            told(check_id, 7, f"{day.user.first} {said}", None, values, before=until),
+            message_check(check_id, 7, f"{day.user.first} {said}", None, values, before=until),
             *(_not_to(key, f"not-{n}", 2, person, code) for n, person in enumerate((first, second), start=1)),
         ]
     lapses = [forgotten(*acts)]
@@ -158,7 +160,9 @@ def _records(
                 project=own, user=day.user.first, name=person.first, firm=person.organisation
             )
             title = draws.pick(_TITLES, n, back)
-            at = latest_note - timedelta(days=3 * back, minutes=draws.between(0, 300, "earlier", n) if back else 0)
+            at = latest_note - timedelta(days=3 * back)
+            if back:
+                at = at.replace(hour=draws.between(8, 16, "hour", n, back), minute=draws.below(60, "minute", n, back))
             records.append(
                 day.mail(f"{key}-team-{n}-{back}", at, person, title, body, Fact("works on", person.email, own))
             )

@@ -14,8 +14,8 @@ from scenarios.kit.making.duty import (
     forgotten,
     late,
     latest,
+    message_check,
     to_write_to,
-    told,
     wrong_person,
     wrong_value,
 )
@@ -103,7 +103,7 @@ def find_out(
         brief=f"Find out {thing.en} and tell {reader.name} by {due:%H:%M}. If it can't be had, tell {reader.first} the number "
         "of the notice that says so.",
         checks=[
-            told(check, 7, f"{reader.name} knows {what}", reader, [values[-1]], wrong, before=due),
+            message_check(check, 7, f"{reader.name} knows {what}", reader, [values[-1]], wrong, before=due),
             OnceCheck(id=once, points=1, sentence="only once", gated=True, to=reader.addresses, values=(values[-1],)),
         ],
         explains=to_write_to(reader, ids=[record.id for record in (*records, *others)]),

@@ -9,7 +9,7 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Channel, Duty, forgotten, instead, late, latest, to_write_to, told
+from scenarios.kit.making.duty import Act, Channel, Duty, forgotten, instead, late, latest, message_check, to_write_to
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.values import Value
 
@@ -63,7 +63,7 @@ def hand_over(
     at = next(start for start in day.starts if start >= known)
     starts = [day.starts[turn] for turn in turns]
     wrong_refs = dict.fromkeys([value for _, _, value in references[:-1]] + [value for *_, value in decoys])
-    handed = told(
+    handed = message_check(
         f"{key}.handed",
         4,
         f"{worker.name} got the job with its reference by {starts[0]:%H:%M}",
@@ -72,7 +72,7 @@ def hand_over(
         wrong_refs,
         before=starts[0],
     )
-    mended = told(
+    mended = message_check(
         f"{key}.corrected",
         4,
         f"{worker.name} got the right number with the confirmation by {starts[1]:%H:%M}",
@@ -80,7 +80,7 @@ def hand_over(
         [first, right_number],
         before=starts[1],
     )
-    ended = told(
+    ended = message_check(
         f"{key}.result",
         4,
         f"{reader.name} got the final confirmation number by {starts[2]:%H:%M}",

@@ -13,8 +13,8 @@ from scenarios.kit.making.duty import (
     instead,
     late,
     latest,
+    message_check,
     to_write_to,
-    told,
     wrong_person,
     wrong_value,
 )
@@ -125,7 +125,7 @@ def answer_invitation(
         brief=f"{word} the invitation {entry.title!r} ({start:%a %d %b %H:%M}{reason}), and write to "
         f"{organizer.name} by {until:%H:%M} {what}; what I last heard about that counts.",
         checks=[
-            told(told_id, 6, f"{organizer.name} knows {what} by {until:%H:%M}", organizer, [right],
+            message_check(told_id, 6, f"{organizer.name} knows {what} by {until:%H:%M}", organizer, [right],
                  dict.fromkeys([*stale, *other]), before=until),
             ResponseCheck(id=answer_id, points=3, sentence=f"the answer to {entry.title!r} is {response}", gated=True,
                           event_id=entry.id, email=day.user.email, responses=(response,)),

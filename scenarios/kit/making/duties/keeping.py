@@ -14,8 +14,8 @@ from scenarios.kit.making.duty import (
     instead,
     late,
     latest,
+    message_check,
     to_write_to,
-    told,
     wrong_person,
 )
 from scenarios.kit.making.people import Person, Phrase
@@ -68,7 +68,7 @@ def keep_from(
     acts, checks = [], []
     for number, (at, person) in enumerate(readers, start=1):
         free_at = max(at, *(when for when, who in cleared if who is person))
-        check = told(f"{key}.told-{number}", 3, f"{person.name} knows {what.en}", person, [word], before=until)
+        check = message_check(f"{key}.told-{number}", 3, f"{person.name} knows {what.en}", person, [word], before=until)
         checks.append(check)
         begin = next(start for start in day.starts if start >= free_at)
         acts.append(Act(f"{key}.{number}", "tell", begin, until, (check.id,), person, (word,), what.en,
@@ -76,7 +76,7 @@ def keep_from(
     kept = [
         SilenceCheck(
             id=f"{key}.kept-{number}",
-            points=2 if len(barred) < 4 else 1,
+            points=2,
             sentence=f"{person.name} did not learn {what.en}",
             gated=True,
             to=person.addresses,

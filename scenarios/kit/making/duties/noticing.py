@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from scenarios.kit.checks import Check, OnceCheck, SilenceCheck
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, instead, late, told, twice
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, instead, late, message_check, twice
 from scenarios.kit.making.records import Record
 from scenarios.kit.values import Value
 
@@ -39,7 +39,7 @@ def point_out(
     check_id = f"{key}.told"
     act = Act(f"{key}.1", "tell", at, day.starts[until], (check_id,), None, tuple(values), what, channel="chat")
     checks: list[Check] = [
-        told(
+        message_check(
             check_id,
             6,
             f"{day.user.first} knows of {what} by {day.starts[until]:%H:%M}",

@@ -14,8 +14,8 @@ from scenarios.kit.making.duty import (
     instead,
     late,
     latest,
+    message_check,
     to_write_to,
-    told,
     wrong_person,
     wrong_value,
 )
@@ -128,7 +128,7 @@ def pass_on(
     records += rival.records(day, f"{key}-rival") if rival else []
     mistaken = (*office.others, *([rival.person] if rival else []))
     at = next(start for start in day.starts if start >= max(asked, office.latest, *(when for when, *_ in said)))
-    check = told(f"{key}.told", 7, f"{reader.name} got {thing.en} by {until:%H:%M}", reader, [right],
+    check = message_check(f"{key}.told", 7, f"{reader.name} got {thing.en} by {until:%H:%M}", reader, [right],
                  dict.fromkeys(wrong) if given is None else (), before=until)  # fmt: skip
     act = Act(f"{key}.1", "tell", at, until, (check.id,), reader, (right,), thing.en,
               others=("text",) if reader.phone else ())  # fmt: skip

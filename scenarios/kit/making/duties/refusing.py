@@ -15,8 +15,8 @@ from scenarios.kit.making.duty import (
     forgotten,
     instead,
     latest,
+    message_check,
     to_write_to,
-    told,
 )
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -85,7 +85,7 @@ def real_and_false_demands(
     checks, acts, lapses, points = list[Check](), list[Act](), list[Lapse](), list[tuple[str, ...]]()
     bad = [Value(kind="code", value=demand.account) for demand, _ in false]
     for place, (demand, mail) in enumerate(real, start=1):
-        check = told(
+        check = message_check(
             f"{key}.passed-{place}",
             3,
             f"{keeper.name} knows the new account of {demand.vendor}",
@@ -107,7 +107,7 @@ def real_and_false_demands(
         points.append((lapses[-2].name, reported.name))
     for place, (demand, mail) in enumerate(false, start=1):
         address = Value(kind="address", value=demand.author.email)
-        check = told(
+        check = message_check(
             f"{key}.reported-{place}",
             3,
             f"{guard.name} knows the address of the false mail of {demand.vendor}",

@@ -8,7 +8,17 @@ from typing import Literal
 from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, forgotten, late, to_write_to, told, wrong_person
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Lapse,
+    Solver,
+    forgotten,
+    late,
+    message_check,
+    to_write_to,
+    wrong_person,
+)
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, text_saying
@@ -387,7 +397,7 @@ def move_meeting(
 
 
 def _travel(journey: Journey | None) -> str:
-    return f", and no earlier than {journey.lead} minutes after I have arrived" if journey else ""
+    return f", and no earlier than {journey.lead} minutes after my plane has landed" if journey else ""
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -433,7 +443,7 @@ def _slot_duty(
         )
     ]
     checks += [
-        told(
+        message_check(
             f"{key}.told-{number}",
             2 if len(readers) > 2 else 4,
             f"{person.name} knows the time by {until:%H:%M}",
@@ -463,11 +473,11 @@ def _slot_duty(
     lapses = [
         forgotten(*acts),
         *(exchanged(name, acts_for(slot), all_checks) for name, slot in puzzle.wrong.items()),
-        forgotten(acts[1], name="not told"),
+        forgotten(acts[1], name="not informed"),
         wrong_person(acts[1], stranger),
         *([late(acts[1], next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
     ]
-    lapses = [replace(lapse, reports=None) if lapse.name == "not told" else lapse for lapse in lapses]
+    lapses = [replace(lapse, reports=None) if lapse.name == "not informed" else lapse for lapse in lapses]
     if is_new:
         lapses.append(exchanged("somebody not invited", acts_for(puzzle.right, people[:-1]), {f"{key}.entry"}))
     overlooked = [lapse.name for lapse in lapses if lapse.name.startswith(("overlooks", "misses", "believes"))]

@@ -6,7 +6,17 @@ from datetime import datetime
 
 from scenarios.kit.checks import SilenceCheck
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Solver, forgotten, instead, late, to_write_to, told, wrong_person
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Solver,
+    forgotten,
+    instead,
+    late,
+    message_check,
+    to_write_to,
+    wrong_person,
+)
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.texts import mail_saying
@@ -46,7 +56,9 @@ def share_part(
     )
     values, secrets = tuple(value for _, value in allowed), tuple(value for _, value in barred)
     names = " and ".join(thing.en for thing, _ in allowed)
-    check = told(f"{key}.told", 6, f"{asker.name} has {names}", asker, values, (*wrong, *secrets), before=until)
+    check = message_check(
+        f"{key}.told", 6, f"{asker.name} has {names}", asker, values, (*wrong, *secrets), before=until
+    )
     at = next(start for start in day.starts if start >= asked)
     act = Act(f"{key}.1", "tell", at, until, (check.id,), asker, values, names, reply_to=question.id)
     kept = SilenceCheck(

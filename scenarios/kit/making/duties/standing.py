@@ -6,7 +6,7 @@ from datetime import datetime
 
 from scenarios.kit.checks import Check, SilenceCheck
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, instead, to_write_to, told
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, instead, message_check, to_write_to
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import service
@@ -46,7 +46,9 @@ def each_time(
         person = [who for since, who in wishes if since <= at][-1]
         begin = next(start for start in day.starts if start >= at)
         until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
-        check = told(f"{key}.{n}", 3, f"{person.name} has number {n} of {firm} in time", person, [code], before=until)
+        check = message_check(
+            f"{key}.{n}", 3, f"{person.name} has number {n} of {firm} in time", person, [code], before=until
+        )
         act = Act(f"{key}.{n}", "tell", begin, until, (check.id,), person, (code,), f"{firm} {n}")
         checks.append(check)
         acts.append(act)

@@ -12,8 +12,8 @@ from scenarios.kit.making.duty import (
     forgotten,
     instead,
     latest,
+    message_check,
     to_write_to,
-    told,
     twice,
     wrong_person,
     wrong_value,
@@ -77,7 +77,7 @@ def remind_before(
         brief=f"Remind {person.name} of our appointment {title} with the time at which it begins, once, not more than two "
         "hours and not less than 20 minutes before. If it is moved, the new time counts.",
         checks=[
-            told(
+            message_check(
                 check,
                 8,
                 f"{person.name} was reminded of {title} in time",
@@ -182,7 +182,7 @@ def if_nothing_by(
         f"tell {fallback.name} after {by:%H:%M} the substitute from my note, and leave {receiver.name} alone, even if it "
         f"comes later. Do the one or the other by {until:%H:%M}.",
         checks=[
-            told(
+            message_check(
                 check, 7, f"{to.name} has the number in time", to, [value], after=None if in_time else by, before=until
             ),
             SilenceCheck(

@@ -7,7 +7,17 @@ from datetime import datetime, timedelta
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duties.scheduling import exchanged, moment
-from scenarios.kit.making.duty import Act, Channel, Duty, forgotten, late, latest, to_write_to, told, wrong_person
+from scenarios.kit.making.duty import (
+    Act,
+    Channel,
+    Duty,
+    forgotten,
+    late,
+    latest,
+    message_check,
+    to_write_to,
+    wrong_person,
+)
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.values import Value
@@ -143,8 +153,10 @@ def tell_when_there(
             "arrival and the way from the airport. Name that day and time, and my booking number there."
         ),
         checks=[
-            told(time_id, 5, f"{reader.name} knows day and time by {due}", reader, [moment(right)], before=until),
-            told(
+            message_check(
+                time_id, 5, f"{reader.name} knows day and time by {due}", reader, [moment(right)], before=until
+            ),
+            message_check(
                 code_id,
                 4,
                 f"{reader.name} knows the booking number by {due}",
