@@ -25,14 +25,12 @@ class Doorman(AgentExecutor):
     async def execute(self, context, event_queue):
         """Answer one message."""
         key, part = context.message.message_id, context.message.parts[0].root
-        payload = json.loads(part.text) if part.kind == "text" else part.data
+        data = json.loads(part.text) if part.kind == "text" else part.data
         answer = {}
-        if payload["message_type"] == "assessment_start":
-            self.starts[context.context_id] = payload
-        elif payload["message_type"] == "turn_start":
-            self.work[key] = self.work.get(key) or asyncio.create_task(
-                self.play(self.starts[context.context_id], payload)
-            )
+        if data["message_type"] == "assessment_start":
+            self.starts[context.context_id] = data
+        elif data["message_type"] == "turn_start":
+            self.work[key] = self.work.get(key) or asyncio.create_task(self.play(self.starts[context.context_id], data))
             answer = await asyncio.shield(self.work[key])  # it goes on when this request is cut off
         ids = {"message_id": f"answer to {key}", "context_id": context.context_id}
         await event_queue.enqueue_event(Message(role=Role.agent, parts=[Part(root=DataPart(data=answer))], **ids))

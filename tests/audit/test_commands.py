@@ -1,0 +1,50 @@
+"""``proctor new-family``, ``scenarios audit`` and ``scenarios show``, as an author types them."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from typer.main import get_command
+
+from proctor.errors import CommandError, UsageError
+from proctor.main import app
+
+
+def say(*words: str) -> Result:
+    return CliRunner().invoke(get_command(app), words)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("own")
+    assert say("new-family", "barn_sale", "--folder", str(folder)).exit_code == 0
+    return folder
+
+
+def test_a_new_family_passes_its_audit(folder: Path) -> None:
+    result = say(
+        *("scenarios", "audit", "barn_sale", "--scenarios-dir", str(folder)),
+        *("--seeds", "3", "--difficulty", "1,4", "--quick", "--processes", "1"),
+    )
+    assert result.exit_code == 0, result.output
+    assert "2 instances" in result.output
+    assert "0 violations" in result.output
+
+
+def test_a_day_is_shown_with_its_truth(folder: Path) -> None:
+    shown = say("scenarios", "show", "barn_sale", "--seed", "3", "--truth", "--scenarios-dir", str(folder))
+    assert shown.exit_code == 0, shown.output
+    assert "Barn sale: difficulty 2, seed 3" in shown.output
+    assert "- right:" in shown.output
+
+
+def test_what_is_refused(folder: Path) -> None:
+    for words, kind, sentence in (
+        (("show", "barn_sale", "--seed", "30", "--truth"), CommandError, "seeds 1 to 20 is public"),
+        (("show", "barn_sal", "--seed", "3"), UsageError, "did you mean barn_sale"),
+        (("audit", "barn_sale", "--difficulty", "5"), UsageError, "isn't one of 1 to 4"),
+        (("audit", "barn_sale", "--seeds", "x"), UsageError, "write numbers and ranges"),
+    ):
+        problem = say("scenarios", *words, "--scenarios-dir", str(folder)).exception
+        assert isinstance(problem, kind)
+        assert sentence in str(problem)
