@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, latest, to_write_to, told
+from scenarios.kit.making.duty import Act, Duty, forgotten, latest, to_write_to, message_check
 from scenarios.kit.making.records import Fact
 from scenarios.kit.values import Value
 
@@ -33,7 +33,7 @@ def make(day: Day) -> None:
             key="door",
             title=f"Tell {guest.name} the code of the side door",
             dimension="accuracy",
-            checks=[told("door.answer", 6, f"{guest.name} was told the code", guest, act.values)],
+            checks=[message_check("door.answer", 6, f"{guest.name} was message_check the code", guest, act.values)],
             explains=to_write_to(guest, ids=[asked.id, *(mail.id for mail in said)]),
             acts=[act],
             solve=lambda facts: latest(facts, "code", "side door"),
