@@ -28,7 +28,7 @@ from typing import Any
 
 from benchmarks.turns import agent_service, say
 from proctor.caller import AssessmentCall, Ended
-from proctor.campaign_runs import read_run
+from proctor.following import read_results
 from proctor.local import LocalStack, Ports
 from proctor.run_settings import seeds_in
 from proctor.settings import LOOPBACK
@@ -209,7 +209,11 @@ def _percent(cell: RunCell) -> float:
 async def measure(gateway_url: str, agents: dict[str, str], options: argparse.Namespace, killer: Killer | None) -> int:
     """Play the campaign, check it, and print what came of it; the exit code."""
     began = time.monotonic()
-    results = read_run(await run_campaign(gateway_url, agents, options, killer or (lambda _done, _total: None)))
+    results = read_results(
+        RunResults,
+        await run_campaign(gateway_url, agents, options, killer or (lambda _done, _total: None)),
+        "a campaign",
+    )
     say(f"{len(results.cells)} results in {time.monotonic() - began:.0f} s")
     wanted = [
         (agent, family, difficulty, seed)
