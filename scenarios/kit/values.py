@@ -56,6 +56,12 @@ _DAYS = (
     rf"|\b(?P<weekday>{_WEEKDAY})\b|\b(?P<near>today|tomorrow|tonight|heute|morgen)\b"
     r"|\bthe\s+(?P<nth>\d{1,2})(?:st|nd|rd|th)\b"
 )
+_DOTTED = r"\b\d{1,2}\.\d\d\.(?:\s|$)"
+"""``15.10.`` may be a German date, or a time at the end of a sentence."""
+
+_MORNINGS = r"\b(?:guten|heute|gestern|diesen) morgen\b"
+"""Where German "morgen" is no tomorrow."""
+
 _TIMES = (
     r"\b(?P<h>\d{1,2})[:.](?P<m>\d\d)\b(?:\s?(?P<half>[ap])\.?m\b)?"
     r"|\b(?P<h2>\d{1,2})\s?(?P<half2>[ap])\.?m\b|\b(?P<h3>\d{1,2})\s?(?:uhr|h\b|o'clock)(?:\s?(?P<m3>\d\d))?"
@@ -112,7 +118,8 @@ class Words:
                 return time.fromisoformat(value.value) in self.times
             case "moment":
                 moment = datetime.fromisoformat(value.value)
-                return moment.time() in self.times and (not self.days or moment.date() in self.days)
+                is_day = moment.date() in self.days or not _days(compiled(_DOTTED).sub(" ", self.text), self._today)
+                return moment.time() in self.times and is_day
             case "words":
                 return any(_has_words(self.text, each) for each in value.value.split("|"))
             case "code" | "address":
@@ -157,6 +164,7 @@ def _cents(written: str) -> Iterator[int]:
 
 @lru_cache(maxsize=4096)
 def _days(text: str, today: date) -> frozenset[date]:
+    text = compiled(_MORNINGS).sub(" ", text)
     return frozenset(
         day
         for found in compiled(_DAYS).finditer(text)

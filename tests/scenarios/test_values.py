@@ -19,6 +19,8 @@ TUESDAY = date(2026, 5, 12)
         ("Tue 12 May at 14:00.", "moment", "2026-05-12T14:00"),
         ("on Thursday at 2 pm", "moment", "2026-05-14T14:00"),
         ("am 14.05. um 14 Uhr", "moment", "2026-05-14T14:00"),
+        ("Guten Morgen, es beginnt um 15.10 Uhr.", "moment", "2026-05-12T15:10"),
+        ("Nicht länger 14.00, sondern 15.10.", "moment", "2026-05-12T15:10"),
         ("2026-05-14T09:30", "moment", "2026-05-14T09:30"),
         ("May 14, 9am", "moment", "2026-05-14T09:00"),
         ("tomorrow at noon", "moment", "2026-05-13T12:00"),
