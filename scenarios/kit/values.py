@@ -60,7 +60,7 @@ _DOTTED = r"\b\d{1,2}\.\d\d\.(?:\s|$)"
 """``15.10.`` may be a German date, or a time at the end of a sentence."""
 
 _MORNINGS = r"\b(?:guten|heute|gestern|diesen) morgen\b"
-"""Where German "morgen" is no tomorrow."""
+"""Phrases in which German "morgen" means the morning."""
 
 _TIMES = (
     r"\b(?P<h>\d{1,2})[:.](?P<m>\d\d)\b(?:\s?(?P<half>[ap])\.?m\b)?"
