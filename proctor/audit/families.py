@@ -1,6 +1,5 @@
 """The audit of families: many instances side by side, and the checks that need several of them (10 and 11)."""
 
-import time
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -172,15 +171,3 @@ def command_for(family: str, difficulty: int, seed: int | None) -> str:
     """The command that shows a violation again."""
     seeds = "" if seed is None else f" --seeds {seed}"
     return f"proctor scenarios audit {family} --difficulty {difficulty}{seeds}"
-
-
-class Clock:
-    """Wall and processor seconds since it was made."""
-
-    def __init__(self) -> None:
-        self._wall = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of wall time."""
-        return time.monotonic() - self._wall

@@ -8,7 +8,6 @@ import importlib.util
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -604,8 +603,3 @@ def with_report(day: Day, words: dict[int, str]) -> Act:
     ]
     at = day.starts[-1]
     return Act(id="report", action="chat.send_message", at=at, until=at, fields={"content": "\n".join(lines)})
-
-
-def shifted(record: Record, by: timedelta) -> Record:
-    """The same record at another time."""
-    return replace(record, at=record.at + by)

@@ -236,8 +236,3 @@ def latest(facts: Iterable[Fact], kind: str, about: str) -> frozenset[str]:
     said = [fact for fact in facts if fact.kind == kind and fact.about == about]
     times = [fact.at for fact in said if fact.at is not None]
     return frozenset(fact.value for fact in said if fact.at is None or fact.at == max(times))
-
-
-def values_of(facts: Iterable[Fact], kind: str, about: str | None = None) -> list[str]:
-    """All values of a kind (about a thing), in the order of the facts."""
-    return [fact.value for fact in facts if fact.kind == kind and about in (None, fact.about)]

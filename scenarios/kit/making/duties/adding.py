@@ -1,7 +1,7 @@
 """Collect receipts that fit some conditions, and tell somebody their sum and their numbers."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from scenarios.kit.making.days import Day
@@ -196,16 +196,6 @@ def _amount(cents: int) -> Value:
 
 def _code(receipt: Receipt) -> Value:
     return Value(kind="code", value=receipt.number)
-
-
-def expense_people(day: Day, key: str) -> Person:
-    """The person who does the books."""
-    return day.cast(key, relation="colleague", role="accountant")
-
-
-def shifted(receipt: Receipt, days: int) -> Receipt:
-    """The same receipt on another day."""
-    return replace(receipt, day=receipt.day + timedelta(days=days))
 
 
 _PLACES = (
