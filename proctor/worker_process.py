@@ -1,14 +1,14 @@
 """One of the processes of ``proctor worker --processes N``, started by ``worker_processes``.
 
-``python -m proctor.worker_process '{"number": K, "attempts": FD, "flags": {…}}'``: which one it is, where it writes
-down the attempts that it is at, and what the command line said.
+``python -m proctor.worker_process '{"number": K, "parent": PID, "attempts": FD, "flags": {…}}'``: which one it is, the
+process that has started it, where it writes down the attempts that it is at, and what the command line said.
 """
 
 import json
-import os
 import signal
 import sys
 
+from activities.scenario_code.confinement import die_with_parent
 from proctor.errors import CommandError
 from proctor.leaving import leave
 from proctor_processes.announcing import announce
@@ -18,15 +18,17 @@ from proctor_processes.importing import import_less
 def main() -> None:
     """Work until SIGTERM, and exit with the command's code."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    job = json.loads(sys.argv[1])
+    # The parent's guard ends this process, too, but not where the parent dies before it has announced it.
+    die_with_parent(job["parent"])
     import_less()
     from proctor.services import read_worker_settings, work
     from proctor.settings import announce_as_logs
     from proctor.worker import Part
 
     announce_as_logs()
-    job = json.loads(sys.argv[1])
     try:
-        work(read_worker_settings(**job["flags"]), part=Part(job["number"], os.getppid(), job["attempts"]))
+        work(read_worker_settings(**job["flags"]), part=Part(job["number"], job["parent"], job["attempts"]))
     except CommandError as problem:
         announce(f"proctor: {problem}", "ERROR", sys.stderr)
         leave(problem.exit_code)

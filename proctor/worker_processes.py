@@ -27,11 +27,9 @@ STOP_SECONDS = 8.0
 """How long a process may take to end: current steps are finished."""
 
 _LAST_WORDS_SECONDS = 1.0
-_CHUNK = 64 * 1024
 """How long what a process has written is read after its end."""
 
-"""How the line begins that a worker writes when it works."""
-
+_CHUNK = 64 * 1024
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -100,7 +98,7 @@ class _Process:
         """Start it, and wait until it works; False where it ended first."""
         self._works.clear()
         read, write = pipe_for_lines()
-        arguments = {"number": self._number, "attempts": write, "flags": self._flags}
+        arguments = {"number": self._number, "parent": os.getpid(), "attempts": write, "flags": self._flags}
         try:
             self._child = await Child.start(
                 python_command("-m", "proctor.worker_process", json.dumps(arguments)),

@@ -37,10 +37,12 @@ def test_nothing_is_wrong_with_a_good_agent(name: str, agents: str) -> None:
 def looks(agents: str) -> Iterator[dict[str, Future[list[Finding]]]]:
     """A look at each faulty agent, several at once: most of it is waiting for what they don't do."""
 
+    config = GreenAgentConfig()  # here, as it reads the environment, which pytest changes while the threads are at work
+
     def look(fault: str) -> list[Finding]:
         timeout = 5.0 if fault == "never-answers" else PATIENT
         settle = 3.0 if fault in SHOWS_LATER else 0.2
-        return look_at(f"{agents}/{fault}", GreenAgentConfig(), timeout, settle=settle)
+        return look_at(f"{agents}/{fault}", config, timeout, settle=settle)
 
     with ThreadPoolExecutor(4) as at_once:
         yield {fault: at_once.submit(look, fault) for fault in FAULTS}

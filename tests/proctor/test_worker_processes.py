@@ -1,7 +1,9 @@
 """A worker of several processes: one that dies comes back while the others go on, and all of them end together."""
 
+import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from activities.attempts import failures
 from proctor.settings import count_worker_processes, usable_cores
+from proctor_processes.child import python_command
 from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
@@ -105,11 +108,17 @@ def test_ctrl_c_and_kill_end_all_and_a_wrong_key_is_said_once_with_what_to_set(t
         assert f"The one here is from {sandbox.folder}/state/secret" in worker.output
         assert "set AGENTBEATS_GREEN_SECRET to the same text for both" in worker.output
         assert "Traceback" not in worker.output
-    assert not sandbox.processes()
+    assert wait_until(lambda: not sandbox.processes()), "the guard of each process ends a moment later"
     with sandbox.started(*command, **worker_of_its_own(two)) as worker:
         worker.wait_for("with 2 processes")
         worker.process.kill()
         assert wait_until(lambda: not sandbox.processes()), "the guard ends them"
+
+
+def test_a_process_whose_parent_died_before_it_was_announced_ends_at_once() -> None:
+    arguments = json.dumps({"number": 0, "parent": os.getppid(), "attempts": 1, "flags": {}})
+    ended = subprocess.run(python_command("-m", "proctor.worker_process", arguments), check=False, capture_output=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, b"", b"")
 
 
 def test_what_keeps_it_from_working_is_said_once(sandbox: Sandbox) -> None:

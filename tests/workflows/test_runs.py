@@ -282,6 +282,7 @@ async def test_at_most_so_many_at_once_with_one_participant_and_with_one_model(
         names = (scripted.plans[given.plan.assessment_id].participant, "all")
         now.update(names)
         peaks.update({name: now[name] - peaks[name] for name in names if now[name] > peaks[name]})
+        await eventually(lambda: peaks["all"] > 1)
         await asyncio.sleep(0.1)
         now.subtract(names)
 
