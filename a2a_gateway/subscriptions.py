@@ -9,7 +9,7 @@ import asyncio
 import base64
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -168,15 +168,7 @@ class _Polls:
         key = (workflow.id, offset)
         start = self._starts.get(key)
         if start is None:
-            start = self._starts[key] = asyncio.create_task(
-                workflow.start_update(
-                    POLL,
-                    PollInput(topics=[UPDATES_TOPIC], from_offset=offset),
-                    id=f"updates-from-{offset}",
-                    wait_for_stage=WorkflowUpdateStage.ACCEPTED,
-                    result_type=PollResult,
-                )
-            )
+            start = self._starts[key] = asyncio.create_task(_start_poll(workflow, offset))
             start.add_done_callback(partial(self._forget, key))
         return await asyncio.shield(start)
 
@@ -184,6 +176,28 @@ class _Polls:
         del self._starts[key]
         if not start.cancelled():
             start.exception()  # a reader that still waits for it gets it; where there is none, nobody needs it
+
+
+async def _start_poll(workflow: WorkflowHandle[Any, Any], offset: int) -> WorkflowUpdateHandle[PollResult]:
+    with _plain_cancellation():  # at the gateway's end asyncio would report any other exception as a defect
+        return await workflow.start_update(
+            POLL,
+            PollInput(topics=[UPDATES_TOPIC], from_offset=offset),
+            id=f"updates-from-{offset}",
+            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
+            result_type=PollResult,
+        )
+
+
+@contextmanager
+def _plain_cancellation() -> Iterator[None]:
+    """Raise ``CancelledError`` where the SDK wraps it into an exception of its own."""
+    try:
+        yield
+    except WorkflowUpdateRPCTimeoutOrCancelledError as problem:
+        if isinstance(problem.__cause__, asyncio.CancelledError):
+            raise problem.__cause__ from None
+        raise
 
 
 class _Reader:
@@ -268,10 +282,9 @@ class _Reader:
         await self._take_what_there_is()
         while True:
             try:
-                more = await self._poll()
+                with _plain_cancellation():
+                    more = await self._poll()
             except _POLL_PROBLEMS as problem:  # Temporal takes no more polls, or the workflow has just closed
-                if isinstance(problem.__cause__, asyncio.CancelledError):
-                    raise problem.__cause__ from None  # the SDK's way of saying that this reader was stopped
                 log.debug("polling the updates of %s: %s; asking by query", self._task_id, problem)
                 await asyncio.sleep(QUERY_INTERVAL)
                 await self._take_what_there_is()

@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from a2a.types import GetTaskRequest, ListTasksRequest, StreamResponse, SubscribeToTaskRequest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowUpdateRPCTimeoutOrCancelledError
 
 from a2a_gateway import subscriptions
+from a2a_gateway.subscriptions import _start_poll
 from a2a_gateway.temporal import TemporalConnection
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
@@ -169,6 +171,20 @@ async def test_a_listener_that_leaves_is_not_held_and_holds_nobody(
     for task_id in tasks:
         history = await client.get_workflow_handle(task_id).fetch_history()
         assert not [event for event in history.events if event.HasField("workflow_task_timed_out_event_attributes")]
+
+
+async def test_a_poll_that_ends_with_the_gateway_is_cancelled_and_no_defect() -> None:
+    async def start_update(*_: Any, **__: Any) -> None:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError as problem:  # as the SDK does
+            raise WorkflowUpdateRPCTimeoutOrCancelledError from problem
+
+    start = asyncio.create_task(_start_poll(SimpleNamespace(start_update=start_update), 0))  # type: ignore[arg-type]
+    await asyncio.sleep(0)
+    start.cancel()
+    await asyncio.wait({start})
+    assert start.cancelled()
 
 
 def test_the_more_streams_are_read_the_rarer_each_is(config: GreenAgentConfig) -> None:

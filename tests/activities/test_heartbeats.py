@@ -22,7 +22,7 @@ from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.conftest import start_temporal, stop_temporal
 
-_HEARTBEAT = timedelta(seconds=1)
+_HEARTBEAT = timedelta(seconds=3)
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,8 @@ def temporal() -> Iterator[str]:
 
 @activity.defn
 async def hold_up_the_loop() -> int:
-    """Takes four times as long as a sign of life may, and lets nobody else at the loop."""
-    time.sleep(4 * _HEARTBEAT.total_seconds())  # noqa: ASYNC251
+    """Takes twice as long as a sign of life may, and lets nobody else at the loop."""
+    time.sleep(2 * _HEARTBEAT.total_seconds())  # noqa: ASYNC251
     return activity.info().attempt
 
 
@@ -44,7 +44,7 @@ async def note_and_die() -> list[str]:
     """Its first attempt leaves a note, beats on for a while and dies; the second one finds it."""
     if activity.info().attempt == 1:
         heartbeats.note("was here")
-        await asyncio.sleep(3 * _HEARTBEAT.total_seconds())
+        await asyncio.sleep(1.5 * _HEARTBEAT.total_seconds())
         raise ApplicationError("died")
     return heartbeats.notes()
 

@@ -70,7 +70,8 @@ def test_a_wrong_setting_of_a_workers_process_is_a_line_of_json(
 ) -> None:
     monkeypatch.setenv("agentbeats_green_log_format", "json")
     monkeypatch.setenv("AGENTBEATS_GREEN_EVALUATOR_TIMEOUT", "soon")
-    monkeypatch.setattr(sys, "argv", ["worker_process", '{"number": 0, "attempts": 1, "flags": {}}'])
+    monkeypatch.setattr(sys, "argv", ["worker_process", '{"number": 0, "parent": 1, "attempts": 1, "flags": {}}'])
+    monkeypatch.setattr(worker_process, "die_with_parent", lambda parent: None)
     monkeypatch.setattr(worker_process, "leave", sys.exit)
     monkeypatch.setattr(worker_process, "import_less", lambda: None)
     monkeypatch.setattr(worker_process.signal, "signal", lambda *_: None)
