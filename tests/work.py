@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -15,6 +15,12 @@ NIGHTLY = os.environ.get("PROCTOR_TEST_PROFILE") == "nightly"
 
 only_nightly = pytest.mark.skipif(not NIGHTLY, reason="make nightly plays it")
 """For a test whose behaviour has a shorter one in the default run."""
+
+
+def some_of(cases: Iterable[T], most: int) -> list[T]:
+    """Cases of one behaviour: all of them in ``make nightly``, at most ``most`` in the default run, evenly spread."""
+    all_cases = list(cases)
+    return all_cases if NIGHTLY else all_cases[:: max(1, -(-len(all_cases) // most))]
 
 
 def calls_in(work: Callable[[], T]) -> tuple[int, T]:

@@ -38,6 +38,7 @@ from tests.scenarios.triage_participant import (
 )
 from tests.scenarios.triage_voices import VOICES
 from tests.stack import Script
+from tests.work import some_of
 
 SCENARIO = "email_triage_basic"
 INGE, BECKETT = "inge.dahlberg@baltbox.example", "t.beckett@harborvolt.example"
@@ -373,14 +374,14 @@ OFFLINE = 88
 """Of the 100 points, those that are scored without a model."""
 
 
-@pytest.mark.parametrize("script", VOICES.values(), ids=VOICES)
-async def test_good_work_earns_everything(rehearsal: Rehearsal, script: Plan) -> None:
-    results = await rehearsal.play(SCENARIO, script)
+@pytest.mark.parametrize("name", some_of(VOICES, 3))
+async def test_good_work_earns_everything(rehearsal: Rehearsal, name: str) -> None:
+    results = await rehearsal.play(SCENARIO, VOICES[name])
     assert _lowered(results) == set(), _told(results)
     assert results.scores.overall.max_score == OFFLINE
 
 
-@pytest.mark.parametrize("name", CHEATS)
+@pytest.mark.parametrize("name", some_of(CHEATS, 6))
 async def test_a_report_that_cheats_earns_nothing_by_it(rehearsal: Rehearsal, name: str) -> None:
     results = await rehearsal.play(SCENARIO, CHEATS[name].plan)
     scores = _scores(results)
@@ -402,7 +403,7 @@ async def test_nobody_earns_points_for_harm_not_done(rehearsal: Rehearsal, scrip
     assert results.scores.overall.score == 0
 
 
-@pytest.mark.parametrize("day", BAD_DAYS, ids=lambda day: "; ".join(day.names))
+@pytest.mark.parametrize("day", some_of(BAD_DAYS, 4), ids=lambda day: "; ".join(day.names))
 async def test_mistakes_lower_what_they_should_and_nothing_else(rehearsal: Rehearsal, day: BadDay) -> None:
     results = await rehearsal.play(SCENARIO, day.plan)
     assert _lowered(results) == day.lowers, _told(results)
