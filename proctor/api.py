@@ -193,7 +193,7 @@ def runs(
         UsageError: a value can't be read.
         StoreUnavailableError: the archive can't be read.
     """
-    from proctor.archive_commands import Filters, open_archive
+    from proctor.opened_archive import Filters, open_archive
 
     kept, _ = open_archive(archive, None)
     query = Filters(scenario, agent, status, campaign, since, until).query()

@@ -2,12 +2,11 @@
 
 import asyncio
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,9 +16,10 @@ from rich.text import Text
 from proctor.agents_compared import compare_agents, is_agent
 from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.opened_archive import Filters, ask_archive, find, open_archive, period
 from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
-from proctor.settings import LOOPBACK, read_settings, require_guarded, with_connection
+from proctor.settings import LOOPBACK, require_guarded
 from proctor.state import with_secret
 from proctor.tables import columns_of, rows_of, write_parquet
 from proctor_protocol.archive import ArchiveEntry, EntrySummary, schemas
@@ -30,11 +30,10 @@ from proctor_protocol.runs import RunResults
 from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
 from proctor_protocol.wire_schemas import wire_schemas
 from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError, table_of
-from proctor_storage.archive import open_archive as opened
+from proctor_storage.archive import Archive, table_of
 from proctor_storage.blobs import RENEWED_AFTER
 from proctor_storage.entry_table import EntryQuery
-from proctor_storage.folder import Folder, StoreUnavailableError
+from proctor_storage.folder import Folder
 from proctor_storage.object_stores import StoreSettingsError
 from viewer.live import Running
 from viewer.pages import Pages, compared
@@ -49,71 +48,7 @@ _SCENARIO_WIDTH = 18
 _WIDE = 100
 """Columns from which on a list has all of its columns."""
 
-_PERIOD = re.compile(r"(\d+)([hdw])")
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _LIVE_SECONDS = 2.0
-
-
-@dataclass(frozen=True)
-class Filters:
-    """A filter of entries; None for any. ``since`` and ``until`` are dates, times, or periods before now."""
-
-    scenario: str | None = None
-    agent: str | None = None
-    status: str | None = None
-    campaign: str | None = None
-    since: str | None = None
-    until: str | None = None
-
-    def query(self) -> EntryQuery:
-        """What to ask the archive for.
-
-        Raises:
-            UsageError: ``since`` or ``until`` can't be read.
-        """
-        return EntryQuery(
-            scenario=self.scenario,
-            agent=self.agent,
-            status=self.status,
-            campaign=self.campaign,
-            since=moment(self.since, "--since") if self.since is not None else None,
-            until=moment(self.until, "--until") if self.until is not None else None,
-        )
-
-
-def moment(text: str, flag: str) -> datetime:
-    """A date, a time, or a period before now (``36h``, ``7d``, ``2w``).
-
-    Raises:
-        UsageError: it isn't one of them.
-    """
-    if _PERIOD.fullmatch(text):
-        return datetime.now(UTC) - period(text, flag)
-    try:
-        read = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"{flag} {text!r}: write a date (2026-11-22), a time, or a period before now (7d)") from None
-    return read if read.tzinfo else read.astimezone()
-
-
-def period(text: str, flag: str) -> timedelta:
-    """A period: ``36h``, ``7d``, ``2w``, or an ISO 8601 duration.
-
-    Raises:
-        UsageError: it isn't one.
-    """
-    if match := _PERIOD.fullmatch(text):
-        return int(match.group(1)) * _UNITS[match.group(2)]
-    try:
-        return parse_iso8601_duration(text)
-    except ValueError:
-        raise UsageError(f"{flag} {text!r}: write a period such as 36h, 7d or 2w") from None
-
-
-def open_archive(archive: str | None, state: str | None) -> tuple[Archive, GreenAgentConfig]:
-    """The archive that flags and environment name, and the settings."""
-    config = with_connection(read_settings(GreenAgentConfig, archive_url=archive, state=state))
-    return opened(config), config
 
 
 def list_entries(archive: str | None, state: str | None, filters: Filters, limit: int, as_json: bool) -> None:
@@ -129,14 +64,14 @@ def list_entries(archive: str | None, state: str | None, filters: Filters, limit
     kept, config = open_archive(archive, state)
     query = filters.query()
     if as_json:
-        entries = _ask_archive(lambda: kept.in_full(kept.select(replace(query, most=limit))))
+        entries = ask_archive(lambda: kept.in_full(kept.select(replace(query, most=limit))))
         sys.stdout.buffer.write(to_json([entry.model_dump(mode="json") for entry in entries]) + b"\n")
         return
     running = _running(config) if filters == Filters(scenario=filters.scenario, agent=filters.agent) else []
     running = [each for each in running if filters.scenario in (None, each.scenario_id)]
     everything = replace(query, without=[each.id for each in running])
     query = replace(everything, is_alone=filters == Filters())
-    shown, (total, in_all) = _ask_archive(lambda: kept.survey(replace(query, most=limit), everything))
+    shown, (total, in_all) = ask_archive(lambda: kept.survey(replace(query, most=limit), everything))
     in_campaigns = in_all - total
     console = make_console()
     if not shown and not running:
@@ -224,7 +159,7 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
     if entry.kind != "assessment":
         _show_other(kept, entry, as_json)
         return
-    results = _ask_archive(lambda: kept.results(entry))
+    results = ask_archive(lambda: kept.results(entry))
     if as_json:
         sys.stdout.buffer.write(results.model_dump_json(indent=1).encode() + b"\n")
         return
@@ -263,7 +198,7 @@ def compare(
     """
     kept, _ = open_archive(archive, state)
     query = EntryQuery(campaign=campaign, called=(first, second))
-    entries = [each for each in _ask_archive(lambda: kept.in_full(kept.select(query))) if each.kind != "campaign"]
+    entries = [each for each in ask_archive(lambda: kept.in_full(kept.select(query))) if each.kind != "campaign"]
     unknown = [name for name in (first, second) if not is_agent(name, entries)]
     if not unknown:
         compare_agents(make_console(), entries, first, second, difference)
@@ -276,7 +211,7 @@ def compare(
 
 def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
     read = kept.campaign_results if entry.kind == "campaign" else kept.trial_result
-    result = _ask_archive(lambda: read(entry))
+    result = ask_archive(lambda: read(entry))
     if as_json:
         sys.stdout.buffer.write(result.model_dump_json(indent=1).encode() + b"\n")
         return
@@ -310,7 +245,7 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
     kept, _ = open_archive(archive, state)
     one, other = find(kept, first), find(kept, second)
     _require_assessments("compare", one, other)
-    results = [_ask_archive(lambda each=each: kept.results(each)) for each in (one, other)]  # type: ignore[misc]
+    results = [ask_archive(lambda each=each: kept.results(each)) for each in (one, other)]  # type: ignore[misc]
     console = make_console()
     for letter, entry in (("A", one), ("B", other)):
         text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.day}  {entry.agent}  seed {entry.seed}  "
@@ -331,7 +266,7 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
             Text(clean(row.name)), *sides, Text(f"{row.difference:+d}" if row.difference else "", style=style)
         )
     show(console, table)
-    turns = parting_turns(*(_ask_archive(lambda each=each: kept.turns(each)) for each in (one, other)))  # type: ignore[misc]
+    turns = parting_turns(*(ask_archive(lambda each=each: kept.turns(each)) for each in (one, other)))  # type: ignore[misc]
     named = ", ".join(map(str, turns))
     console.print(f"they part in {'turn' if len(turns) == 1 else 'turns'} {named}" if turns else SAME_IN_EVERY_TURN)
 
@@ -366,10 +301,10 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     inside = kept.folder.root.removeprefix(store.root).strip("/") if kept.folder.root.startswith(store.root) else None
     blobs = {
         path: size
-        for path, (size, at) in _ask_archive(store.sizes).items()
+        for path, (size, at) in ask_archive(store.sizes).items()
         if at is not None and at < before and not (inside and path.startswith(f"{inside}/"))
     }
-    entries = [e for e in _ask_archive(kept.entries) if e.ended_at < before] if with_results else []
+    entries = [e for e in ask_archive(kept.entries) if e.ended_at < before] if with_results else []
     console = make_console()
     checkpoints = counted(len(blobs), "checkpoint or payload", "checkpoints and payloads")
     lines = [
@@ -392,8 +327,8 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise UsageError("nothing was removed")
     for path in blobs:
-        _ask_archive(lambda path=path: store.remove(path))  # type: ignore[misc]
-    _ask_archive(lambda: kept.remove(entries))
+        ask_archive(lambda path=path: store.remove(path))  # type: ignore[misc]
+    ask_archive(lambda: kept.remove(entries))
     console.print("removed")
     return ExitCode.DONE
 
@@ -418,7 +353,7 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
         UsageError: ``to`` can't be written, or there is no such entry.
     """
     kept, _ = open_archive(archive, state)
-    entries = [find(kept, name) for name in names] if list(names) != ["all"] else _ask_archive(kept.entries)
+    entries = [find(kept, name) for name in names] if list(names) != ["all"] else ask_archive(kept.entries)
     if not to.lower().endswith(".html"):
         entries = _with_members(kept, entries)
     path, kind = Path(to), Path(to).suffix.lower()
@@ -431,7 +366,7 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
     else:
         there = _opened(to, "--to")
         for entry in entries:
-            _ask_archive(lambda entry=entry: kept.copy(entry, there))  # type: ignore[misc]
+            ask_archive(lambda entry=entry: kept.copy(entry, there))  # type: ignore[misc]
         written = _entries(entries)
     make_console().print(Text(f"{written} written to {to}"), soft_wrap=True)
 
@@ -440,7 +375,7 @@ def _with_members(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[Archiv
     """The entries, and what is of the campaigns among them."""
     campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
     named = {entry.id for entry in entries}
-    members = [_ask_archive(lambda of=of: kept.in_full(kept.select(EntryQuery(campaign=of)))) for of in campaigns]  # type: ignore[misc]
+    members = [ask_archive(lambda of=of: kept.in_full(kept.select(EntryQuery(campaign=of)))) for of in campaigns]  # type: ignore[misc]
     return [*entries, *(each for some in members for each in some if each.id not in named)]
 
 
@@ -454,10 +389,10 @@ def _entries(entries: Sequence[ArchiveEntry]) -> str:
 def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     pages = Pages(kept)
     if len(entries) == 1:
-        page = _ask_archive(lambda: pages.entry(entries[0], as_file=True))
+        page = ask_archive(lambda: pages.entry(entries[0], as_file=True))
     elif len(entries) == 2:
         _require_assessments(f"--to {path}", *entries)
-        page = _ask_archive(lambda: pages.comparison(entries[0], entries[1], as_file=True))
+        page = ask_archive(lambda: pages.comparison(entries[0], entries[1], as_file=True))
     else:
         raise UsageError(
             f"--to {path}: a page shows one assessment, trial or campaign, or two assessments side by side"
@@ -469,7 +404,7 @@ def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> s
 def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     import csv
 
-    rows = _ask_archive(lambda: rows_of(kept, entries))
+    rows = ask_archive(lambda: rows_of(kept, entries))
     columns = columns_of(rows)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns)
@@ -490,7 +425,7 @@ def _cell(value: object) -> object:
 
 
 def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
-    rows = _ask_archive(lambda: rows_of(kept, entries))
+    rows = ask_archive(lambda: rows_of(kept, entries))
     write_parquet(rows, path)
     return _count_rows(rows, columns_of(rows))
 
@@ -514,11 +449,11 @@ def import_from(archive: str | None, state: str | None, folder: str) -> None:
     """
     kept, _ = open_archive(archive, state)
     other = _opened(folder, "the archive to take over")
-    entries = _ask_archive(other.entries)
+    entries = ask_archive(other.entries)
     if not entries:
         raise UsageError(f"{folder} holds no entry of an archive: name a folder that `proctor export` wrote")
     for entry in entries:
-        _ask_archive(lambda entry=entry: other.copy(entry, kept))  # type: ignore[misc]
+        ask_archive(lambda entry=entry: other.copy(entry, kept))  # type: ignore[misc]
     make_console().print(Text(f"{_entries(entries)} taken over"), soft_wrap=True)
 
 
@@ -595,28 +530,9 @@ def _open_in_browser(page: str) -> None:
         webbrowser.open(page)
 
 
-def find(kept: Archive, name: str) -> ArchiveEntry:
-    """The entry of an id, or of a beginning that only one has.
-
-    Raises:
-        UsageError: there is none, or there are several.
-    """
-    return _ask_archive(lambda: kept.find(name))
-
-
 def _opened(place: str, what: str) -> Archive:
     """Another archive than the settings name."""
     try:
         return Archive(place)
     except StoreSettingsError as problem:
         raise UsageError(f"{what} is {place}: {problem}") from None
-
-
-def _ask_archive(work: Callable[[], T]) -> T:
-    """Something that the archive is asked; its problems are the command's."""
-    try:
-        return work()
-    except NoSuchEntryError as problem:
-        raise UsageError(str(problem)) from None
-    except (EntryDamagedError, StoreUnavailableError) as problem:
-        raise CommandError(str(problem)) from None

@@ -23,7 +23,7 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
     Raises:
         CommandError: there is no such assessment, or it has no forks.
     """
-    from proctor.archive_commands import find, open_archive
+    from proctor.opened_archive import find, open_archive
     from proctor_statistics import forks_compared
 
     kept, _ = open_archive(archive, state)

@@ -22,6 +22,7 @@ def list_archive(
     state: StateOption = None,
 ) -> None:
     """List what was assessed, the latest first. Needs nothing that runs."""
-    from proctor.archive_commands import Filters, list_entries
+    from proctor.archive_commands import list_entries
+    from proctor.opened_archive import Filters
 
     list_entries(archive, state, Filters(scenario, agent, status, campaign, since, until), limit, as_json)

@@ -26,7 +26,7 @@ def create_token(
     state: StateOption = None,
 ) -> None:
     """Make a token for a caller and print it, once. With the first one, the gateway begins to ask for them."""
-    from proctor.archive_commands import period
+    from proctor.opened_archive import period
     from proctor.token_commands import create_token
     from proctor_protocol.callers import Quotas
 

@@ -10,18 +10,17 @@ from pathlib import Path
 import pytest
 
 from proctor.archive_commands import (
-    Filters,
     compare,
     compare_entries,
     export,
     import_from,
     list_entries,
-    moment,
     print_schemas,
     prune,
     show_entry,
 )
 from proctor.errors import CommandError, UsageError
+from proctor.opened_archive import Filters, moment
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
 from tests.viewer.campaign_entries import write_campaign, write_run
