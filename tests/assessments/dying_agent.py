@@ -64,11 +64,12 @@ def make_app(url: str, folder: Path, dies: str) -> Starlette:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int)
+    parser.add_argument("--socket", type=int)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--dies")
     given = parser.parse_args()
     app = make_app(f"http://127.0.0.1:{given.port}", given.folder, given.dies)
-    uvicorn.run(app, host="127.0.0.1", port=given.port, log_level="error")
+    uvicorn.run(app, fd=given.socket, log_level="error")
 
 
 if __name__ == "__main__":

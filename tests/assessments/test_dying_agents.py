@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -21,17 +22,22 @@ from tests.stack import Stack, assess
 
 @asynccontextmanager
 async def restarted(folder: Path, dies: str) -> AsyncIterator[str]:
-    """The agent, started again whenever it has died; gives its address."""
-    (port,) = free_ports(1)
-    command = module("tests.assessments.dying_agent", "--port", str(port), "--folder", str(folder), "--dies", dies)
+    """The agent, started again whenever it has died; gives its address.
+
+    Its socket stays open meanwhile: however long the start takes on a busy machine, who connects waits for it.
+    """
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    command = module("tests.assessments.dying_agent", "--port", str(port), "--socket", str(listening.fileno()))
+    command += ["--folder", str(folder), "--dies", dies]
 
     async def keep() -> None:
-        process = start(command)
+        process = start(command, pass_fds=[listening.fileno()])
         try:
             while True:
                 if process.poll() is not None:
                     end(process)
-                    process = start(command)
+                    process = start(command, pass_fds=[listening.fileno()])
                 await asyncio.sleep(0.05)
         finally:
             end(process)
@@ -42,6 +48,7 @@ async def restarted(folder: Path, dies: str) -> AsyncIterator[str]:
     finally:
         keeping.cancel()
         await asyncio.wait({keeping})
+        listening.close()
 
 
 @pytest.mark.parametrize(("dies", "tries"), [("after", {"1": 2}), ("before", {}), ("start", {})])
