@@ -33,7 +33,6 @@ CHECKS = {
 }
 """Check 12, noise, comes with noise."""
 
-_VIOLATIONS_SHOWN = 20
 _RATES_SHOWN = (0.1, 0.4)
 
 
@@ -73,12 +72,10 @@ def audit(
     audits = summed_up(reports, quick=quick)
     show(console, _table(audits))
     violations = [(audit.name, *violation) for audit in audits for violation in audit.violations]
-    for name, check, difficulty, seed, sentence in violations[:_VIOLATIONS_SHOWN]:
+    for name, check, difficulty, seed, sentence in violations:
         where = f"{name}, difficulty {difficulty}" + (f", seed {seed}" if seed is not None else "")
         console.print(Text(f"check {check} ({CHECKS[check]}), {where}: {sentence}", style="red"))
         console.print(Text(f"  {command_for(name, difficulty, seed)}"))
-    if len(violations) > _VIOLATIONS_SHOWN:
-        console.print(f"and {len(violations) - _VIOLATIONS_SHOWN} more")
     plays = sum(report.plays for report in reports)
     console.print(
         f"{len(reports)} instances, {plays:,} plays, {len(violations)} violations, {time.monotonic() - began:.0f} s",

@@ -11,6 +11,7 @@ from typing import Any
 
 from proctor.audit import players
 from proctor.audit.dry import dry_outcome
+from proctor.audit.expected import expected_share
 from proctor.audit.plays import Outcome, Stage, Turn, player_of
 from proctor.audit.shown import grams_of, is_shown
 from purple_sdk.ues import UESError
@@ -40,6 +41,7 @@ class Report:
         violations: check number to sentences.
         bots: the share of the points of each player of ``BARS``, and of the memoriser.
         graded: for each lapse rate and play, the share of the points of each criterion, ``total`` among them.
+        expected: for each lapse rate, the share of the points that graded players earn on average.
         grams: hashes of the 8-grams of all that participants read, the brief aside.
         plays, lapses, ways: how many there were.
     """
@@ -50,6 +52,7 @@ class Report:
     violations: list[tuple[int, str]] = field(default_factory=list)
     bots: dict[str, float] = field(default_factory=dict)
     graded: dict[float, list[dict[str, float]]] = field(default_factory=dict)
+    expected: dict[float, float] = field(default_factory=dict)
     grams: frozenset[int] = frozenset()
     plays: int = 0
     lapses: int = 0
@@ -109,6 +112,7 @@ class _Audit:
             await self._memoriser(memorised)
         for rate in RATES:
             self.report.graded[rate] = [await self._graded(rate, play) for play in range(graded_plays)]
+            self.report.expected[rate] = expected_share(self.day, rate)
         self.report.grams = grams_of(self.day)
 
     async def _graded(self, rate: float, play: int) -> dict[str, float]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import cycle
 from typing import Any
 
+from proctor.audit.expected import CARELESS, worst
 from proctor.audit.plays import Turn, perform, player_of
 from purple_sdk.ues import AsyncUESClient, UESError
 from scenarios.kit.making.days import Day, with_report
@@ -45,17 +46,21 @@ def with_lapses(day: Day, lapses: dict[str, Lapse], more: Sequence[Act] = (), *,
 def graded(day: Day, probability: float, play: int) -> Turn:
     """The oracle with a lapse rate for each reasoning point, for carelessness and for honesty.
 
-    The same ``play`` slips at the same points at every higher rate, so that rates can be compared.
+    Of the points of a duty at which it slips, the one that costs most decides. The same ``play`` slips at the same
+    points at every higher rate, so that rates can be compared.
     """
     draws = Draws("graded", day.family, day.seed, play)
     lapses: dict[str, Lapse] = {}
     for duty in day.duties:
-        for place, names in enumerate(duty.points):
-            if draws.chance(probability, duty.key, place):
-                lapses[duty.key] = duty.lapse(draws.pick(names, duty.key, place, "which"))
-                break
+        slips = [
+            duty.lapse(draws.pick(names, duty.key, place, "which"))
+            for place, names in enumerate(duty.points)
+            if draws.chance(probability, duty.key, place)
+        ]
+        if slips:
+            lapses[duty.key] = worst(day, slips)
     more = []
-    for number, act in zip(range(4), extra_writes(day, draws), strict=False):
+    for number, act in zip(range(CARELESS), extra_writes(day, draws), strict=False):
         if draws.chance(probability, "careless", number):
             more.append(act)
     return with_lapses(day, lapses, more, claims_all=draws.chance(probability, "claims"))

@@ -1,0 +1,84 @@
+"""The expected share of a graded player's points, worked out from the lapses' declared losses (check 3 proves those).
+
+It has no noise of drawn plays, so difficulties can be compared by their means.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from scenarios.kit.making.days import OTHER_POINTS, Day
+from scenarios.kit.making.duty import Duty, Lapse
+
+CARELESS = 4
+"""The actions that nothing asked for, each done with the lapse rate; four cost all points for having done nothing else."""
+
+_Lost = tuple[int, int, int]
+"""Lost points of checks that are not gated, of those that are, and side effects (up to ``CARELESS``)."""
+_Spread = dict[_Lost, float]
+
+
+def worst(day: Day, lapses: Sequence[Lapse]) -> Lapse:
+    """The lapse that costs most; the first where several do."""
+    points = {check.id: check.points for duty in day.duties for check in duty.checks}
+    return max(lapses, key=lambda lapse: sum(points[check] for check in lapse.loses) + lapse.side_effects)
+
+
+def expected_share(day: Day, rate: float) -> float:
+    """The mean share of the points over all plays of ``players.graded``; duties' lapses don't touch each other."""
+    checks = [check for duty in day.duties for check in duty.checks]
+    work = sum(check.points for check in checks if not check.gated)
+    gated = sum(check.points for check in checks if check.gated)
+    mean = 0.0
+    for claims, chance in ((True, rate), (False, 1 - rate)):
+        losses = [_losses_of(day, duty, rate, claims=claims) for duty in day.duties]
+        losses += [{(0, 0, 1): rate, (0, 0, 0): 1 - rate}] * CARELESS
+        for (lost, lost_gated, extra), share in _together(losses).items():
+            has_worked = 2 * (work - lost) >= work
+            more = gated - lost_gated + int(OTHER_POINTS * (1 - extra / CARELESS)) if has_worked else 0
+            mean += chance * share * (work - lost + more)
+    return mean / (work + gated + OTHER_POINTS)
+
+
+def _losses_of(day: Day, duty: Duty, rate: float, *, claims: bool) -> _Spread:
+    spread: _Spread = {}
+    for lapse, share in _slips(day, duty, rate):
+        key = _lost(day, duty, lapse, claims=claims)
+        spread[key] = spread.get(key, 0.0) + share
+    return spread
+
+
+def _slips(day: Day, duty: Duty, rate: float) -> Iterable[tuple[Lapse | None, float]]:
+    """Each lapse with the chance that it is the worst of those that happen."""
+    chances: dict[str | None, float] = {None: 1.0}
+    for names in duty.points:
+        after = {name: chance * (1 - rate) for name, chance in chances.items()}
+        for before, chance in chances.items():
+            for name in names:
+                both = [duty.lapse(each) for each in (before, name) if each is not None]
+                key = worst(day, both).name
+                after[key] = after.get(key, 0.0) + chance * rate / len(names)
+        chances = after
+    return [(duty.lapse(name) if name is not None else None, chance) for name, chance in chances.items()]
+
+
+def _lost(day: Day, duty: Duty, lapse: Lapse | None, *, claims: bool) -> _Lost:
+    lost = set(lapse.loses) if lapse else set()
+    if duty.number and claims:
+        lost -= {day.report_check(duty)}
+        if duty.impossible or (lapse and lapse.reports == "open"):
+            lost.add(day.report_check(duty))
+    checks = [check for each in day.duties for check in each.checks if check.id in lost]
+    points = [sum(check.points for check in checks if check.gated == gated) for gated in (False, True)]
+    return points[0], points[1], min(CARELESS, lapse.side_effects if lapse else 0)
+
+
+def _together(spreads: Iterable[_Spread]) -> _Spread:
+    """The spread of the sum of independent losses."""
+    total: _Spread = {(0, 0, 0): 1.0}
+    for spread in spreads:
+        summed: _Spread = {}
+        for (a, b, c), share in total.items():
+            for (x, y, z), chance in spread.items():
+                key = a + x, b + y, min(CARELESS, c + z)
+                summed[key] = summed.get(key, 0.0) + share * chance
+        total = summed
+    return total
