@@ -150,10 +150,14 @@ class ResponseCheck(_Check):
 
 
 class MailCheck(_Check):
-    """A mail at the end: in one of the folders, with all labels, without the others; None for anything."""
+    """A mail at the end: in one of the folders, with all labels, without the others; None for anything.
+
+    The same has to hold of each mail of ``also``.
+    """
 
     kind: Literal["mail"] = "mail"
     message_id: str
+    also: tuple[str, ...] = ()
     folders: tuple[str, ...] | None = None
     labels: tuple[str, ...] = ()
     no_labels: tuple[str, ...] = ()
@@ -390,7 +394,10 @@ class Judgement:
         )
 
     def _is_filed(self, check: MailCheck) -> bool:
-        mail = self._mails.get(check.message_id)
+        return all(self._is_filed_so(check, message_id) for message_id in (check.message_id, *check.also))
+
+    def _is_filed_so(self, check: MailCheck, message_id: str) -> bool:
+        mail = self._mails.get(message_id)
         if mail is None:
             return False
         labels = labels_of(mail)

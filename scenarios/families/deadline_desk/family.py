@@ -46,14 +46,14 @@ THINGS = (
 
 
 def make(day: Day) -> None:
-    """Two or three reminders, and as many things that may not come."""
+    """Two reminders, and as many things that may not come."""
     day.begin(hours=8)
-    count = 3 if day.difficulty == 4 else 2
+    count = 2
     titles, things = day.draws.shuffled(TITLES, "titles"), day.draws.shuffled(THINGS, "things")
     stranger = day.cast("stranger")
     for number in range(count):
         key = f"remind-{number + 1}"
-        moves = min(2, day.difficulty - 1)
+        moves = day.difficulty - 1
         remind_before(
             day,
             key,
@@ -69,18 +69,19 @@ def make(day: Day) -> None:
             ("in time", "never", "late") if day.difficulty > 2 else ("in time", "never"), key, "comes"
         )
         before, after = by - timedelta(minutes=25), by + timedelta(minutes=35)
-        codes = day.draws.of(key, "codes")
+        codes = [Value(kind="code", value=_code(day, key, place)) for place in range(3)]
         if_nothing_by(
             day,
             key,
             source=day.cast(f"{key}-source"),
             thing=things[number],
-            number=Value(kind="code", value=f"N{codes.between(100_000, 999_999, 'number')}"),
+            number=codes[0],
             by=by,
             answers_at={"in time": before, "never": None, "late": after}[comes],
             receiver=day.cast(f"{key}-receiver"),
             fallback=day.cast(f"{key}-fallback"),
-            substitute=Value(kind="code", value=f"S{codes.between(100_000, 999_999, 'substitute')}"),
+            substitute=codes[1],
+            former=codes[2] if day.difficulty > 2 else None,
             stranger=stranger,
         )
 
@@ -92,6 +93,11 @@ def _time(day: Day, key: str, place: int, *, last: bool) -> datetime:
         hours[0] if last else next(h for h in day.draws.shuffled(range(2, 8), key, place) if h != _last_hour(day, key))
     )
     return day.turn(hour, 5 + 10 * (place % 6))
+
+
+def _code(day: Day, key: str, place: int) -> str:
+    draws, letters = day.draws.of(key, "code", place), "ABCDEFGHKLMNPRSTUVWX"
+    return f"{draws.pick(letters, 'a')}{draws.pick(letters, 'b')}{draws.between(10_000, 99_999, 'n')}"
 
 
 def _last_hour(day: Day, key: str) -> int:

@@ -7,9 +7,9 @@ from scenarios.kit.values import Value
 
 
 def make(day: Day) -> None:
-    """Three to five things to find out, a third of them withdrawn for good."""
+    """Four things to find out, some of them withdrawn for good; at difficulties 3 and 4 rumours about them go round."""
     day.begin(hours=6)
-    count = (3, 3, 4, 5)[day.difficulty - 1]
+    count = 4
     things = day.draws.shuffled(PRICED, "things")
     kinds = day.draws.shuffled([True, False] + [day.draws.chance(0.4, n) for n in range(count - 2)], "kinds")
     for number in range(count):
@@ -24,6 +24,7 @@ def make(day: Day) -> None:
             else:
                 history.append(Value(kind="amount", value=str(draws.between(30, 900) * 1000 + 100 * place)))
         decoy = Value(kind="amount", value=str(day.draws.between(30, 900, key, "decoy") * 1000 + 700))
+        rumour = Value(kind="amount", value=str(day.draws.between(30, 900, key, "rumour") * 1000 + 800))
         find_out(
             day,
             key,
@@ -32,6 +33,9 @@ def make(day: Day) -> None:
             thing=things[2 * number],
             history=history,
             decoys=[(things[2 * number + 1], decoy)],
+            heard=[(day.turn(number % 2, -day.draws.between(5, 50, key, "heard")), day.cast(f"{key}-heard"), rumour)]
+            if day.difficulty > 2
+            else [],
             until=2 + number % 3,
             stranger=day.cast("stranger"),
         )

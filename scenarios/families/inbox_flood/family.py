@@ -10,7 +10,7 @@ from scenarios.kit.making.duties.filing import label_unpaid
 def make(day: Day) -> None:
     """Rules of labels for invoices of drawn firms, and prices that are asked for."""
     day.begin(size="M" if day.difficulty == 4 else "S", hours=6)
-    for number in range((1, 2, 2, 3)[day.difficulty - 1]):
+    for number in range((1, 2, 2, 2)[day.difficulty - 1]):
         label_unpaid(day, f"label-{number + 1}", number, last=day.start + timedelta(hours=3))
-    for number in range((2, 2, 3, 3)[day.difficulty - 1]):
+    for number in range((2, 3, 3, 3)[day.difficulty - 1]):
         answer_price(day, f"price-{number + 1}", number)

@@ -39,19 +39,20 @@ DEPARTMENTS = ("Finance", "Legal", "Marketing", "Logistics", "Personnel", "Facil
 
 
 def make(day: Day) -> None:
-    """Three or four people who ask, each of a department with rules of its own."""
+    """Three people who ask, each of a department with rules of its own."""
     day.begin(hours=7)
-    count = 4 if day.difficulty == 4 else 3
+    count = 3
     subjects = day.draws.some(SUBJECTS, count, "subjects")
-    departments = day.draws.some(DEPARTMENTS, count, "departments")
+    departments = day.draws.some(DEPARTMENTS, 2 * count, "departments")
     stranger = day.cast("stranger")
     for number in range(count):
-        _part(day, number, subjects[number], departments[number], stranger)
+        _part(day, number, subjects[number], departments[2 * number : 2 * number + 2], stranger)
     day.wishes.append("My rules on who may know what are in my own messages; the last one holds.")
 
 
-def _part(day: Day, number: int, subject: Phrase, department: str, stranger: Person) -> None:
-    key = f"ask-{number + 1}"
+def _part(day: Day, number: int, subject: Phrase, departments: list[str], stranger: Person) -> None:
+    """Somebody of the first department asks; at difficulty 4, they were of the second one before."""
+    key, department = f"ask-{number + 1}", departments[0]
     asker = day.cast(key, relation="colleague")
     aspects = day.draws.shuffled(ASPECTS, key, "aspects")[: 2 if day.difficulty == 1 else 3]
     drawn = [
@@ -77,18 +78,13 @@ def _part(day: Day, number: int, subject: Phrase, department: str, stranger: Per
             records.append(record.with_facts(Fact("value", thing.en, each.value)))
     names = [name.en.removeprefix("the ") for name, _ in aspects]
     records += _rules(day, key, department, subject.en, names)
-    contact = day.mail(
-        f"{key}-team",
-        day.ago(f"{key}-team", days=(9, 20)),
-        asker,
-        day.draws.pick(
-            ("New team", "I have moved", "Changed desk", "My new department", "Hello from a new place"), key
-        ),
-        day.draws.pick(_MOVES, key).format(user=day.user.first, department=department, name=asker.first),
-    )
-    records.append(contact.with_facts(Fact("department", asker.name, department)))
+    records.append(_move(day, f"{key}-team", (9, 20), asker, department))
+    if day.difficulty > 3:
+        records.append(_move(day, f"{key}-former", (21, 30), asker, departments[1]))
+        records += _rules(day, f"{key}-former", departments[1], subject.en, [names[2], *names[:2]])
     things = [(thing, values[-1]) for thing, values in drawn]
     allowed, barred = things[:1], things[1:]
+    misleading = [("goes by the old rule", barred[0][1]), ("goes by the former department", barred[-1][1])]
     day.add(
         share_part(
             day,
@@ -103,8 +99,16 @@ def _part(day: Day, number: int, subject: Phrase, department: str, stranger: Per
             solve=_solver(asker.name, subject.en, allowed[0][0].en, names[0]),
             answers=frozenset({allowed[0][1].value}),
             wrong=stale,
+            misleading=dict(misleading[: max(0, day.difficulty - 2)]),
         )
     )
+
+
+def _move(day: Day, name: str, days: tuple[int, int], asker: Person, department: str) -> Record:
+    titles = ("New team", "I have moved", "Changed desk", "My new department", "Hello from a new place")
+    body = day.draws.pick(_MOVES, name).format(user=day.user.first, department=department, name=asker.first)
+    mail = day.mail(name, day.ago(name, days=days), asker, day.draws.pick(titles, name, "title"), body)
+    return mail.with_facts(Fact("department", asker.name, department))
 
 
 def _values(day: Day, name: str, kind: str) -> list[Value]:

@@ -1,9 +1,11 @@
 """Quiet day: nothing is asked, and some of it matters."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.noticing import point_out
+from scenarios.kit.making.duty import Solver, latest
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, service, shown
 from scenarios.kit.values import Value
@@ -38,48 +40,75 @@ TITLES = (
 
 
 def make(day: Day) -> None:
-    """Two to five things that matter, each among things like it."""
+    """Three or four things that matter, each among things like it; dates are corrected."""
     day.begin(size="M" if day.difficulty == 4 else "S", hours=6)
     day.wishes += [
         "I ask for nothing special today. Tell me in the chat of documents of mine that expire within the next 30 days "
         "(with the date), and of birthdays in my family tomorrow. Tell me also of appointments of mine between 08:00 and "
         "18:00 in the coming days that overlap (name both). Tell me of each once, at the latest two rounds after you can "
-        "see it. Don't write to me about other documents, birthdays or appointments.",
+        "see it. Of a date that was written to me more than once, the last mail counts. Don't write to me about other "
+        "documents, birthdays or appointments.",
     ]
     documents = day.draws.shuffled(DOCUMENTS, "documents")
-    like = max(1, day.difficulty - 1)
+    like = day.difficulty
     for number in range(2 if day.difficulty > 2 else 1):
-        _document(day, number, documents[4 * number : 4 * number + 4], like)
+        _document(day, number, documents[4 * number : 4 * number + 4], min(3, like))
     _birthday(day, like)
-    if day.difficulty > 1:
-        _overlap(day, like)
+    _overlap(day, like)
 
 
 def _document(day: Day, number: int, names: list[str], like: int) -> None:
+    """A document that expires soon; its date was corrected, and that of another one as well."""
     key, today = f"document-{number + 1}", day.start.date()
     draws = day.draws.of(key)
-    dates = [today + timedelta(days=draws.between(6, 28, "soon"))]
-    dates += [today + timedelta(days=draws.between(60 + 50 * n, 100 + 50 * n, "far", n)) for n in range(like)]
-    records = [
-        _mail(day, f"{key}-{n}", names[n], Value(kind="day", value=date.isoformat()), number)
-        .with_facts(Fact("matters" if n == 0 else "does not matter", names[0], f"{names[n]}/{date.isoformat()}"))
-        for n, date in enumerate(dates)
-    ]  # fmt: skip
-    values = [Value(kind="words", value=names[0]), Value(kind="day", value=dates[0].isoformat())]
-    decoys = [(f"the {names[n]}", Value(kind="words", value=names[n])) for n in range(1, like + 1)]
-    what = f"the {names[0]} that expires"
-    point_out(day, key, what=what, about=names[0], records=records, values=values, decoys=decoys, until=3 + number)
-
-
-def _mail(day: Day, name: str, document: str, date: Value, number: int) -> Record:
-    author = service(day.draws.pick(_OFFICES, name))
-    at = day.turn(number, 20) if name.endswith("-0") and number else day.ago(name, days=(2, 9))
-    return mail_saying(
-        day, name, at, author, "document_expiry", document=f"your {document}", date=shown(day, name, author, date)
+    soon = today + timedelta(days=draws.between(6, 28, "soon"))
+    far = [today + timedelta(days=draws.between(60 + 50 * n, 100 + 50 * n, "far", n)) for n in range(like)]
+    said = [(names[n + 1], when, day.ago(f"{key}-{n + 1}", days=(2, 9))) for n, when in enumerate(far)]
+    said.append((names[0], soon, day.turn(number, 20) if number else day.ago(f"{key}-0", days=(2, 9))))
+    # What was said before: another date of this document, and one of another document that would be soon.
+    former = [today + timedelta(days=draws.between(32 + 20 * n, 50 + 20 * n, "former", n)) for n in range(like - 1)]
+    former += [today + timedelta(days=130)] * (day.difficulty > 3)
+    said += [
+        (names[0], date, day.ago(f"{key}-old-{n}", days=(10 + 4 * n, 13 + 4 * n))) for n, date in enumerate(former)
+    ]
+    if day.difficulty > 1:
+        said.append((names[1], soon + timedelta(days=1), day.ago(f"{key}-renewed", days=(10, 14))))
+    records = [_mail(day, f"{key}-{n}", *each) for n, each in enumerate(said)]
+    point_out(
+        day,
+        key,
+        what=f"the {names[0]} that expires",
+        about=names[0],
+        records=records,
+        values=[Value(kind="words", value=names[0]), Value(kind="day", value=soon.isoformat())],
+        decoys=[(f"the {names[n]}", Value(kind="words", value=names[n])) for n in range(1, like + 1)],
+        until=3 + number,
+        stale=[Value(kind="day", value=when.isoformat()) for when in former],
+        solve=_due("expires", names[: like + 1], today, 30),
     )
 
 
+def _mail(day: Day, name: str, document: str, when: date, at: datetime) -> Record:
+    author = service(day.draws.pick(_OFFICES, name))
+    text = shown(day, name, author, Value(kind="day", value=when.isoformat()))
+    record = mail_saying(day, name, at, author, "document_expiry", document=f"your {document}", date=text)
+    return record.with_facts(Fact("expires", document, f"{document}/{when.isoformat()}"))
+
+
+def _due(kind: str, things: list[str], first: date, days: int) -> Solver:
+    """The solver: the things whose last date is in so many days from the first one on."""
+
+    def solve(facts: Sequence[Fact]) -> frozenset[str]:
+        last = {value for thing in things for value in latest(facts, kind, thing)}
+        return frozenset(
+            value for value in last if 0 <= (date.fromisoformat(value.rpartition("/")[2]) - first).days <= days
+        )
+
+    return solve
+
+
 def _birthday(day: Day, like: int) -> None:
+    """Of the family's birthdays one is tomorrow; of another it was said before that it would be."""
     key, tomorrow = "birthday", day.start.date() + timedelta(days=1)
     people = [day.cast(f"{key}-0", relation="family")]
     people += [day.cast(f"{key}-{n}", relation="friend" if n % 2 else "family") for n in range(1, like + 1)]
@@ -87,22 +116,29 @@ def _birthday(day: Day, like: int) -> None:
     dates = [tomorrow] + [
         tomorrow + timedelta(days=day.draws.between(9 + 7 * n, 14 + 7 * n, key, n)) for n in range(like)
     ]
+    said = [
+        (person, when, day.ago(f"{key}-mail-{n}", days=(1, 5)))
+        for n, (person, when) in enumerate(zip(people, dates, strict=True))
+    ]
+    if day.difficulty > 1:
+        said.append((people[1], tomorrow, day.ago(f"{key}-mistaken", days=(6, 8))))
     records = []
-    for n, (person, date) in enumerate(zip(people, dates, strict=True)):
-        name, value = f"{key}-mail-{n}", Value(kind="day", value=date.isoformat())
-        slots = {"who": person.name, "date": shown(day, name, teller, value)}
-        record = mail_saying(day, name, day.ago(name, days=(1, 5)), teller, "birthday_note", **slots)
-        fact = Fact("matters" if n == 0 else "does not matter", key, f"{person.name}/{date.isoformat()}")
-        records.append(record.with_facts(fact))
+    for n, (person, when, at) in enumerate(said):
+        name, value = f"{key}-mail-{n}", Value(kind="day", value=when.isoformat())
+        record = mail_saying(
+            day, name, at, teller, "birthday_note", who=person.name, date=shown(day, name, teller, value)
+        )
+        records.append(record.with_facts(Fact(key, person.name, f"{person.name}/{when.isoformat()}")))
     point_out(
         day,
         key,
         what=f"the birthday of {people[0].first}",
-        about=key,
+        about=people[0].name,
         records=records,
         values=[Value(kind="words", value=people[0].first)],
         decoys=[(f"the birthday of {person.first}", Value(kind="words", value=person.first)) for person in people[1:]],
         until=4,
+        solve=_due(key, [person.name for person in people], tomorrow, 0),
     )
 
 
@@ -129,6 +165,7 @@ def _overlap(day: Day, like: int) -> None:
         values=[Value(kind="words", value=titles[0]), Value(kind="words", value=titles[1])],
         decoys=[(titles[2 + 2 * n], Value(kind="words", value=titles[2 + 2 * n])) for n in range(like)],
         until=3,
+        solve=lambda facts: frozenset(fact.value for fact in facts if fact.kind == "matters" and fact.about == key),
     )
 
 

@@ -23,9 +23,9 @@ TURNS = 10
 
 
 def make(day: Day) -> None:
-    """Ten half days with two or three standing wishes."""
+    """Ten half days with two standing wishes, and questions in between."""
     day.begin(step=timedelta(hours=12), turns=TURNS)
-    count = 3 if day.difficulty == 4 else 2
+    count = 2
     firms = day.draws.some(FIRMS, 2 * count, "firms")
     for number in range(count):
         key = f"firm-{number + 1}"
@@ -41,9 +41,9 @@ def make(day: Day) -> None:
             wishes=list(zip(at, people, strict=True)),
             comes=[
                 between_turns(day, turn, f"{key}-{turn}")
-                for turn in sorted(day.draws.some((3, 5, 7, 8), 4 if day.difficulty == 4 else 3, key, "turns"))
+                for turn in sorted(day.draws.some((3, 5, 7, 8), 3, key, "turns"))
             ],
             others=[between_turns(day, 2 + number, f"{key}-other")],
         )
-    if day.difficulty > 2:
-        answer_price(day, "price-1", 3)
+    for number in range(max(0, day.difficulty - 2)):
+        answer_price(day, f"price-{number + 1}", 3 + number)

@@ -17,6 +17,7 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
@@ -31,6 +32,7 @@ def answer_fact(
     thing: Phrase,
     said: Sequence[tuple[datetime, Person, Value]],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
+    heard: Sequence[tuple[datetime, Person, Value]] = (),
     asked: datetime,
     until: datetime,
     stranger: Person,
@@ -45,12 +47,17 @@ def answer_fact(
         thing: what for, such as "the deposit for the hall"; no other thing of the day is called so.
         said: when who said which value; the last one is right, and none of the others equals it.
         decoys: when who said which value of another, similar thing, named in the third place.
+        heard: when who repeats which value as a rumour; it does not count.
         asked, until: when the question comes, and when the answer is due at the latest.
         stranger: who gets the answer by mistake in one of the lapses.
         points: for the answer.
     """
     right = said[-1][2]
-    wrong = tuple(dict.fromkeys([*(value for *_, value in said[:-1]), *(value for *_, value in decoys)]))
+    wrong = tuple(
+        dict.fromkeys(
+            [*(value for *_, value in said[:-1]), *(value for *_, value in decoys), *(value for *_, value in heard)]
+        )
+    )
     records = [_statement(day, key, place, thing, said) for place in range(len(said))]
     records += [
         mail_saying(
@@ -63,6 +70,9 @@ def answer_fact(
             value=shown(day, f"{key}-decoy-{n}", who, value),
         )
         for n, (at, who, other, value) in enumerate(decoys)
+    ]
+    records += [
+        hear(day, f"{key}-heard-{n}", at, who, thing, value, said[-1][1]) for n, (at, who, value) in enumerate(heard)
     ]
     question = mail_saying(day, f"{key}-question", asked, asker, "ask_fact", thing=thing.by(asker))
     check, once = f"{key}.answer", f"{key}.once"
@@ -88,6 +98,7 @@ def answer_fact(
             wrong_value(act, value, name=f"value of something else {n}")
             for n, (*_, value) in enumerate(decoys, start=1)
         ),
+        *(wrong_value(act, value, name=f"value of a rumour {n}") for n, (*_, value) in enumerate(heard, start=1)),
     ]
     return Duty(
         key=key,
@@ -115,7 +126,7 @@ def answer_fact(
         points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses if "value" in lapse.name)],
         candidates=tuple(value.value for value in (right, *wrong)),
         enact=lambda answer: [_with_value(act, Value(kind=right.kind, value=answer))],
-        people=(asker, *dict.fromkeys(who for _, who, _ in said), *dict.fromkeys(who for _, who, *_ in decoys)),
+        people=(asker, *dict.fromkeys([*(who for _, who, _ in (*said, *heard)), *(who for _, who, *_ in decoys)])),
         knows={asker.key: f"You need to know {thing.en}."},
     )
 
@@ -137,6 +148,8 @@ def _statement(day: Day, key: str, place: int, thing: Phrase, said: Sequence[tup
 def answer_price(day: Day, key: str, number: int) -> Duty:
     """Add a question for the price of a drawn thing, which was corrected once for each degree of difficulty.
 
+    From difficulty 2 on, somebody repeats a rumour about it as well, after everything else.
+
     Args:
         day: the day.
         key: the duty's.
@@ -148,9 +161,11 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
         day.cast(f"{key}-source", relation="colleague"),
         [day.ago(f"{key}-{n}") for n in range(day.difficulty + 1)],
     )
+    rumour = day.turn(number + 1, -day.draws.between(1, 4, key, "heard"))
     duty = answer_fact(
         day,
         key,
+        heard=[(rumour, day.cast(f"{key}-heard"), amounts[6])] if day.difficulty > 1 else [],
         asker=day.cast(f"{key}-asker"),
         thing=things[2 * number],
         said=[(at, source, amounts[n]) for n, at in enumerate(sorted(times))],

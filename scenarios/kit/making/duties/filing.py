@@ -24,7 +24,8 @@ def file_mails(
     solve: Solver,
     until: datetime,
     more: Sequence[Record] = (),
-    points: int = 2,
+    points: int = 1,
+    all_points: int = 4,
 ) -> Duty:
     """The user wants the mails that fit a rule to be labelled, or archived.
 
@@ -33,11 +34,11 @@ def file_mails(
         key: the duty's.
         rule: what is asked, as a sentence of the brief.
         label: the label; None to archive them.
-        fitting: the mails that fit. nearly: those that miss one condition.
+        fitting: the mails that fit. nearly: those that miss one condition, at least one.
         solve: the solver: the ids of those that fit.
         until: when the last of them comes, at the latest; they are filed in the last turn.
         more: further records with facts that the solver needs.
-        points: for each mail.
+        points: for each mail that fits. all_points: for all of them, and for leaving the others alone.
     """
     what = f"labelled {label}" if label else "archived"
     checks: list[Check] = [
@@ -51,20 +52,30 @@ def file_mails(
         )
         for place, record in enumerate(fitting, start=1)
     ]
-    checks += [
+    checks.append(
+        checks[0].model_copy(
+            update={
+                "id": f"{key}.all",
+                "points": all_points,
+                "sentence": f"each mail that fits is {what}",
+                "also": tuple(record.id for record in fitting[1:]),
+            }
+        )
+    )
+    checks.append(
         MailCheck(
-            id=f"{key}.not-{place}",
-            points=1,
-            sentence=f"{record.title!r} is not {what}",
+            id=f"{key}.no-other",
+            points=all_points,
+            sentence=f"no mail that misses a condition is {what}",
             gated=True,
-            message_id=record.id,
+            message_id=nearly[0].id,
+            also=tuple(record.id for record in nearly[1:]),
             no_labels=(label,) if label else (),
             folders=None if label else ("inbox",),
         )
-        for place, record in enumerate(nearly, start=1)
-    ]
+    )
     acts = [
-        _filing(key, place, record, label, day.starts[-1], (f"{key}.{place}",))
+        _filing(key, place, record, label, day.starts[-1], (f"{key}.{place}", f"{key}.all"))
         for place, record in enumerate(fitting, start=1)
     ]
     wrong = [
@@ -75,7 +86,7 @@ def file_mails(
         instead(act, name=f"mail {place} overlooked") for place, act in enumerate(acts, start=1) if len(acts) > 1
     ]
     lapses += [
-        besides(act, loses=[f"{key}.not-{place}"], name=f"also mail {place} that nearly fits")
+        besides(act, loses=[f"{key}.no-other"], name=f"also mail {place} that nearly fits")
         for place, act in enumerate(wrong, start=1)
     ]
     return Duty(
@@ -108,7 +119,7 @@ def _filing(key: str, place: int, record: Record, label: str | None, at: datetim
 
 
 def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
-    """Add the rule that invoices of a firm above an amount get a label, but for those that were withdrawn.
+    """Add the rule that invoices of a firm above an amount get a label, but for those that were withdrawn or lowered.
 
     Args:
         day: the day.
@@ -119,17 +130,19 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
     draws = day.draws.of(key)
     firm, other = vendor(day, f"{key}-firm"), vendor(day, f"{key}-other")
     limit, label = draws.pick((400, 500, 600, 750, 800), "limit") * 100, day.draws.shuffled(_LABELS, "labels")[number]
-    above = [("above", firm, _cents(draws, n, limit, high=True)) for n in range(2 + (day.difficulty > 2))]
+    above = [("above", firm, _cents(draws, n, limit, high=True)) for n in range(2)]
     nearly = [("below", firm, _cents(draws, "below", limit, high=False))]
     if day.difficulty > 1:
         nearly.append(("other", other, _cents(draws, "other", limit, high=True)))
     if day.difficulty > 2:
         nearly.append(("withdrawn", firm, _cents(draws, "withdrawn", limit, high=True)))
-    records, withdrawn = list[Record](), list[Record]()
+    if day.difficulty > 3:
+        nearly.append(("lowered", firm, _cents(draws, "lowered", limit, high=True)))
+    records, later = list[Record](), list[Record]()
     span = round((last - day.start).total_seconds() / 60)
     for place, (why, author, cents) in enumerate([*above, *nearly]):
         name = f"{key}-invoice-{place}"
-        is_later = draws.chance(0.4, place, "later") and why != "withdrawn"
+        is_later = draws.chance(0.4, place, "later") and why not in _CHANGED
         at = day.start + timedelta(minutes=draws.between(3, span, place)) if is_later else day.ago(name, days=(1, 5))
         code = f"{draws.pick('ABCDEFGHKLMNPRSTUVWX', place)}-{draws.between(10_000, 99_999, place, 'code')}"
         amount = Value(kind="amount", value=str(cents))
@@ -148,26 +161,35 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
         records.append(
             record.with_facts(Fact("invoice", record.id, f"{cents}/{author.email}"), Fact("code", code, code))
         )
-        if why == "withdrawn":
-            body = draws.pick(_WITHDRAWN, "words").format(code=code, firm=author.organisation, user=day.user.first)
-            title = draws.pick(("About {code}", "Withdrawn: {code}", "{code} is void", "Our invoice {code}"), "title")
-            gone = day.mail(f"{name}-gone", at + timedelta(hours=3), author, title.format(code=code), body)
-            withdrawn.append(gone.with_facts(Fact("withdrawn", record.id, code)))
+        if why in _CHANGED:
+            later.append(_change(day, key, name, why, records[-1], code, limit))
     return day.add(
         file_mails(
             day,
             key,
-            rule=f"Label the invoices of {firm.organisation} ({firm.email}) of {limit // 100} euros or more {label}, "
-            "those that come today as well, in the last round at the latest. Invoices that were withdrawn don't get it.",
+            rule=draws.pick(_RULES, "rule").format(
+                firm=f"{firm.organisation} ({firm.email})", limit=f"{limit // 100} euros", label=label
+            ),
             label=label,
             fitting=records[: len(above)],
             nearly=records[len(above) :],
             solve=lambda facts: _unpaid(facts, firm.email, limit),
             until=last,
-            more=withdrawn,
-            points=3,
+            more=later,
         )
     )
+
+
+def _change(day: Day, key: str, name: str, why: str, invoice: Record, code: str, limit: int) -> Record:
+    """The mail by which a firm withdraws its invoice, or lowers it below the limit."""
+    draws, author = day.draws.of(key), invoice.author
+    lower = _cents(draws, "lowered to", limit, high=False)
+    slots = {"code": code, "firm": author.organisation, "user": day.user.first}
+    slots["amount"] = shown(day, f"{name}-lower", author, Value(kind="amount", value=str(lower)))
+    bodies, titles, hours = _CHANGED[why]
+    body, title = draws.pick(bodies, why, "words").format(**slots), draws.pick(titles, why, "title").format(**slots)
+    fact = Fact(why, invoice.id, code if why == "withdrawn" else f"{lower}/{code}")
+    return day.mail(f"{name}-{why}", invoice.at + timedelta(hours=hours), author, title, body).with_facts(fact)
 
 
 def _cents(draws: Draws, name: object, limit: int, *, high: bool) -> int:
@@ -177,9 +199,12 @@ def _cents(draws: Draws, name: object, limit: int, *, high: bool) -> int:
 
 def _unpaid(facts: Sequence[Fact], email: str, limit: int) -> frozenset[str]:
     withdrawn = {fact.about for fact in facts if fact.kind == "withdrawn"}
+    lowered = {fact.about: fact.value.partition("/")[0] for fact in facts if fact.kind == "lowered"}
     invoices = [(fact.about, *fact.value.split("/")) for fact in facts if fact.kind == "invoice"]
     return frozenset(
-        about for about, cents, author in invoices if author == email and int(cents) >= limit and about not in withdrawn
+        about
+        for about, cents, author in invoices
+        if author == email and int(lowered.get(about, cents)) >= limit and about not in withdrawn
     )
 
 
@@ -203,4 +228,28 @@ _WITHDRAWN = (
     "{user}, we withdraw invoice {code}: the goods never left our store.\n{firm}",
     "To whom it may concern: {code} is void and has been withdrawn from our books.\n{firm}",
     "Hi {user}, forget about {code} please, we have withdrawn it. A new one will not follow.\nRegards, {firm}",
+)
+_LOWERED = (
+    "Dear {user},\n\na discount is missing on {code}. The amount that holds is {amount}.\n\n{firm}",
+    "Hello {user}, you asked about the rate on {code}. You were right, it comes to {amount} only.\n{firm}",
+    "{code} has an error in its second line. Please pay {amount} for it and disregard the sum that we printed.\n{firm}",
+    "Good morning, we have lowered invoice {code}: {amount} instead of the first amount.\nKind regards, {firm}",
+    "{user}, some items of {code} were never delivered. What is left of it is {amount}.\n{firm}",
+    "Corrected invoice {code}\nNew total: {amount}\nThis replaces the earlier total.\n\n{firm}",
+)
+_CHANGED = {
+    "withdrawn": (_WITHDRAWN, ("About {code}", "Withdrawn: {code}", "{code} is void", "Our invoice {code}"), 3),
+    "lowered": (_LOWERED, ("Your discount", "Corrected: {code}", "{code} costs less", "On {code}"), 4),
+}
+"""What firms write of their invoices later: texts, subjects, and after how many hours."""
+
+_RULES = (
+    "Put the label {label} on the invoices of {firm} that come to {limit} or more, those of today as well, in the last "
+    "round at the latest. Invoices that were withdrawn don't get it, and a corrected amount replaces the first one.",
+    "Whatever {firm} bills with {limit} and above gets the label {label}, by the last round. That includes today's mail. "
+    "Leave out what they withdrew; where they corrected an amount, the new one counts.",
+    "I want to find large bills of {firm} again: label them {label} (from {limit} upwards, old and new ones), at the "
+    "latest in the last round. Not those that they took back. After a correction go by the corrected amount.",
+    "Label {label}: for each invoice of {firm} of at least {limit}, also of those that arrive today, at the end of the "
+    "day at the latest. Withdrawn ones stay without it, and corrected ones count with their new amount.",
 )

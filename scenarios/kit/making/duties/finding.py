@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from scenarios.kit.checks import OnceCheck
 from scenarios.kit.making.days import Day
@@ -19,6 +19,7 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact
 from scenarios.kit.making.texts import mail_saying, shown
@@ -34,6 +35,7 @@ def find_out(
     thing: Phrase,
     history: Sequence[Value | str],
     decoys: Sequence[tuple[Phrase, Value]],
+    heard: Sequence[tuple[datetime, Person, Value]] = (),
     until: int,
     stranger: Person,
 ) -> Duty:
@@ -49,6 +51,7 @@ def find_out(
         thing: what.
         history: values, and numbers of notices (texts) by which the value before was withdrawn.
         decoys: other things and their values.
+        heard: when who repeats which value as a rumour; it does not count.
         until: the last turn in which it is in time.
         stranger: who gets it by mistake in one of the lapses.
     """
@@ -80,8 +83,13 @@ def find_out(
         )
         for n, (other, value) in enumerate(decoys)
     ]
+    others += [hear(day, f"{key}-heard-{n}", at, who, thing, value, source) for n, (at, who, value) in enumerate(heard)]
     values = [said if isinstance(said, Value) else Value(kind="code", value=said) for said in history]
-    wrong = [value for value in dict.fromkeys([*values[:-1], *(value for _, value in decoys)]) if value != values[-1]]
+    wrong = [
+        value
+        for value in dict.fromkeys([*values[:-1], *(value for _, value in decoys), *(value for *_, value in heard)])
+        if value != values[-1]
+    ]
     due = day.starts[until]
     check, once = f"{key}.told", f"{key}.once"
     act = Act(
@@ -111,7 +119,7 @@ def find_out(
         solve=lambda facts: latest(facts, "state", thing.en),
         answers=frozenset({values[-1].value}),
         records=[*records, *others],
-        people=(reader, source),
+        people=(reader, source, *(who for _, who, _ in heard)),
         impossible=isinstance(last, str),
     )
     number = 1 + len(day.listed)

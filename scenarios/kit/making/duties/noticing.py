@@ -4,7 +4,19 @@ from collections.abc import Sequence
 
 from scenarios.kit.checks import Check, OnceCheck, SilenceCheck
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, instead, late, message_check, twice
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Lapse,
+    Solver,
+    besides,
+    forgotten,
+    instead,
+    late,
+    message_check,
+    twice,
+    wrong_value,
+)
 from scenarios.kit.making.records import Record
 from scenarios.kit.values import Value
 
@@ -19,6 +31,8 @@ def point_out(
     values: Sequence[Value],
     decoys: Sequence[tuple[str, Value]],
     until: int,
+    stale: Sequence[Value] = (),
+    solve: Solver,
 ) -> Duty:
     """The user should learn of something that is somewhere in the day, and not of the things that resemble it.
 
@@ -26,22 +40,22 @@ def point_out(
         day: the day.
         key: the duty's.
         what: the thing in words, such as ``the passport that expires``.
-        about: whom or what the facts are about. Each record has a fact ``matters`` or ``does not matter``.
+        about: whom or what its facts are about.
         records: all that show it, and the things that resemble it.
         values: what the message has to name.
         decoys: things that don't matter, in words, each with the value that a message about it would name.
         until: the last turn in which it is in time.
+        stale: what the last of the values was said to be before; who names one of these instead is wrong.
+        solve: the solver.
     """
-    first = max(
-        (record.at for record in records if any(fact.kind == "matters" for fact in record.facts)), default=day.start
-    )
+    first = max(record.at for record in records if any(fact.about == about for fact in record.facts))
     at = next(start for start in day.starts if start >= first)
     check_id = f"{key}.told"
     act = Act(f"{key}.1", "tell", at, day.starts[until], (check_id,), None, tuple(values), what, channel="chat")
     checks: list[Check] = [
         message_check(
             check_id,
-            6,
+            8,
             f"{day.user.first} knows of {what} by {day.starts[until]:%H:%M}",
             None,
             values,
@@ -72,16 +86,17 @@ def point_out(
         )
     )
     lapses.append(twice(act, loses=[f"{key}.once"]))
+    lapses += [wrong_value(act, *values[:-1], value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)]
+    kept = SilenceCheck(
+        id=f"{key}.quiet",
+        points=6,
+        sentence=f"{day.user.first} was not bothered with {' or '.join(name for name, _ in decoys)}",
+        gated=True,
+        to=("user",),
+        values=tuple(value for _, value in decoys),
+    )
+    checks.append(kept)
     for n, (name, value) in enumerate(decoys, start=1):
-        kept = SilenceCheck(
-            id=f"{key}.quiet-{n}",
-            points=max(2, 6 // len(decoys)),
-            sentence=f"{day.user.first} was not bothered with {name}",
-            gated=True,
-            to=("user",),
-            values=(value,),
-        )
-        checks.append(kept)
         more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), None, (value,), name, channel="chat")
         lapses.append(besides(more, loses=[kept.id], name=f"bothers with {name}"))
     return day.add(
@@ -92,10 +107,13 @@ def point_out(
             checks=checks,
             explains=[],
             acts=[act],
-            solve=lambda facts: frozenset(f.value for f in facts if f.kind == "matters" and f.about == about),
-            answers=frozenset(f.value for record in records for f in record.facts if f.kind == "matters"),
+            solve=solve,
+            answers=solve([fact for record in records for fact in record.facts]),
             records=list(records),
             lapses=lapses,
-            points=[("forgotten",), *((lapse.name,) for lapse in lapses if lapse.name.startswith("bothers"))],
+            points=[
+                ("forgotten",),
+                *((lapse.name,) for lapse in lapses if lapse.name.startswith(("bothers", "stale"))),
+            ],
         )
     )

@@ -1,6 +1,6 @@
 """Tell people what they may know, and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -37,6 +37,7 @@ def share_part(
     solve: Solver,
     answers: frozenset[str],
     wrong: Sequence[Value] = (),
+    misleading: Mapping[str, Value] = {},
 ) -> Duty:
     """Somebody asks for several things, and may know only some of them; an answer with the others earns nothing.
 
@@ -50,6 +51,7 @@ def share_part(
         records: with the facts that the solver needs: the values, and who may know what.
         solve: the solver, and ``answers`` what it finds.
         wrong: values that once held, and no longer do.
+        misleading: lapses by which somebody gives a barred value instead, each from a mistake of its own.
     """
     question = mail_saying(
         day, f"{key}-question", asked, asker, "ask_fact", thing=_joined(day, key, asker, [*allowed, *barred])
@@ -80,6 +82,10 @@ def share_part(
             instead(act, replace(act, values=(value, *values[1:])), name=f"stale value {n}")
             for n, value in enumerate(wrong, start=1)
         ),
+        *(
+            instead(act, replace(act, values=(value,)), loses=[check.id, kept.id], name=name)
+            for name, value in misleading.items()
+        ),
     ]
     return Duty(
         key=key,
@@ -95,7 +101,7 @@ def share_part(
         points=[
             ("says too much", "says the wrong part"),
             ("forgotten", "wrong person"),
-            *((lapse.name,) for lapse in lapses if lapse.name.startswith("stale")),
+            *((lapse.name,) for lapse in lapses if lapse.name.startswith("stale") or lapse.name in misleading),
         ],
         people=(asker,),
         knows={asker.key: f"You want to know {' and '.join(thing.en for thing, _ in (*allowed, *barred))}."},

@@ -126,6 +126,7 @@ def if_nothing_by(
     receiver: Person,
     fallback: Person,
     substitute: Value,
+    former: Value | None = None,
     stranger: Person,
 ) -> Duty:
     """Pass a number on if it comes by a time; else give somebody else a substitute.
@@ -139,6 +140,7 @@ def if_nothing_by(
         by: the time that decides; a turn begins then.
         receiver: gets the number. fallback: gets the substitute otherwise.
         substitute: the value that a note of the user names for that case.
+        former: the number, or the substitute, as it was said first, and then corrected.
         stranger: who gets it by mistake in one of the lapses.
     """
     in_time = answers_at is not None and answers_at <= by
@@ -154,8 +156,17 @@ def if_nothing_by(
     records = [note]
     if answers_at is not None:
         slots = {"thing": thing.by(source), "value": number.value}
-        mail = mail_saying(day, f"{key}-answer", answers_at, source, "answer_fact", **slots)
+        act_name = "answer_fact"
+        if in_time and former:
+            first = {"thing": thing.by(source), "value": former.value}
+            at = answers_at - timedelta(minutes=day.draws.between(6, 25, key, "before"))
+            mail = mail_saying(day, f"{key}-answer-first", at, source, "answer_fact", **first)
+            records.append(mail.with_facts(Fact("answer", thing.en, former.value)))
+            act_name, slots = "correct_fact", {**slots, "old": former.value}
+        mail = mail_saying(day, f"{key}-answer", answers_at, source, act_name, **slots)
         records.append(mail.with_facts(Fact("answer", thing.en, number.value)))
+    if former and not in_time:
+        records.append(_former_note(day, key, thing, former, fallback))
     to, value, other = (receiver, number, fallback) if in_time else (fallback, substitute, receiver)
     begin = next(start for start in day.starts if start >= (answers_at if in_time and answers_at else by))
     until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 2)]
@@ -173,17 +184,25 @@ def if_nothing_by(
             else []
         ),
         *([instead(act, replace(act, at=s, until=s), name="late") for s in day.starts if s > until][:1]),
+        *([wrong_value(act, former, name="stale number")] if former else []),
     ]
     duty = Duty(
         key=key,
         title=f"Pass {thing.en} on to {receiver.name}, or the substitute to {fallback.name} after {by:%H:%M}",
         dimension="instruction_following",
         brief=f"If {source.name} sends {thing.en} by {by:%H:%M}, pass it on to {receiver.name}. If it has not come by then, "
-        f"tell {fallback.name} after {by:%H:%M} the substitute from my note, and leave {receiver.name} alone, even if it "
+        f"tell {fallback.name} after {by:%H:%M} the substitute from my last note on it, and leave {receiver.name} alone, even if it "
         f"comes later. Do the one or the other by {until:%H:%M}.",
         checks=[
             message_check(
-                check, 7, f"{to.name} has the number in time", to, [value], after=None if in_time else by, before=until
+                check,
+                7,
+                f"{to.name} has the number in time",
+                to,
+                [value],
+                [former] if former else (),
+                after=None if in_time else by,
+                before=until,
             ),
             SilenceCheck(
                 id=kept,
@@ -200,16 +219,30 @@ def if_nothing_by(
         answers=frozenset({f"{'receiver' if in_time else 'fallback'} {value.value}"}),
         records=records,
         lapses=lapses,
-        points=[("takes the other way",), tuple(lapse.name for lapse in lapses if lapse.name != "takes the other way")],
+        points=[
+            ("takes the other way",),
+            tuple(lapse.name for lapse in lapses if lapse.name not in ("takes the other way", "stale number")),
+            *([("stale number",)] if former else []),
+        ],
         people=(source, receiver, fallback),
     )
     return day.add(duty)
 
 
+def _former_note(day: Day, key: str, thing: Phrase, former: Value, fallback: Person) -> Record:
+    """An older note of the user, with a substitute that no longer holds."""
+    name = f"{key}-former-note"
+    forms = [form for form in _NOTES if form != day.draws.pick(_NOTES, key)]
+    body = day.draws.pick(forms, name).format(thing=thing.en, substitute=former.value, fallback=fallback.name)
+    fact = Fact("substitute", thing.en, former.value)
+    at = day.ago(name, days=(4, 7))
+    return day.mail(name, at, day.user, f"Plan B for {thing.en}", body, fact, readers=[day.user])
+
+
 def _branch(facts: Sequence[Fact], thing: str, by: datetime) -> str:
     answers = [fact for fact in facts if fact.kind == "answer" and fact.about == thing and fact.at and fact.at <= by]
     if answers:
-        return f"receiver {answers[-1].value}"
+        return f"receiver {next(iter(latest(answers, 'answer', thing)))}"
     return f"fallback {next(iter(latest(facts, 'substitute', thing)), '')}"
 
 
