@@ -157,12 +157,14 @@ def message_check(
     after: datetime | None = None,
     before: datetime | None = None,
     channels: tuple[str, ...] = ("mail", "text"),
+    gated: bool = False,
 ) -> MessageCheck:
     """The check that somebody (None: the user, in the chat) got values, and no wrong one."""
     return MessageCheck(
         id=check_id,
         points=points,
         sentence=sentence,
+        gated=gated,
         to=("user",) if to is None else to.addresses,
         channels=("chat",) if to is None else channels,
         values=tuple(values),

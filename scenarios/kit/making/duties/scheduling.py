@@ -451,6 +451,7 @@ def _slot_duty(
             [right],
             misleading,
             before=until,
+            gated=True,  # who names all times of the day to everybody, and moves nothing, has not told the time
         )
         for number, person in enumerate(readers, start=1)
     ]
