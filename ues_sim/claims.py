@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from ues_sim import checkpoint, fences
+from ues_sim.course import Conditions, Course
 from ues_sim.host import Host
 from ues_sim.keys import ADMIN_KEY_ID
 from ues_sim.problems import Conflict, Impossible, NotFound
@@ -35,6 +36,7 @@ class Claim:
         checkpoint: the digest of the checkpoint that it is to equal.
         keep: where this is its mark, it is left as it is: this is the work in hand.
         mark: its mark from now on; a turn that was over (``steps``) is not any more.
+        conditions: those of the turn that begins with the mark; None without a running clock and noise.
         key: see ``KeyWanted``; active keys of the same name are revoked.
         looks: the claimer only reads; an existing simulation needs no higher fence.
     """
@@ -46,6 +48,7 @@ class Claim:
     checkpoint: str | None = None
     keep: str | None = None
     mark: str | None = None
+    conditions: Conditions | None = None
     key: KeyWanted | None = None
     looks: bool = False
 
@@ -90,6 +93,7 @@ def claim(
         _issue(simulation, claim.key)
     if claim.mark is not None:
         simulation.mark = claim.mark
+        simulation.course = Course(claim.conditions) if claim.conditions is not None else None
         simulation.is_turn_over = False
     if not claim.looks:
         simulation.is_untouched = True

@@ -33,7 +33,7 @@ from activities.participant.answer import UnreadableTurnError
 from activities.participant.payloads import FarewellInput, Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
 from activities.plan import Model, Plan
 from activities.scenario_code.scenarios import Scenarios
-from activities.simulation.hosts import Access, Simulation, SimulationGoneError
+from activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
 from activities.simulation.lifecycle import summarise
 from activities.simulation.payloads import TurnApplied
 from activities.simulation.settling import Settling
@@ -104,7 +104,7 @@ class ParticipantActivities:
     async def greet(self, payload: GreetInput) -> Greeted:
         """Send ``assessment_start``; returns the checkpoint reached, as a participant may act at once."""
         plan, prepared = payload.plan, payload.prepared
-        work = _Work(plan, prepared.checkpoint, f"{_run()} start", None, may_start_over=True)
+        work = _Work(plan, prepared.checkpoint, f"{_run()} start", None, turn=0, may_start_over=True)
         simulation = await self._begin(work)
         answer, simulation, card = await self._converse(
             plan, "the start message", lambda participant: self._start(participant, payload, work, simulation)
@@ -130,7 +130,8 @@ class ParticipantActivities:
         """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
         plan = payload.plan
         step = f"{_run()} turn {payload.turn} try {payload.attempt}"
-        work = _Work(plan, payload.checkpoint, step, None if payload.needs_new_key else payload.key.issue)
+        issue = None if payload.needs_new_key else payload.key.issue
+        work = _Work(plan, payload.checkpoint, step, issue, turn=payload.turn)
         simulation = await self._begin(work)
         try:
             answer = await self._converse(
@@ -242,7 +243,10 @@ class ParticipantActivities:
             is_first = activity.info().attempt == 1
             issue = own_fence() if work.issue is None or not is_first else work.issue
             mark = _Mark(step=work.step, fence=own_fence(), is_again=again, issue=issue).model_dump_json()
-            simulation = await simulations.begin(plan.simulation_id, work.checkpoint, mark=mark, issue=issue)
+            conditions = Conditions.of(plan, work.turn)
+            simulation = await simulations.begin(
+                plan.simulation_id, work.checkpoint, mark=mark, issue=issue, conditions=conditions
+            )
             notes.note(notes.MarkNote(mark=simulation.mark or ""))
             return simulation
 
@@ -524,6 +528,7 @@ class _Work:
         checkpoint: the simulation's state at its start.
         step: run, turn and try.
         issue: the participant's key; None where the attempt that begins makes a new one.
+        turn: its number; 0 is the greeting.
         may_start_over: whether it may begin again after it was lost.
     """
 
@@ -531,6 +536,7 @@ class _Work:
     checkpoint: BlobRef
     step: str
     issue: int | None
+    turn: int
     may_start_over: bool = False
 
 

@@ -16,7 +16,15 @@ from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.plan import Plan
 from activities.simulation.addresses import are_several
-from activities.simulation.hosts import Claim, Simulation, SimulationGoneError, SimulationHost, Step, Stepped
+from activities.simulation.hosts import (
+    Claim,
+    Conditions,
+    Simulation,
+    SimulationGoneError,
+    SimulationHost,
+    Step,
+    Stepped,
+)
 from activities.simulation.own_servers import OwnServers
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.shared_hosts import SharedHosts
@@ -74,7 +82,15 @@ class Simulations:
         """Make an empty simulation, in the place of one that may stand there from an earlier attempt."""
         return await self.host.create(simulation_id, seed, own_fence())
 
-    async def begin(self, simulation_id: str, checkpoint: BlobRef, *, mark: str, issue: int) -> Simulation:
+    async def begin(
+        self,
+        simulation_id: str,
+        checkpoint: BlobRef,
+        *,
+        mark: str,
+        issue: int,
+        conditions: Conditions | None = None,
+    ) -> Simulation:
         """Have a simulation at a checkpoint, marked, and open to one key of the participant's.
 
         Args:
@@ -82,11 +98,12 @@ class Simulations:
             checkpoint: where it is to be.
             mark: the step that is about to begin.
             issue: which of the participant's keys (``keys.participant_key``).
+            conditions: what its requests meet.
 
         Raises:
             purple_sdk.ues.OvertakenError: a newer attempt holds it.
         """
-        claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue)
+        claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue, conditions=conditions)
         sent_at = counting_stops()
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
         simulation.claimed_at = sent_at

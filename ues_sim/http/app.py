@@ -5,6 +5,7 @@ import hmac
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
+from dataclasses import replace
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -21,6 +22,8 @@ from ues_sim.http.routes import SIMULATION_ROUTES, USER_PERMISSIONS
 from ues_sim.keys import ADMIN_KEY_ID, Key
 from ues_sim.limits import Allowance, Limits, configured
 from ues_sim.memory import Memory
+from ues_sim.modalities import MODALITIES
+from ues_sim.noise import Noise
 from ues_sim.problems import Conflict, Forbidden, NotFound, Problem, WrongMethod
 from ues_sim.schema import JsonObject
 from ues_sim.simulation import Simulation
@@ -261,10 +264,17 @@ class Application:
         elif route.changes and simulation.is_turn_over:
             raise Conflict("Your turn is over, since you have answered: you can look, and act again in the next one.")
         simulation.catch_up()
+        course = simulation.course if allowance is not None and not simulation.is_turn_over else None
         began = thread_time() if allowance is not None else 0.0
         try:
+            if course is not None:
+                simulation.let_pass(course, course.begin_request())
+                if course.noise is not None:
+                    course.noise.fail_before()
             body, params = _checked_input(route, scope, raw, limits)
             reply = _as_reply(route, route.handler(Call(simulation, key, body, params, values, allowance)))
+            if course is not None and course.noise is not None:
+                reply = _with_noise(course.noise, route, scope, raw, reply)
             if allowance is not None:
                 reply = reply.encode()
         finally:
@@ -332,6 +342,17 @@ def _checked_input(route: Route[Any], scope: Scope, raw: bytes, limits: Limits |
     nesting, years = (None, None) if limits is None else (limits.nesting, limits.years if route.writes else None)
     required = route.body_required
     return read_json(raw, route.body_adapter, required=required, nesting=nesting, years=years), params
+
+
+def _with_noise(noise: Noise, route: Route[Call], scope: Scope, raw: bytes, reply: Reply) -> Reply:
+    """What noise leaves of a reply. Raises Broken (500) for an action that was done."""
+    if route.changes:
+        noise.fail_after()
+        return reply
+    if route.tag == "time":
+        return reply
+    asked = b"\n".join((scope["path"].encode(), scope["query_string"], raw))
+    return replace(reply, content=noise.alter(asked, reply.to_bytes(), is_list=route.tag in MODALITIES))
 
 
 def _as_reply(route: Route[Any], content: JsonObject | Reply) -> Reply:

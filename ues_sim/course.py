@@ -1,0 +1,71 @@
+"""The course of a turn whose clock runs, or whose requests meet noise.
+
+The evaluator names the conditions with the mark of a turn (``claims``). A turn without any has no course, and costs
+nothing. No checkpoint holds a course: where it is lost, the work in hand is lost with it, and the turn begins again at
+its checkpoint with its first request.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ues_sim.noise import Noise
+from ues_sim.schema import JsonObject
+from ues_sim.times import from_text, shift, to_text
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What the participant's requests of a turn meet.
+
+    Attributes:
+        turn, seed: name the draws of its noise.
+        seconds: the simulated seconds that each request costs; 0 for a standing clock.
+        noise: its level; 0 for none.
+    """
+
+    turn: int
+    seed: int
+    seconds: float = 0.0
+    noise: int = 0
+
+
+class Course:
+    """How far a turn has come.
+
+    Attributes:
+        noise: None without any.
+        requests: how many were served.
+        events_executed: those that were due as the requests cost time.
+        ended_at: the instant of the turn's last request (canonical text), once the turn is over.
+    """
+
+    def __init__(self, conditions: Conditions) -> None:
+        self._conditions = conditions
+        self.noise = Noise(conditions.noise, conditions.seed, conditions.turn) if conditions.noise else None
+        self.requests = 0
+        self.events_executed = 0
+        self.ended_at: str | None = None
+
+    def begin_request(self) -> float:
+        """Count a request; returns the simulated seconds that it costs."""
+        self.requests += 1
+        late = self.noise.begin() if self.noise is not None else 0.0
+        return self._conditions.seconds + late if self._conditions.seconds else 0.0
+
+    def end(self, now: str) -> None:
+        """Note the instant at which the turn is over. Its first end counts: one that is read again ends there, too."""
+        self.ended_at = self.ended_at or now
+
+    def settles_at(self, to: str, began_at: str) -> str:
+        """The instant at which the turn is read: as long after its last request as ``to`` is after its beginning."""
+        pause: timedelta = from_text(to) - from_text(began_at)
+        return max(to, to_text(shift(from_text(self.ended_at or began_at), pause.total_seconds())))
+
+    def describe(self) -> JsonObject:
+        """What the evaluator notes of the turn."""
+        return {
+            "ended_at": self.ended_at,
+            "requests": self.requests,
+            "events_executed": self.events_executed,
+            "noise": self.noise.counts if self.noise is not None else {},
+        }
