@@ -213,6 +213,8 @@ def rehearse(
     scenarios_dir: str | Path | None = None,
     seed: int = 7,
     difficulty: int | None = None,
+    clock: str | None = None,
+    noise: int | None = None,
 ) -> AssessmentResults:
     """Assess a script in this process, offline and without services: for tests of scenarios.
 
@@ -222,6 +224,7 @@ def rehearse(
         scenarios_dir: the folder of the scenario. By default the scenarios that come with proctor.
         seed: decides the day's random choices, and a family's day.
         difficulty: of a family's day, 1 to 4. By default 2.
+        clock, noise: as in ``assess``.
 
     Raises:
         temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.
@@ -230,7 +233,7 @@ def rehearse(
 
     folder = Path(scenarios_dir or with_scenarios(read_settings(GreenAgentConfig)).scenarios_dir)
     with rehearsing(folder) as rehearsal:
-        return _wait(rehearsal.play(scenario, script, seed=seed, difficulty=difficulty))
+        return _wait(rehearsal.play(scenario, script, seed=seed, difficulty=difficulty, clock=clock, noise=noise))
 
 
 @contextmanager
