@@ -59,7 +59,8 @@ def assess(
         scenario: the scenario's id, or a family's name.
         seed: decides the day's random choices, and a family's day. By default the gateway chooses one.
         difficulty: of a family's day, 1 to 4. By default 2.
-        clock: ``fixed:5`` has each request cost five simulated seconds. By default no time passes during a turn.
+        clock: with ``fixed:5`` each request costs five simulated seconds, with ``measured`` time passes as the agent
+            takes it. By default no time passes during a turn.
         noise: how often requests fail, or get old or half answers, 0 to 3. By default 0.
         offline: judge without a model; points that need one stay unscored.
         max_turns: end after this many turns. By default the scenario's time decides.

@@ -252,8 +252,9 @@ class TurnRecord(WireModel):
     ``tries`` is how often it was played. ``arrived`` is new at its beginning. ``actions`` are of the simulation's own
     event log, ``reported`` is what the participant says that it did, ``notes`` what it left for the evaluator.
     ``troubles`` are sentences on what went wrong meanwhile. ``noise`` says how often its requests met each kind of
-    noise. ``events_processed`` happened as the clock moved at its
-    end. ``inherited_from`` is the id of the assessment in which a turn was played that a fork began with.
+    noise, ``moves`` what each of them cost under a measured clock (simulated seconds). ``events_processed`` happened
+    as the clock moved at its end. ``inherited_from`` is the id of the assessment in which a turn was played that a
+    fork began with.
 
     ``actions`` was called ``deeds`` before 0.2.0; archived files are read by either name.
     """
@@ -276,6 +277,7 @@ class TurnRecord(WireModel):
     answers: list[ReplyRecord] = Field(default_factory=list)
     troubles: list[str] = Field(default_factory=list)
     events_processed: int = 0
+    moves: list[float] = Field(default_factory=list)
     noise: dict[str, int] = Field(default_factory=dict)
     inherited_from: str | None = None
 

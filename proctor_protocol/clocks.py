@@ -9,18 +9,22 @@ STANDING = "standing"
 """The clock of a request that names none: no time passes during a turn."""
 
 _FIXED = re.compile(r"fixed:(\d{1,5}(?:\.\d{1,3})?)", re.ASCII)
+_MEASURED = re.compile(r"measured(?::(\d{1,5}(?:\.\d{1,3})?))?", re.ASCII)
 _MOST_SECONDS = 3600.0
-_SHAPES = "choose standing, or fixed:SECONDS per request, such as fixed:5"
+_MOST_FACTOR = 10_000.0
+_SHAPES = "choose standing, fixed:SECONDS per request, such as fixed:5, or measured, or measured:FACTOR"
 
 
 class Clock(NamedTuple):
     """A clock.
 
     Attributes:
-        seconds: the simulated seconds that each request of the participant's costs; 0 for a standing clock.
+        seconds: the simulated seconds that each request of the participant's costs; 0 unless that is fixed.
+        factor: the simulated seconds that each second of the participant's time costs; 0 unless it is measured.
     """
 
     seconds: float = 0.0
+    factor: float = 0.0
 
 
 def read_clock(text: str) -> Clock:
@@ -31,6 +35,11 @@ def read_clock(text: str) -> Clock:
     """
     if text == STANDING:
         return Clock()
+    if (measured := _MEASURED.fullmatch(text)) is not None:
+        factor = float(measured[1] or 1)
+        if not 0 < factor <= _MOST_FACTOR:
+            raise ValueError(f"the factor is more than 0 and at most {_MOST_FACTOR:g}: {_SHAPES}")
+        return Clock(factor=factor)
     if (fixed := _FIXED.fullmatch(text)) is None:
         raise ValueError(_SHAPES)
     seconds = float(fixed[1])

@@ -92,8 +92,9 @@ class AssessmentConfig(WireModel):
         difficulty: of a family's day, 1 to 4; 2 where missing. Fixed scenarios have none.
         seed: what every random choice of the assessment derives from, and a family's day; drawn from the task's id
             where missing.
-        clock: whether simulated time passes during a turn: ``standing`` where missing, or ``fixed:SECONDS``, which each
-            request of the participant's costs.
+        clock: whether simulated time passes during a turn: not with ``standing``, where missing; with
+            ``fixed:SECONDS``, which each request of the participant's costs; with ``measured`` as the participant takes
+            its time, with ``measured:FACTOR`` so many times faster.
         noise: how often the participant's requests fail, or get old, half or late answers: 0 (never, where missing)
             to 3.
         max_turns: the largest number of turns; the evaluator's ``default_max_turns`` where missing.

@@ -78,6 +78,8 @@ def claim(
         if claim.checkpoint is not None:
             checkpoint.note_stored(simulation, claim.checkpoint)
         simulation.fence = max(claim.fence, simulation.fence)
+        if simulation.course is not None:
+            simulation.course.rest()
         return simulation
     if claim.anew:
         simulation = host.replace(simulation_id, claim.admin_key, claim.seed)

@@ -5,10 +5,13 @@ nothing. No checkpoint holds a course: where it is lost, the work in hand is los
 its checkpoint with its first request.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from time import monotonic
 
 from ues_sim.noise import Noise
+from ues_sim.pace import Pace
 from ues_sim.schema import JsonObject
 from ues_sim.times import from_text, shift, to_text
 
@@ -20,12 +23,14 @@ class Conditions:
     Attributes:
         turn, seed: name the draws of its noise.
         seconds: the simulated seconds that each request costs; 0 for a standing clock.
+        factor: the simulated seconds that each second of the participant's time costs (``ues_sim.pace``); 0 for none.
         noise: its level; 0 for none.
     """
 
     turn: int
     seed: int
     seconds: float = 0.0
+    factor: float = 0.0
     noise: int = 0
 
 
@@ -36,12 +41,16 @@ class Course:
         noise: None without any.
         requests: how many were served.
         events_executed: those that were due as the requests cost time.
+        pace: of a measured clock.
+        moves: the simulated seconds that each request cost under a measured clock, in order.
         ended_at: the instant of the turn's last request (canonical text), once the turn is over.
     """
 
-    def __init__(self, conditions: Conditions) -> None:
+    def __init__(self, conditions: Conditions, clock: Callable[[], float] = monotonic) -> None:
         self._conditions = conditions
         self.noise = Noise(conditions.noise, conditions.seed, conditions.turn) if conditions.noise else None
+        self.pace = Pace(clock) if conditions.factor else None
+        self.moves: list[float] = []
         self.requests = 0
         self.events_executed = 0
         self.ended_at: str | None = None
@@ -50,7 +59,15 @@ class Course:
         """Count a request; returns the simulated seconds that it costs."""
         self.requests += 1
         late = self.noise.begin() if self.noise is not None else 0.0
-        return self._conditions.seconds + late if self._conditions.seconds else 0.0
+        if self.pace is None:
+            return self._conditions.seconds + late if self._conditions.seconds else 0.0
+        self.moves.append(round(self.pace.take() * self._conditions.factor + late, 3))
+        return self.moves[-1]
+
+    def rest(self) -> None:
+        """Note that what was measured until now wasn't the participant's time."""
+        if self.pace is not None:
+            self.pace.rest()
 
     def end(self, now: str) -> None:
         """Note the instant at which the turn is over. Its first end counts: one that is read again ends there, too."""
@@ -67,5 +84,6 @@ class Course:
             "ended_at": self.ended_at,
             "requests": self.requests,
             "events_executed": self.events_executed,
+            "moves": self.moves,
             "noise": self.noise.counts if self.noise is not None else {},
         }

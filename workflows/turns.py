@@ -96,6 +96,7 @@ class Turns:
                     began_at=began_at,
                     reached=applied.settled_at or began_at + TURN_SETTLES,
                     checkpoint=applied.checkpoint,
+                    moves=applied.moves,
                     noise=applied.noise,
                 )
             )
@@ -117,6 +118,7 @@ class Turns:
                 checkpoint=advanced.checkpoint,
                 replies=reply_records(replies),
                 events_processed=progress.events_processed,
+                moves=applied.moves,
                 noise=applied.noise,
             )
         )

@@ -292,6 +292,7 @@ def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]
                 checkpoint=BlobRef(sha256=state.checkpoint.sha256, size=state.checkpoint.size),
                 replies=played.answers if played else [],
                 events_processed=played.events_processed if played else 0,
+                moves=played.moves if played else [],
                 noise=played.noise if played else {},
             )
         )

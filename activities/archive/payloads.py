@@ -17,7 +17,7 @@ class TurnNote(Model):
 
     ``began_at`` and ``reached`` are simulated times; ``checkpoint`` is the simulation at ``reached``, and
     ``events_processed`` are the events that happened as its clock moved there. ``noise`` says how often each kind of
-    noise came.
+    noise came, ``moves`` what each request cost under a measured clock (simulated seconds).
     """
 
     turn: int
@@ -26,6 +26,7 @@ class TurnNote(Model):
     checkpoint: BlobRef
     replies: list[ReplyRecord] = Field(default_factory=list)
     events_processed: int = 0
+    moves: list[float] = Field(default_factory=list)
     noise: dict[str, int] = Field(default_factory=dict)
 
 

@@ -18,7 +18,7 @@ from pydantic_core import from_json
 from activities.attempts import failures
 from activities.plan import Plan
 from activities.simulation.states import snapshot
-from proctor_protocol.clocks import read_clock
+from proctor_protocol.clocks import Clock, read_clock
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.answers import CurrentCheckpoint, Instant
@@ -65,19 +65,22 @@ class Conditions:
         turn: its number; 0 is the greeting.
         seed: of the draws of its noise.
         seconds: the simulated seconds that each request costs.
+        factor: the simulated seconds that each second of the participant's time costs.
         noise: its level, 0 to 3.
     """
 
     turn: int
     seed: int
     seconds: float
+    factor: float
     noise: int
 
     @classmethod
     def of(cls, plan: Plan, turn: int) -> "Conditions | None":
         """Those of a turn of an assessment; None where it has the usual ones."""
-        seconds = read_clock(plan.clock).seconds
-        return cls(turn, plan.seed, seconds, plan.noise) if seconds or plan.noise else None
+        clock = read_clock(plan.clock)
+        is_usual = clock == Clock() and not plan.noise
+        return None if is_usual else cls(turn, plan.seed, clock.seconds, clock.factor, plan.noise)
 
 
 class TurnCourse(BaseModel):
@@ -86,12 +89,14 @@ class TurnCourse(BaseModel):
     Attributes:
         ended_at: the instant of its last request.
         requests, events_executed: how many requests were served, and how many events happened meanwhile.
+        moves: the simulated seconds that each request cost under a measured clock, in order.
         noise: how often each kind of noise came.
     """
 
     model_config = ConfigDict(frozen=True)
 
     ended_at: Instant
+    moves: list[float] = Field(default_factory=list)
     requests: int = 0
     events_executed: int = 0
     noise: dict[str, int] = Field(default_factory=dict)

@@ -45,7 +45,8 @@ class TurnApplied(Model):
     """What the participant did, what it wrote, and whom that reached.
 
     The rest is of a turn whose requests cost time or met noise: it was read at ``settled_at``; ``events_processed`` is
-    how many events happened until then, ``noise`` how often each kind came.
+    how many events happened until then, ``noise`` how often each kind came. ``moves`` are the simulated seconds that
+    each request cost under a measured clock.
     """
 
     checkpoint: BlobRef
@@ -54,6 +55,7 @@ class TurnApplied(Model):
     addressed: list[Addressee]
     settled_at: datetime | None = None
     events_processed: int = 0
+    moves: list[float] = Field(default_factory=list)
     noise: dict[str, int] = Field(default_factory=dict)
 
 

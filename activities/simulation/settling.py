@@ -59,5 +59,6 @@ def _of_course(stepped: Stepped) -> dict[str, Any]:
     return {
         "settled_at": stepped.current_time,
         "events_processed": course.events_executed + stepped.events_executed,
+        "moves": course.moves,
         "noise": course.noise,
     }

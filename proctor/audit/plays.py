@@ -113,7 +113,7 @@ class Stage:
 
     def _course(self, turn: int, clock: str, noise: int) -> Course | None:
         seconds = read_clock(clock).seconds
-        return Course(Conditions(turn, self.day.seed, seconds, noise)) if seconds or noise else None
+        return Course(Conditions(turn, self.day.seed, seconds, noise=noise)) if seconds or noise else None
 
     def outcome(self, log: list[ActionLogEntryWithTurn], after: dict[str, Any]) -> Outcome:
         """Judge a log and the states at the end."""

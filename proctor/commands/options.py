@@ -72,7 +72,10 @@ DifficultyOption = Annotated[
 ]
 ClockOption = Annotated[
     str | None,
-    typer.Option(metavar="CLOCK", help="`fixed:5`: each request costs five simulated seconds.  [default: standing]"),
+    typer.Option(
+        metavar="CLOCK",
+        help="`fixed:5`: each request costs five seconds. `measured`: time passes.  [default: standing]",
+    ),
 ]
 NoiseOption = Annotated[
     int | None,

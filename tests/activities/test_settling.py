@@ -165,7 +165,7 @@ async def test_whoever_was_overtaken_settles_nothing(simulations: Simulations) -
         assert len(settled) == 1
 
 
-FIVE_SECONDS = Conditions(turn=1, seed=7, seconds=5.0, noise=0)
+FIVE_SECONDS = Conditions(turn=1, seed=7, seconds=5.0, factor=0.0, noise=0)
 
 
 async def test_requests_cost_time_and_the_turn_is_read_until_the_last_one(simulations: Simulations) -> None:

@@ -1,5 +1,6 @@
 """A clock that runs and noise, as a caller asks for them: what a turn costs, what is archived, forked and refused."""
 
+import asyncio
 import itertools
 from datetime import datetime, timedelta
 from typing import Any
@@ -87,7 +88,30 @@ async def test_a_server_of_its_own_can_have_neither(tmp_path: Any, field: str) -
         await scenarios.aclose()
 
 
-@pytest.mark.parametrize("clock", ["fixed", "fixed:0", "fixed:4000", "fixed:-1", "fixed:1e3", "fast", ""])
+@pytest.mark.parametrize(
+    "clock", ["measured:0", "measured:x", "fixed", "fixed:0", "fixed:4000", "fixed:-1", "fixed:1e3", "fast", ""]
+)
 def test_a_clock_that_there_is_not_is_named_with_those_that_there_are(clock: str) -> None:
     with pytest.raises(BadRequestError, match=r"config\.clock.*fixed:SECONDS"):
         parse_request(request_json("http://nobody", "tiny", clock=clock))
+
+
+async def test_measured_time_passes_as_the_participant_takes_it(stack: Stack) -> None:
+    now: dict[int, list[datetime]] = {}
+
+    async def thinks(turn: int, ues: Any, start: datetime) -> None:
+        await asyncio.sleep(0.3)
+        now[turn] = [start, (await ues.time.get_state()).current_time]
+
+    results = await play(stack, "tiny", thinks, clock="measured:10000", max_turns=2)
+    archive = Archive(stack.config.archive_url)
+    entry = archive.get(results.assessment_id)
+    assert entry is not None
+    played = archive.turns(entry)
+    for turn in played:
+        began_at, read_at = now[turn.turn]
+        assert began_at == turn.began_at
+        [move] = turn.moves
+        assert read_at == began_at + timedelta(seconds=move)
+        assert move >= 2_000
+    assert played[1].began_at == played[0].reached

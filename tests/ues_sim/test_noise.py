@@ -2,6 +2,8 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import httpx
@@ -9,9 +11,10 @@ import orjson
 import pytest
 
 from tests.ues_sim.helpers import START, at
-from ues_sim import USER_PERMISSIONS
+from ues_sim import USER_PERMISSIONS, checkpoint
 from ues_sim.course import Conditions, Course
 from ues_sim.noise import RATES, Noise, draw
+from ues_sim.pace import LONGEST_GAP, TICK_SECONDS, Pace
 from ues_sim.problems import Broken, Problem, Unavailable
 from ues_sim.server import create_app
 from ues_sim.simulation import Author, Simulation
@@ -23,14 +26,14 @@ ADMIN, SECRET = "admin-key-of-the-noise", "participant-key-of-the-noise"
 class Noisy:
     """A simulation under conditions, in this process; requests are the participant's."""
 
-    def __init__(self, **conditions: Any) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic, **conditions: Any) -> None:
         app = create_app(host_key="host-key-of-the-noise")
         self.simulation: Simulation = app.host.create("noisy", ADMIN, "seed")
         self.simulation.clear(START)
         self.simulation.start(auto_advance=False, time_scale=1.0)
         keys = self.simulation.keys
         keys.create("participant", "participant", list(USER_PERMISSIONS), SECRET, "admin", self.simulation.ids)
-        self.simulation.course = Course(Conditions(turn=1, **{"seed": 1, **conditions}))
+        self.simulation.course = Course(Conditions(turn=1, **{"seed": 1, **conditions}), clock)
         self._http = httpx.AsyncClient(
             transport=httpx.ASGITransport(app), base_url="http://noisy/simulations/noisy", headers={"X-API-Key": SECRET}
         )
@@ -69,6 +72,41 @@ def test_neither_the_evaluator_nor_a_turn_that_is_over_spends_time() -> None:
     assert noisy.ask("GET", "/simulator/time").json()["current_time"] == at(11)
 
 
+class Seconds:
+    """A clock in a test's hand, with regular ticks while time passes."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def run(self, seconds: float, pace: Pace) -> None:
+        for _ in range(round(seconds / TICK_SECONDS)):
+            self.now += TICK_SECONDS
+            pace.tick()
+
+
+def test_a_measured_clock_counts_the_participants_time_alone() -> None:
+    seconds = Seconds()
+    noisy = Noisy(seconds, factor=10.0)
+    course = noisy.simulation.course
+    assert course is not None
+    assert course.pace is not None
+    seconds.run(3, course.pace)
+    noisy.ask("GET", "/chat/state")
+    assert noisy.simulation.clock.text == at(30)
+    seconds.run(2, course.pace)
+    noisy.ask("GET", "/simulator/time", key=ADMIN)  # the evaluator was at work until now
+    seconds.run(1, course.pace)
+    noisy.ask("GET", "/chat/state")
+    assert noisy.simulation.clock.text == at(40)
+    seconds.now += 3600  # the server, or its machine, was stopped
+    noisy.ask("GET", "/chat/state")
+    assert noisy.simulation.clock.text == at(40 + 10 * LONGEST_GAP)
+    assert course.moves == course.describe()["moves"] == [30.0, 10.0, 10 * LONGEST_GAP]
+
+
 def test_a_request_that_fails_was_done_or_not_and_looks_the_same() -> None:
     noisy = Noisy(noise=3)
     answers = {words: noisy.ask("POST", "/chat/send", _chat(words)) for words in map(str, range(150))}
@@ -89,6 +127,14 @@ def test_a_request_that_fails_was_done_or_not_and_looks_the_same() -> None:
 
 def _chat(words: str) -> dict[str, str]:
     return {"role": "assistant", "content": words, "conversation_id": "default"}
+
+
+def test_a_simulation_that_is_restored_has_no_course() -> None:
+    noisy = Noisy(seconds=10.0)
+    _, before = checkpoint.take(noisy.simulation)
+    checkpoint.restore(noisy.simulation, before)
+    noisy.ask("GET", "/chat/state")
+    assert noisy.simulation.clock.text == START
 
 
 def test_a_late_answer_costs_time_where_the_clock_runs() -> None:

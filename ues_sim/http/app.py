@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ues_sim import fences
+from ues_sim.course import Course
 from ues_sim.host import Host
 from ues_sim.http import mcp
 from ues_sim.http.host_routes import HOST_ROUTES, OF_THE_HOST, HostCall
@@ -24,6 +25,8 @@ from ues_sim.limits import Allowance, Limits, configured
 from ues_sim.memory import Memory
 from ues_sim.modalities import MODALITIES
 from ues_sim.noise import Noise
+from ues_sim.pace import TICK_SECONDS as PACE_SECONDS
+from ues_sim.pace import Pace
 from ues_sim.problems import Conflict, Forbidden, NotFound, Problem, WrongMethod
 from ues_sim.schema import JsonObject
 from ues_sim.simulation import Simulation
@@ -63,6 +66,7 @@ class Application:
         self._mcp = mcp.McpEndpoint(SIMULATION_ROUTES)
         self._memory = Memory()
         self._ticking: dict[str, asyncio.Task[None]] = {}
+        self._pacing: dict[Course, asyncio.Task[None]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection, as ASGI asks for it."""
@@ -78,7 +82,7 @@ class Application:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        for task in self._ticking.values():
+        for task in (*self._ticking.values(), *self._pacing.values()):
             task.cancel()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -201,6 +205,7 @@ class Application:
         reply = _as_reply(route, route.handler(call))
         if route.method == "DELETE":
             self._memory.release_soon()
+        self._keep_pace(self.host.simulations.get(values.get("simulation_id", "")))
         return reply
 
     def _base(self, scope: Scope) -> str:
@@ -261,6 +266,8 @@ class Application:
             raise unauthorized(secret_of(scope["headers"]))
         if key.key_id == ADMIN_KEY_ID:
             fences.require(fence_of(scope["headers"]), simulation.fence, changes=route.changes)
+            if simulation.course is not None:
+                simulation.course.rest()
         elif route.changes and simulation.is_turn_over:
             raise Conflict("Your turn is over, since you have answered: you can look, and act again in the next one.")
         simulation.catch_up()
@@ -280,6 +287,8 @@ class Application:
         finally:
             if allowance is not None:
                 allowance.note_work(thread_time() - began)
+            if course is not None:
+                course.rest()
         if simulation.is_running and simulation.clock.auto_advance:
             self._keep_ticking(simulation)
         return reply
@@ -297,6 +306,23 @@ class Application:
                 await asyncio.sleep(TICK_SECONDS)
                 if simulation.events.find_next() is not None:
                     simulation.catch_up()
+
+    def _keep_pace(self, simulation: Simulation | None) -> None:
+        """Run a light task while a turn's time is measured, so that pauses of this server can be told from it."""
+        if simulation is None or simulation.course is None or simulation.course.pace is None:
+            return
+        if simulation.is_turn_over or simulation.course in self._pacing:
+            return
+        task = asyncio.create_task(self._pace(simulation, simulation.course, simulation.course.pace))
+        self._pacing[simulation.course] = task
+
+    async def _pace(self, simulation: Simulation, course: Course, pace: Pace) -> None:
+        try:
+            while simulation.course is course and not simulation.is_turn_over and self._serves(simulation):
+                await asyncio.sleep(PACE_SECONDS)
+                pace.tick()
+        finally:
+            self._pacing.pop(course, None)
 
     def _serves(self, simulation: Simulation) -> bool:
         return self.single is simulation or self.host.simulations.get(simulation.simulation_id) is simulation

@@ -99,6 +99,7 @@ class TurnConditions(Request):
     turn: Annotated[Int, Field(ge=0)]
     seed: Int = 0
     seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
+    factor: Annotated[float, Field(ge=0, le=10_000)] = 0.0
     noise: Annotated[Int, Field(ge=0, le=3)] = 0
 
 
@@ -148,7 +149,8 @@ class StepResponse(Response):
     """Where the simulation is, and what the step found.
 
     At the end of a turn that has a course also ``course``: ``ended_at``, the counts ``requests`` and
-    ``events_executed`` of the turn, and ``noise``, how often each kind came.
+    ``events_executed`` of the turn, ``moves``, the seconds that each request cost under a measured clock, and
+    ``noise``, how often each kind came.
     With ``takes_parts`` also ``new`` and ``lengths``, as ``GET /simulation/checkpoint/parts`` answers them, and
     ``states_parts``: those of the checkpoint's parts that are left out of ``states``, listed as in a manifest.
     """
