@@ -94,7 +94,7 @@ class AssessmentConfig(WireModel):
             where missing.
         clock: whether simulated time passes during a turn: not with ``standing``, where missing; with
             ``fixed:SECONDS``, which each request of the participant's costs; with ``measured`` as the participant takes
-            its time, with ``measured:FACTOR`` so many times faster.
+            its time, with ``measured:FACTOR`` by that many times as much.
         noise: how often the participant's requests fail, or get old, half or late answers: 0 (never, where missing)
             to 3.
         max_turns: the largest number of turns; the evaluator's ``default_max_turns`` where missing.

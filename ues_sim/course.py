@@ -15,6 +15,9 @@ from ues_sim.pace import Pace
 from ues_sim.schema import JsonObject
 from ues_sim.times import from_text, shift, to_text
 
+MOST_MOVES = 1_000
+"""How many requests of a turn have their cost recorded one by one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
@@ -42,7 +45,8 @@ class Course:
         requests: how many were served.
         events_executed: those that were due as the requests cost time.
         pace: of a measured clock.
-        moves: the simulated seconds that each request cost under a measured clock, in order.
+        moves: the simulated seconds that each request cost under a measured clock, in order; of a turn with very many
+            the last has the sum of the rest.
         ended_at: the instant of the turn's last request (canonical text), once the turn is over.
     """
 
@@ -61,8 +65,12 @@ class Course:
         late = self.noise.begin() if self.noise is not None else 0.0
         if self.pace is None:
             return self._conditions.seconds + late if self._conditions.seconds else 0.0
-        self.moves.append(round(self.pace.take() * self._conditions.factor + late, 3))
-        return self.moves[-1]
+        cost = round(self.pace.take() * self._conditions.factor + late, 3)
+        if len(self.moves) < MOST_MOVES:
+            self.moves.append(cost)
+        else:
+            self.moves[-1] = round(self.moves[-1] + cost, 3)
+        return cost
 
     def rest(self) -> None:
         """Note that what was measured until now wasn't the participant's time."""

@@ -62,10 +62,12 @@ class Noise:
     """The noise of one turn.
 
     Attributes:
+        level, seed: of the assessment.
         counts: how often each kind has come, for the evaluator.
     """
 
     def __init__(self, level: int, seed: int, turn: int) -> None:
+        self.level, self.seed = level, seed
         self._rates = RATES[level]
         self._names = (seed, turn)
         self._number = 0

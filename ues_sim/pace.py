@@ -1,18 +1,18 @@
 """Measured time: how long the participant had the word, while this server could have answered it.
 
-It is counted by a clock that can't be set. Time counts from the last answer to the participant, or from the last
-request of the evaluator's, whichever is later: what the evaluator needs is its own. A pause of this server or of its
-machine counts as one short one, since ticks come regularly while it runs.
+It is counted by a clock that can't be set. Time counts from the last answer to the participant or the last request of
+the evaluator's, whichever is later. Ticks come regularly while this server runs, so that a pause of the server or its
+machine counts for half a second at most.
 """
 
 from collections.abc import Callable
 from time import monotonic
 
 TICK_SECONDS = 0.25
-"""How often a pace is to be told that the server runs."""
+"""How often a pace ticks, in seconds."""
 
 LONGEST_GAP = 2 * TICK_SECONDS
-"""How much of the time between two ticks counts, in seconds; the server stood still in the rest."""
+"""How much of the time between two ticks counts, in seconds; the server was stopped in the rest."""
 
 
 class Pace:

@@ -13,6 +13,9 @@ import pytest
 from tests.ues_sim.helpers import START, at
 from ues_sim import USER_PERMISSIONS, checkpoint
 from ues_sim.course import Conditions, Course
+from ues_sim.http.mcp import _tool_of
+from ues_sim.http.routes import SIMULATION_ROUTES
+from ues_sim.http.tool_names import drawn_names, is_renamed, reworded
 from ues_sim.noise import RATES, Noise, draw
 from ues_sim.pace import LONGEST_GAP, TICK_SECONDS, Pace
 from ues_sim.problems import Broken, Problem, Unavailable
@@ -21,6 +24,9 @@ from ues_sim.simulation import Author, Simulation
 from ues_sim.steps import Step, carry_out
 
 ADMIN, SECRET = "admin-key-of-the-noise", "participant-key-of-the-noise"
+
+
+MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
 
 
 class Noisy:
@@ -39,7 +45,7 @@ class Noisy:
         )
 
     def ask(self, method: str, path: str, body: Any = None, key: str = SECRET) -> httpx.Response:
-        request = self._http.request(method, path, json=body, headers={"X-API-Key": key})
+        request = self._http.request(method, path, json=body, headers={"X-API-Key": key, **MCP})
         return asyncio.run(request)
 
     def say(self, words: str) -> int:
@@ -200,3 +206,25 @@ def test_draws_come_as_often_as_their_rates_say(level: int) -> None:
     rate = RATES[level].before
     came = sum(draw(7, 1, number, "before") < rate for number in range(4000))
     assert abs(came / 4000 - rate) < 0.02
+
+
+def test_tools_have_other_names_and_words_and_do_the_same() -> None:
+    noisy = Noisy(noise=2)
+    usual = {_tool_of(route).name: route.summary for route in SIMULATION_ROUTES if route.participant}
+    shown = {tool["name"]: tool["description"] for tool in _mcp(noisy, "tools/list")["tools"]}
+    names = drawn_names(usual, 1, 2)
+    assert set(shown) == set(names.values())
+    assert 0 < len(set(shown) - set(usual)) < len(usual)
+    assert shown == {names[name]: reworded(words) if is_renamed(name, 1, 2) else words for name, words in usual.items()}
+    name = next(name for name in usual if names[name] != name and name.endswith("_state"))
+    assert _mcp(noisy, "tools/call", name=name, arguments={})["isError"], "the usual name is unknown"
+    answers = [_mcp(noisy, "tools/call", name=names[name], arguments={})["isError"] for _ in range(5)]
+    assert False in answers
+    course = noisy.simulation.course
+    assert course is not None
+    assert course.requests == 5, "a tool call is one request"
+
+
+def _mcp(noisy: Noisy, method: str, **params: Any) -> Any:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return noisy.ask("POST", "/mcp", message).json()["result"]

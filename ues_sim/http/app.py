@@ -176,7 +176,9 @@ class Application:
             read_json(body, _ANYTHING, required=True, nesting=limits.nesting + mcp.DEPTH_OF_ARGUMENTS)
             if simulation.keys.find(secret or "") is not key or not self._serves(simulation):
                 raise unauthorized(secret)
-            await self._mcp.answer(mcp.Caller(key, ask), body, scope, note)
+            course = simulation.course if allowance is not None else None
+            noise = course.noise if course is not None else None
+            await self._mcp.answer(mcp.Caller(key, ask, noise), body, scope, note)
         except Problem as problem:
             await self._answer(refuse(problem_reply(problem)), scope, note)
         except Disconnected:
@@ -308,7 +310,7 @@ class Application:
                     simulation.catch_up()
 
     def _keep_pace(self, simulation: Simulation | None) -> None:
-        """Run a light task while a turn's time is measured, so that pauses of this server can be told from it."""
+        """Run a light task while a turn's time is measured, so that pauses of this server don't count."""
         if simulation is None or simulation.course is None or simulation.course.pace is None:
             return
         if simulation.is_turn_over or simulation.course in self._pacing:
