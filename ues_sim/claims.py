@@ -37,6 +37,8 @@ class Claim:
         keep: where this is its mark, it is left as it is: this is the work in hand.
         mark: its mark from now on; a turn that was over (``steps``) is not any more.
         conditions: those of the turn that begins with the mark; None without a running clock and noise.
+        sets_course: where the work in hand is kept, its course begins now, unless it has begun; without ``conditions``
+            it has none until another claim begins it.
         key: see ``KeyWanted``; active keys of the same name are revoked.
         looks: the claimer only reads; an existing simulation needs no higher fence.
     """
@@ -49,6 +51,7 @@ class Claim:
     keep: str | None = None
     mark: str | None = None
     conditions: Conditions | None = None
+    sets_course: bool = False
     key: KeyWanted | None = None
     looks: bool = False
 
@@ -78,8 +81,7 @@ def claim(
         if claim.checkpoint is not None:
             checkpoint.note_stored(simulation, claim.checkpoint)
         simulation.fence = max(claim.fence, simulation.fence)
-        if simulation.course is not None:
-            simulation.course.rest()
+        _keep_course(simulation, claim)
         return simulation
     if claim.anew:
         simulation = host.replace(simulation_id, claim.admin_key, claim.seed)
@@ -100,6 +102,15 @@ def claim(
     if not claim.looks:
         simulation.is_untouched = True
     return simulation
+
+
+def _keep_course(simulation: Simulation, claim: Claim) -> None:
+    if claim.sets_course and claim.conditions is None:
+        simulation.course = None
+    elif claim.sets_course and simulation.course is None and claim.conditions is not None:
+        simulation.course = Course(claim.conditions)
+    if simulation.course is not None:
+        simulation.course.rest()
 
 
 def _restored(

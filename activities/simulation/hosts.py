@@ -43,6 +43,7 @@ class Claim:
             that exists, should it be lost.
         mark: its mark from now on, unless it is kept.
         conditions: those of the turn that begins with the mark; None without a running clock and noise.
+        sets_course: the work in hand, which is kept, has these conditions from now on.
         issue: the participant's one key from now on, unless it is kept.
         looks: the attempt only reads; a simulation that is there already will do, for any holder.
     """
@@ -53,6 +54,7 @@ class Claim:
     keep: str | None = None
     mark: str | None = None
     conditions: "Conditions | None" = None
+    sets_course: bool = False
     issue: int | None = None
     looks: bool = False
 
@@ -62,7 +64,7 @@ class Conditions:
     """What the participant's requests of a turn meet (``ues_sim.course``).
 
     Attributes:
-        turn: its number; 0 is the greeting.
+        turn: its number.
         seed: of the draws of its noise.
         seconds: the simulated seconds that each request costs.
         factor: the simulated seconds that each second of the participant's time costs.

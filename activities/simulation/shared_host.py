@@ -274,6 +274,8 @@ class SharedHost(SimulationHost):
         }
         if claim.conditions is not None:
             asked["conditions"] = asdict(claim.conditions)
+        if claim.sets_course:
+            asked["sets_course"] = True
         if claim.issue is not None:
             asked["key"] = {
                 "key_id": participant_key_id(claim.issue),

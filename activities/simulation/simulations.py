@@ -124,6 +124,16 @@ class Simulations:
         """
         return await self.host.claim(Claim(simulation_id, own_fence(), keep=mark), _no_content)
 
+    async def set_conditions(self, simulation_id: str, mark: str, conditions: Conditions | None) -> None:
+        """Have the participant's requests meet these conditions from now on, unless they meet some already; or none,
+        while it is greeted again. For the work in hand, which has this mark.
+
+        Raises:
+            SimulationGoneError: it isn't there any more.
+        """
+        claim = Claim(simulation_id, own_fence(), keep=mark, conditions=conditions, sets_course=True)
+        await self.host.claim(claim, _no_content)
+
     async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
         """Carry out a step from a checkpoint.
 

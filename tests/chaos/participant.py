@@ -15,7 +15,7 @@ from proctor_protocol.messages import AssessmentCompleteMessage, AssessmentStart
 from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
 
-BEN = "ben@work.example"
+ANA, BEN = "ana@home.example", "ben@work.example"
 QUIET = 3
 """The turn in which it writes to nobody, so that time moves on at once."""
 
@@ -58,7 +58,7 @@ class Secretary(BasePurpleAgent):
         if self.turn_number != QUIET:
             about = f"Lunch {self.turn_number}"
             await self.ues.email.send(
-                to_addresses=[BEN], subject=about, body_text="Dear Ben, does it suit you? Thanks, Ana"
+                from_address=ANA, to_addresses=[BEN], subject=about, body_text="Dear Ben, does it suit you? Thanks, Ana"
             )
         await self._ask_leave(f"turn {self.turn_number} during")
         notes: Notes = self.state

@@ -119,6 +119,7 @@ class StepRequest(Request):
     keep: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     mark: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     conditions: TurnConditions | None = None
+    sets_course: bool = False
     key: WantedKey | None = None
     looks: bool = False
     revoke: str | None = None
@@ -253,6 +254,7 @@ def _step(call: HostCall) -> Reply:
             keep=asked.keep,
             mark=asked.mark,
             conditions=None if asked.conditions is None else Conditions(**asked.conditions.model_dump()),
+            sets_course=asked.sets_course,
             key=None if asked.key is None else KeyWanted(**asked.key.model_dump()),
             looks=asked.looks,
         ),
