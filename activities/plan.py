@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from temporalio.common import SearchAttributeKey
 
 from proctor_protocol._wire import WHEN_USED
+from proctor_protocol.clocks import STANDING
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.instances import Instance
@@ -56,6 +57,7 @@ class Plan(Model):
         initial_state: the blob of the UES scenario to start from, whose clock is at ``start_time``.
         package: the blob of all files of the scenario, with its evaluators as they were at admission.
         instance: the family's day that the scenario is; None for a fixed scenario. A fork may have another ``seed``.
+        clock, noise: the conditions that it is played under (``proctor_protocol.clocks``).
         is_state_in_package: no blob has the initial state. It is read from ``package``, and ``initial_state`` has its
             hash and size.
         simulator: the address of the simulator's server that the simulation is on; None where there is one server,
@@ -96,6 +98,8 @@ class Plan(Model):
     fork: ForkPlan | None = None
     is_state_in_package: bool = False
     instance: Instance | None = None
+    clock: str = STANDING
+    noise: int = 0
     simulator: str | None = None
 
     def step_of(self, time_step: str | None) -> timedelta:

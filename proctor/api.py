@@ -44,6 +44,8 @@ def assess(
     *,
     seed: int | None = None,
     difficulty: int | None = None,
+    clock: str | None = None,
+    noise: int | None = None,
     offline: bool = False,
     max_turns: int | None = None,
     turn_timeout: float | None = None,
@@ -57,6 +59,9 @@ def assess(
         scenario: the scenario's id, or a family's name.
         seed: decides the day's random choices, and a family's day. By default the gateway chooses one.
         difficulty: of a family's day, 1 to 4. By default 2.
+        clock: with ``fixed:5`` each request costs five simulated seconds, with ``measured`` time passes as the agent
+            takes it. By default no time passes during a turn.
+        noise: how often requests fail, or get old or half answers, 0 to 3. By default 0.
         offline: judge without a model; points that need one stay unscored.
         max_turns: end after this many turns. By default the scenario's time decides.
         turn_timeout: seconds that the agent has for a turn.
@@ -71,7 +76,7 @@ def assess(
         UsageError: the evaluator rejected the request.
         CommandError: the assessment failed or was cancelled.
     """
-    request = assessment_request(agent, scenario, seed, offline, max_turns, turn_timeout, difficulty)
+    request = assessment_request(agent, scenario, seed, offline, max_turns, turn_timeout, difficulty, clock, noise)
     exact = _wait(_play(request, "assessment", gateway, on_event))
     return AssessmentResults.model_validate_json(exact)
 
@@ -209,6 +214,8 @@ def rehearse(
     scenarios_dir: str | Path | None = None,
     seed: int = 7,
     difficulty: int | None = None,
+    clock: str | None = None,
+    noise: int | None = None,
 ) -> AssessmentResults:
     """Assess a script in this process, offline and without services: for tests of scenarios.
 
@@ -218,6 +225,7 @@ def rehearse(
         scenarios_dir: the folder of the scenario. By default the scenarios that come with proctor.
         seed: decides the day's random choices, and a family's day.
         difficulty: of a family's day, 1 to 4. By default 2.
+        clock, noise: as in ``assess``.
 
     Raises:
         temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.
@@ -226,7 +234,7 @@ def rehearse(
 
     folder = Path(scenarios_dir or with_scenarios(read_settings(GreenAgentConfig)).scenarios_dir)
     with rehearsing(folder) as rehearsal:
-        return _wait(rehearsal.play(scenario, script, seed=seed, difficulty=difficulty))
+        return _wait(rehearsal.play(scenario, script, seed=seed, difficulty=difficulty, clock=clock, noise=noise))
 
 
 @contextmanager
@@ -278,6 +286,8 @@ def assessment_request(
     max_turns: int | None = None,
     turn_timeout: float | None = None,
     difficulty: int | None = None,
+    clock: str | None = None,
+    noise: int | None = None,
 ) -> str:
     """A request for an assessment, as JSON.
 
@@ -290,7 +300,14 @@ def assessment_request(
         turn_timeout: seconds that the participant has for a turn; None for the evaluator's own limit.
     """
     config: dict[str, Any] = {"scenario_id": scenario, "offline": offline, "verbose_updates": True}
-    chosen = {"difficulty": difficulty, "seed": seed, "max_turns": max_turns, "turn_timeout": turn_timeout}
+    chosen = {
+        "difficulty": difficulty,
+        "clock": clock,
+        "noise": noise,
+        "seed": seed,
+        "max_turns": max_turns,
+        "turn_timeout": turn_timeout,
+    }
     config.update({name: value for name, value in chosen.items() if value is not None})
     return json.dumps({"participants": {"personal_assistant": agent}, "config": config})
 

@@ -41,6 +41,8 @@ class AssessOptions:
     gateway_url: str
     seed: int | None = None
     difficulty: int | None = None
+    clock: str | None = None
+    noise: int | None = None
     offline: bool = False
     max_turns: int | None = None
     turn_timeout: float | None = None
@@ -60,6 +62,8 @@ class AssessOptions:
             self.max_turns,
             self.turn_timeout,
             self.difficulty,
+            self.clock,
+            self.noise,
         )
 
 

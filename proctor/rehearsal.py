@@ -36,9 +36,11 @@ from activities.models.configured import ConfiguredModels
 from activities.plan import CriterionBrief, Plan
 from activities.scenario_code.evidence import JudgeRecord, read_record
 from activities.scenario_code.scenarios import Scenarios
+from activities.simulation.hosts import Conditions
 from activities.simulation.keys import host_key
 from activities.simulation.lifecycle import LifecycleActivities
 from activities.simulation.payloads import AdvanceInput, ApplyInput, ConcludeInput, Evidence, PlannedReply, TurnApplied
+from activities.simulation.settling import Settling
 from activities.simulation.simulations import connect_simulations
 from activities.simulation.turns import TurnActivities
 from proctor.parts import Parts
@@ -79,7 +81,14 @@ class Rehearsal:
         self.http, self.parts = self.run(self._open()).result()
 
     async def play(
-        self, scenario_id: str, script: Script, *, seed: int = 7, difficulty: int | None = None
+        self,
+        scenario_id: str,
+        script: Script,
+        *,
+        seed: int = 7,
+        difficulty: int | None = None,
+        clock: str | None = None,
+        noise: int | None = None,
     ) -> AssessmentResults:
         """Assess a script; the same seed and script give the same result anywhere.
 
@@ -87,11 +96,13 @@ class Rehearsal:
             scenario_id: the scenario's id.
             script: plays each turn, as the participant.
             seed: of everything random.
+            difficulty, clock, noise: as in a request.
 
         Raises:
             temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.
         """
-        playing = RehearsedAssessment(self).play(scenario_id, script, seed, difficulty)
+        chosen = {"difficulty": difficulty, "clock": clock, "noise": noise}
+        playing = RehearsedAssessment(self).play(scenario_id, script, seed, **chosen)
         results, _ = await asyncio.wrap_future(self.run(playing))
         return results
 
@@ -149,7 +160,7 @@ class RehearsedAssessment:
         self._lifecycle = LifecycleActivities(parts.store, parts.scenarios, parts.simulations)
 
     async def play(
-        self, scenario_id: str, script: Script, seed: int, difficulty: int | None = None
+        self, scenario_id: str, script: Script, seed: int, **settings: Any
     ) -> tuple[AssessmentResults, JudgeRecord]:
         """Play a whole assessment.
 
@@ -157,14 +168,13 @@ class RehearsedAssessment:
             scenario_id: the scenario's or the family's id.
             script: plays each turn, as the participant.
             seed: of everything random, and of a family's day.
-            difficulty: of a family's day, 1 to 4.
+            settings: of the request; None for what it leaves out.
 
         Returns:
             The result, and the evidence that was judged.
         """
         chosen: dict[str, Any] = {"scenario_id": scenario_id, "offline": True, "seed": seed}
-        if difficulty is not None:
-            chosen["difficulty"] = difficulty
+        chosen |= {name: value for name, value in settings.items() if value is not None}
         request = json.dumps({"participants": {"personal_assistant": "http://nobody"}, "config": chosen})
         admission = AdmissionActivities(self.parts.config, self.parts.store, self.parts.scenarios)
         plan = await admission.admit(AdmitInput(task_id=str(uuid4()), request=request))
@@ -175,9 +185,7 @@ class RehearsedAssessment:
             turn += 1
             message, checkpoint = await do(self._participant_plays, plan, checkpoint, script, turn, now)
             has_ended_early = isinstance(message, EarlyCompletionMessage)
-            applied = await do(
-                self._turns.apply, ApplyInput(plan=plan, turn=turn, checkpoint=checkpoint, turn_start=now)
-            )
+            applied = await self._settle(plan, checkpoint, turn, now)
             checkpoint = applied.checkpoint
             log += applied.actions
             if isinstance(message, TurnCompleteMessage) and message.notes:
@@ -221,6 +229,8 @@ class RehearsedAssessment:
             family=plan.instance.family if plan.instance else None,
             difficulty=plan.instance.difficulty if plan.instance else None,
             instance_seed=plan.instance.seed if plan.instance else None,
+            clock=plan.clock,
+            noise=plan.noise,
         )
         store = self.parts.store
         return results, await asyncio.to_thread(read_record, store, await store.get(evidence.record))
@@ -238,11 +248,21 @@ class RehearsedAssessment:
         self, plan: Plan, checkpoint: BlobRef, script: Script, turn: int, now: datetime
     ) -> tuple[TurnCompleteMessage | EarlyCompletionMessage | None, BlobRef]:
         simulations = self.parts.simulations
-        simulation = await simulations.begin(plan.simulation_id, checkpoint, mark=f"turn {turn}", issue=1)
+        simulation = await simulations.begin(
+            plan.simulation_id, checkpoint, mark=f"turn {turn}", issue=1, conditions=Conditions.of(plan, turn)
+        )
         access = simulation.make_access(1)
         outcome = await script(turn, AsyncUESClient(access.address, access.secret, http=self._http), now)
         message = outcome if isinstance(outcome, TurnCompleteMessage | EarlyCompletionMessage) else None
         return message, await simulations.keep(simulation)
+
+    async def _settle(self, plan: Plan, checkpoint: BlobRef, turn: int, now: datetime) -> TurnApplied:
+        if Conditions.of(plan, turn) is None:
+            payload = ApplyInput(plan=plan, turn=turn, checkpoint=checkpoint, turn_start=now)
+            return await do(self._turns.apply, payload)
+        settling = Settling(await self.parts.scenarios.load_scenario(plan.scenario), turn, now)
+        in_hand = self.parts.simulations.step_in_hand
+        return settling.outcome(*await do(in_hand, plan.simulation_id, f"turn {turn}", settling.step))
 
     async def _characters_answer(self, plan: Plan, turn: int, applied: TurnApplied) -> list[PlannedReply]:
         replies = []

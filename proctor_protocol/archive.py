@@ -35,6 +35,7 @@ from pydantic import AliasChoices, Field, JsonValue, TypeAdapter, field_validato
 
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.campaigns import CampaignResults, Tally
+from proctor_protocol.clocks import STANDING, conditions_title
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.instances import Instance, instance_title
 from proctor_protocol.results import (
@@ -95,7 +96,8 @@ class EntrySummary(WireModel):
     the scenario. ``earned`` is a trial's reward and a campaign's mean, 0 to 1; points are an assessment's. ``fence``
     rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
     Of a family's day ``family``, ``difficulty`` and ``instance_seed`` say which one: a fork of it may have another
-    ``seed``. ``owner`` is the caller that it belongs to, empty where callers aren't authenticated.
+    ``seed``. ``clock`` and ``noise`` are the conditions that it was played under.
+    ``owner`` is the caller that it belongs to, empty where callers aren't authenticated.
     ``campaign`` is the id of the campaign that it is of, ``forked_from`` the assessment and the turn that a fork began
     with. ``sentence`` says how it ended; ``failed_by_participant``, of one that failed, that its participant caused it.
     ``role`` is what the request calls the participant. ``score``, ``max_score``
@@ -121,6 +123,8 @@ class EntrySummary(WireModel):
     family: str | None = None
     difficulty: int | None = None
     instance_seed: int | None = None
+    clock: str = STANDING
+    noise: int = 0
     role: str = ""
     participant: str = ""
     participant_url: str = ""
@@ -155,7 +159,8 @@ class EntrySummary(WireModel):
     @property
     def day(self) -> str:
         """What people call what was played: ``clear_the_day · difficulty 2 · seed 7``, or a fixed scenario's id."""
-        return instance_title(self.scenario_id, self.difficulty, self.instance_seed)
+        day = instance_title(self.scenario_id, self.difficulty, self.instance_seed)
+        return day + conditions_title(self.clock, self.noise)
 
     @property
     def agent(self) -> str:
@@ -246,8 +251,10 @@ class TurnRecord(WireModel):
 
     ``tries`` is how often it was played. ``arrived`` is new at its beginning. ``actions`` are of the simulation's own
     event log, ``reported`` is what the participant says that it did, ``notes`` what it left for the evaluator.
-    ``troubles`` are sentences on what went wrong meanwhile. ``events_processed`` happened as the clock moved at its
-    end. ``inherited_from`` is the id of the assessment in which a turn was played that a fork began with.
+    ``troubles`` are sentences on what went wrong meanwhile. ``noise`` says how often its requests met each kind of
+    noise, ``moves`` what each of them cost under a measured clock (simulated seconds). ``events_processed`` happened
+    as the clock moved at its end. ``inherited_from`` is the id of the assessment in which a turn was played that a
+    fork began with.
 
     ``actions`` was called ``deeds`` before 0.2.0; archived files are read by either name.
     """
@@ -270,6 +277,8 @@ class TurnRecord(WireModel):
     answers: list[ReplyRecord] = Field(default_factory=list)
     troubles: list[str] = Field(default_factory=list)
     events_processed: int = 0
+    moves: list[float] = Field(default_factory=list)
+    noise: dict[str, int] = Field(default_factory=dict)
     inherited_from: str | None = None
 
 

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from pydantic_core import PydanticCustomError
 
 from proctor_protocol._wire import WireModel
+from proctor_protocol.clocks import ClockName, NoiseLevel
 from proctor_protocol.instances import DIFFICULTIES
 from proctor_protocol.json_text import in_braces, is_cut_off
 from proctor_protocol.problems import describe, show_value
@@ -91,6 +92,11 @@ class AssessmentConfig(WireModel):
         difficulty: of a family's day, 1 to 4; 2 where missing. Fixed scenarios have none.
         seed: what every random choice of the assessment derives from, and a family's day; drawn from the task's id
             where missing.
+        clock: whether simulated time passes during a turn: not with ``standing``, where missing; with
+            ``fixed:SECONDS``, which each request of the participant's costs; with ``measured`` as the participant takes
+            its time, with ``measured:FACTOR`` by that many times as much.
+        noise: how often the participant's requests fail, or get old, half or late answers: 0 (never, where missing)
+            to 3.
         max_turns: the largest number of turns; the evaluator's ``default_max_turns`` where missing.
         verbose_updates: every task update, or only the milestones.
         offline: play without any model: scripted characters, mechanical judging.
@@ -106,6 +112,8 @@ class AssessmentConfig(WireModel):
     scenario_id: str = ""
     difficulty: int | None = None
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    clock: ClockName | None = None
+    noise: NoiseLevel | None = None
     max_turns: int | None = Field(default=None, ge=1, le=100_000)
     verbose_updates: bool = True
     offline: bool = False

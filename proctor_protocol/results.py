@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, Self, get_args
 from pydantic import Field, JsonValue, model_validator
 
 from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.clocks import STANDING, conditions_title
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.instances import instance_title
 from proctor_protocol.messages import ActionLogEntry, ModelUsage
@@ -237,6 +238,7 @@ class AssessmentResults(WireModel):
         scenario_turns: the turns of the scenario's default time step.
         family, difficulty, instance_seed: the family's day that was played; None for a fixed scenario.
             ``provenance.scenario_hash`` is of its files. A fork's ``seed`` may be another than ``instance_seed``.
+        clock, noise: the conditions that it was played under, as the request names them.
         participant_usage: which models the participant says it asked.
         clarifications: what the participant was sent beside ``turn_start``.
         judge_warnings: the models that judged without a calibration, or with too little agreement in it.
@@ -270,6 +272,8 @@ class AssessmentResults(WireModel):
     family: str | None = None
     difficulty: int | None = None
     instance_seed: int | None = None
+    clock: str = STANDING
+    noise: int = 0
     provenance: Provenance | None = None
     participant_usage: list[TurnModelUsage] = Field(default_factory=list)
     clarifications: list[Clarification] = Field(default_factory=list)
@@ -279,7 +283,8 @@ class AssessmentResults(WireModel):
     @property
     def day(self) -> str:
         """What people call what was played: ``clear_the_day · difficulty 2 · seed 7``, or a fixed scenario's id."""
-        return instance_title(self.scenario_id, self.difficulty, self.instance_seed)
+        day = instance_title(self.scenario_id, self.difficulty, self.instance_seed)
+        return day + conditions_title(self.clock, self.noise)
 
     @model_validator(mode="after")
     def _sums_agree(self) -> Self:

@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue, ValidationError, ValidationInfo, field_va
 from pydantic_core import PydanticCustomError
 
 from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol.clocks import ClockName, NoiseLevel
 from proctor_protocol.problems import describe, show_value
 from proctor_protocol.request import (
     AssessmentConfig,
@@ -58,7 +59,8 @@ class RunConfig(WireModel):
             participant failed does not pass.
         grows: the id of a campaign that has ended: its assessments are taken over, and not played again.
         shard_index, num_shards: play only those cells whose number modulo ``num_shards`` is ``shard_index``.
-        max_turns, offline, turn_timeout, turn_tries, judges, votes: as for one assessment (``AssessmentConfig``).
+        clock, noise, max_turns, offline, turn_timeout, turn_tries, judges, votes: as for one assessment
+            (``AssessmentConfig``).
         verbose_updates: tell of every cell, or only now and then.
     """
 
@@ -80,6 +82,8 @@ class RunConfig(WireModel):
     grows: str | None = None
     shard_index: int = Field(default=0, ge=0)
     num_shards: int = Field(default=1, ge=1)
+    clock: ClockName | None = None
+    noise: NoiseLevel | None = None
     max_turns: int | None = Field(default=None, ge=1, le=100_000)
     offline: bool = False
     turn_timeout: float | None = Field(default=None, gt=0, le=86_400)

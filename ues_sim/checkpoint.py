@@ -96,6 +96,7 @@ def restore(simulation: Simulation, content: bytes, parts: Mapping[Name, bytes] 
     simulation.access_log.load(data["access_log"])
     simulation.scenario_metadata = data["scenario_metadata"]
     simulation.mark = None
+    simulation.course = None
     simulation.is_turn_over = False
     simulation.allowance.renew()
     simulation.life = new_life()

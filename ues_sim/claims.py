@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from ues_sim import checkpoint, fences
+from ues_sim.course import Conditions, Course
 from ues_sim.host import Host
 from ues_sim.keys import ADMIN_KEY_ID
 from ues_sim.problems import Conflict, Impossible, NotFound
@@ -35,6 +36,9 @@ class Claim:
         checkpoint: the digest of the checkpoint that it is to equal.
         keep: where this is its mark, it is left as it is: this is the work in hand.
         mark: its mark from now on; a turn that was over (``steps``) is not any more.
+        conditions: those of the turn that begins with the mark; None without a running clock and noise.
+        sets_course: where the work in hand is kept, its course begins now, unless it has begun; without ``conditions``
+            it has none until another claim begins it.
         key: see ``KeyWanted``; active keys of the same name are revoked.
         looks: the claimer only reads; an existing simulation needs no higher fence.
     """
@@ -46,6 +50,8 @@ class Claim:
     checkpoint: str | None = None
     keep: str | None = None
     mark: str | None = None
+    conditions: Conditions | None = None
+    sets_course: bool = False
     key: KeyWanted | None = None
     looks: bool = False
 
@@ -75,6 +81,7 @@ def claim(
         if claim.checkpoint is not None:
             checkpoint.note_stored(simulation, claim.checkpoint)
         simulation.fence = max(claim.fence, simulation.fence)
+        _keep_course(simulation, claim)
         return simulation
     if claim.anew:
         simulation = host.replace(simulation_id, claim.admin_key, claim.seed)
@@ -90,10 +97,20 @@ def claim(
         _issue(simulation, claim.key)
     if claim.mark is not None:
         simulation.mark = claim.mark
+        simulation.course = Course(claim.conditions) if claim.conditions is not None else None
         simulation.is_turn_over = False
     if not claim.looks:
         simulation.is_untouched = True
     return simulation
+
+
+def _keep_course(simulation: Simulation, claim: Claim) -> None:
+    if claim.sets_course and claim.conditions is None:
+        simulation.course = None
+    elif claim.sets_course and simulation.course is None and claim.conditions is not None:
+        simulation.course = Course(claim.conditions)
+    if simulation.course is not None:
+        simulation.course.rest()
 
 
 def _restored(

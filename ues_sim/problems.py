@@ -118,6 +118,26 @@ class Invalid(Problem):
         )
 
 
+class Unavailable(Problem):
+    """503: nothing was done. Only noise answers so."""
+
+    status = 503
+    title = "Service Unavailable"
+
+    def __init__(self) -> None:
+        super().__init__("The service is temporarily unavailable; try again later.")
+
+
+class Broken(Problem):
+    """500: an unexpected error. The caller can't know whether the action was done."""
+
+    status = 500
+    title = "Internal Server Error"
+
+    def __init__(self) -> None:
+        super().__init__("An unexpected error; the log says more.")
+
+
 class OutOfRoom(Exception):  # noqa: N818 - it names an outcome
     """A change would write more than its author may."""
 

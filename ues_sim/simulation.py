@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from ues_sim.access_log import AccessLog
 from ues_sim.changes import Change, Patch, State, apply_patch
 from ues_sim.clock import Clock
+from ues_sim.course import Course
 from ues_sim.events import CANCELLED, EXECUTED, FAILED, PENDING, Event, EventLog
 from ues_sim.holds import Holds
 from ues_sim.ids import IdSource
@@ -81,6 +82,8 @@ class Simulation:
         """The fence of the simulation's holder (``fences``); 0 without a holder. Checkpoints don't contain it."""
         self.is_untouched = False
         """Whether nothing has changed since the simulation was last claimed."""
+        self.course: Course | None = None
+        """That of the turn in hand, where its clock runs or there is noise. Checkpoints don't contain it."""
         self.is_turn_over = False
         """Whether only the holder may change it, until the next mark or restore. Checkpoints don't contain it."""
         self.life = new_life()
@@ -383,6 +386,12 @@ class Simulation:
             ran.append(event)
         self.clock.move(moment)
         return ran
+
+    def let_pass(self, course: Course, seconds: float) -> None:
+        """Let a request of a turn cost time, in which due events happen. A held or stopped clock doesn't move."""
+        if seconds and self.is_running and not self.holds.list_active():
+            ran = self._run_until(shift(self.clock.moment, seconds))
+            course.events_executed += sum(event["status"] == EXECUTED for event in ran)
 
     def advance(self, seconds: float) -> list[Event]:
         """Move the clock on and return the events that ran.

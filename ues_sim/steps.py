@@ -35,9 +35,10 @@ class Step:
         ends_turn: only the holder of the simulation may change it from now on, until the next mark or restore, so that
             no action is added to the turn after it was read.
         events: to be scheduled.
-        to: the instant to move the clock to, unless it is there already.
+        to: the instant to move the clock to, unless it is there already. For a turn that ends and has a course: as
+            long after its last request as ``to`` is after ``actions_at``.
         actions_of, actions_at: read the events at that instant that were made with keys of that name, and what is new
-            since then in their modalities.
+            since then in their modalities. For a turn that ends and has a course: until its last request.
         states: modalities to read.
     """
 
@@ -67,9 +68,13 @@ def carry_out(simulation: Simulation, step: Step) -> JsonObject:
             loc=("events", "data"),
         )
     ran: list[Event] = []
-    if step.to is not None and step.to > simulation.clock.text:
-        ran = simulation.set_time(step.to)
-    actions = _actions(simulation, step)
+    to, until, course = step.to, step.actions_at, simulation.course
+    if course is not None and step.ends_turn and step.actions_at is not None and to is not None:
+        course.end(simulation.clock.text)
+        to, until = course.settles_at(to, step.actions_at), course.ended_at
+    if to is not None and to > simulation.clock.text:
+        ran = simulation.set_time(to)
+    actions = _actions(simulation, step, until)
     return {
         "current_time": simulation.clock.text,
         "events_executed": sum(event["status"] == EXECUTED for event in ran),
@@ -81,12 +86,13 @@ def carry_out(simulation: Simulation, step: Step) -> JsonObject:
         if step.actions_at is not None
         else {},
         "states": {name: MODALITIES[name].show_state(simulation.view(name)) for name in step.states},
+        **({"course": course.describe()} if course is not None and step.ends_turn else {}),
     }
 
 
-def _actions(simulation: Simulation, step: Step) -> list[Event]:
+def _actions(simulation: Simulation, step: Step, until: str | None) -> list[Event]:
     if step.actions_of is None or step.actions_at is None:
         return []
     authors = {key.key_id for key in simulation.keys.by_id.values() if key.data["name"] == step.actions_of}
     at = step.actions_at
-    return [event for event in simulation.events.list_ordered(at, at) if event["agent_id"] in authors]
+    return [event for event in simulation.events.list_ordered(at, until) if event["agent_id"] in authors]

@@ -73,6 +73,8 @@ def sum_up(
         family=plan.instance.family if plan.instance else None,
         difficulty=plan.instance.difficulty if plan.instance else None,
         instance_seed=plan.instance.seed if plan.instance else None,
+        clock=plan.clock,
+        noise=plan.noise,
         provenance=_provenance(plan, progress, judging),
         participant_usage=progress.participant_usage if progress else [],
         clarifications=progress.clarifications if progress else [],

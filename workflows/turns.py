@@ -91,7 +91,14 @@ class Turns:
         progress.checkpoint = applied.checkpoint
         if progress.early_completion:
             progress.turns.append(
-                TurnNote(turn=turn, began_at=began_at, reached=began_at + TURN_SETTLES, checkpoint=applied.checkpoint)
+                TurnNote(
+                    turn=turn,
+                    began_at=began_at,
+                    reached=applied.settled_at or began_at + TURN_SETTLES,
+                    checkpoint=applied.checkpoint,
+                    moves=applied.moves,
+                    noise=applied.noise,
+                )
             )
             return
         replies = await self._let_characters_reply(turn, applied)
@@ -102,7 +109,7 @@ class Turns:
         )
         progress.checkpoint = advanced.checkpoint
         progress.current_time = advanced.current_time
-        progress.events_processed = advanced.events_processed
+        progress.events_processed = applied.events_processed + advanced.events_processed
         progress.turns.append(
             TurnNote(
                 turn=turn,
@@ -110,7 +117,9 @@ class Turns:
                 reached=advanced.current_time,
                 checkpoint=advanced.checkpoint,
                 replies=reply_records(replies),
-                events_processed=advanced.events_processed,
+                events_processed=progress.events_processed,
+                moves=applied.moves,
+                noise=applied.noise,
             )
         )
         self._publisher.publish(
@@ -119,7 +128,7 @@ class Turns:
                 previous_time=began_at,
                 new_time=advanced.current_time,
                 duration=format_iso8601_duration(advanced.current_time - began_at),
-                events_processed=advanced.events_processed,
+                events_processed=progress.events_processed,
             )
         )
 

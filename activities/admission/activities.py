@@ -20,6 +20,7 @@ from activities.scenario_code.manager import (
     ScenarioValidationError,
 )
 from activities.scenario_code.scenarios import Loaded, Scenarios
+from proctor_protocol.clocks import STANDING
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
 from proctor_protocol.scenario import ScenarioConfig
@@ -85,9 +86,10 @@ async def plan_assessment(
         unknown: names of settings in the request that proctor does not have.
 
     Raises:
-        ApplicationError: ``Rejected``: a model is missing.
+        ApplicationError: ``Rejected``: a model is missing, or the simulator has no such clock or noise.
     """
     package = loaded.package
+    _require_conditions(request, settings)
     if not request.config.offline:
         require_models(package, settings, request.config.judges or [settings.evaluation_model])
     role, url = request.participant
@@ -105,6 +107,8 @@ async def plan_assessment(
         instance=loaded.instance,
         seed=seed_of(request, task_id),
         offline=config.offline,
+        clock=config.clock or STANDING,
+        noise=config.noise or 0,
         verbose_updates=config.verbose_updates and settings.verbose_updates,
         max_turns=config.max_turns or settings.default_max_turns,
         turn_timeout=config.turn_timeout or settings.default_turn_timeout,
@@ -152,6 +156,22 @@ def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
     named = ", ".join(f"{criterion_id} ({points})" for criterion_id, points in left_out.items())
     share = f"{sum(left_out.values())} of {total} points"
     return [f"{share} will stay unscored, since no model judges (config.offline): {named}"]
+
+
+def _require_conditions(request: AssessmentRequest, settings: GreenAgentConfig) -> None:
+    """Refuse a clock that runs, and noise, where another program than the embedded simulator is to make them.
+
+    Raises:
+        ApplicationError: ``Rejected``, with the field and the remedy.
+    """
+    asked = {"clock": (request.config.clock, STANDING), "noise": (request.config.noise, 0)}
+    for name, (value, usual) in asked.items():
+        if settings.ues_command and value not in (None, usual):
+            raise failures.final(
+                failures.REJECTED,
+                f"config.{name} is {value}, and only the embedded simulator can do that: leave it out, or unset "
+                "AGENTBEATS_GREEN_UES_COMMAND for the worker.",
+            )
 
 
 def seed_of(request: AssessmentRequest, task_id: str) -> int:

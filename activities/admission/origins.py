@@ -261,6 +261,8 @@ def _config(origin: ArchiveEntry | Plan) -> AssessmentConfig:
         scenario_id=origin.scenario_id,
         difficulty=origin.instance.difficulty if origin.instance else None,
         seed=origin.seed,
+        clock=origin.clock,
+        noise=origin.noise,
         offline=origin.offline,
         max_turns=origin.max_turns,
         turn_timeout=origin.turn_timeout,
@@ -290,6 +292,8 @@ def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]
                 checkpoint=BlobRef(sha256=state.checkpoint.sha256, size=state.checkpoint.size),
                 replies=played.answers if played else [],
                 events_processed=played.events_processed if played else 0,
+                moves=played.moves if played else [],
+                noise=played.noise if played else {},
             )
         )
     return notes

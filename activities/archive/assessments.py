@@ -76,6 +76,8 @@ class ArchiveActivities:
             family=plan.instance.family if plan.instance else None,
             difficulty=plan.instance.difficulty if plan.instance else None,
             instance_seed=plan.instance.seed if plan.instance else None,
+            clock=plan.clock,
+            noise=plan.noise,
             role=plan.participant,
             participant=payload.card.name if payload.card else plan.participant,
             participant_url=plan.participant_url,

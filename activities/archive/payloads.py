@@ -16,7 +16,8 @@ class TurnNote(Model):
     """The archive's input for a turn that was played; ``turn`` 0 is the beginning.
 
     ``began_at`` and ``reached`` are simulated times; ``checkpoint`` is the simulation at ``reached``, and
-    ``events_processed`` are the events that happened as its clock moved there.
+    ``events_processed`` are the events that happened as its clock moved there. ``noise`` says how often each kind of
+    noise came, ``moves`` what each request cost under a measured clock (simulated seconds).
     """
 
     turn: int
@@ -25,6 +26,8 @@ class TurnNote(Model):
     checkpoint: BlobRef
     replies: list[ReplyRecord] = Field(default_factory=list)
     events_processed: int = 0
+    moves: list[float] = Field(default_factory=list)
+    noise: dict[str, int] = Field(default_factory=dict)
 
 
 class ArchiveInput(OfAssessment):

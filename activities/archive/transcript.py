@@ -69,6 +69,8 @@ def _record(
             if update.data["message_type"] == TaskUpdateType.ERROR_OCCURRED
         ],
         events_processed=note.events_processed if note else 0,
+        moves=note.moves if note else [],
+        noise=note.noise if note else {},
         inherited_from=played_in,
     )
 

@@ -33,6 +33,7 @@ from activities.campaign.taking_over import taken_over
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.scenario_code.scenarios import Scenarios
+from proctor_protocol.clocks import conditions_title
 from proctor_protocol.instances import USUAL_DIFFICULTY, instance_title
 from proctor_protocol.provenance import ModelUse, cost_of, tokens_of
 from proctor_protocol.request import AssessmentConfig, BadRequestError
@@ -298,11 +299,11 @@ def _cell(
     ``models`` are those that judge it, and the one that plays its characters.
     """
     scenario_id, seed = chosen.scenario_id, chosen.seed
-    unsaid = {"difficulty"} if chosen.difficulty is None else set()
+    unsaid = {name for name in ("difficulty", "clock", "noise") if getattr(chosen, name) is None}
     settings = chosen.model_dump_json(exclude=unsaid if chosen.fork_of else {"fork_of", "from_turn", *unsaid})
     digest = sha256("\n".join([url, scenario_hash, settings, *models]).encode()).hexdigest()[:12]
     where = f"{scenario_id} from turn {chosen.from_turn}" if chosen.from_turn else scenario_id
-    day = instance_title(where, chosen.difficulty, None)
+    day = instance_title(where, chosen.difficulty, None) + conditions_title(chosen.clock, chosen.noise)
     name = scenario_id + (f"-{chosen.difficulty}" if chosen.difficulty else "")
     return Cell(
         cell_id=".".join([_as_id(agent), _as_id(name), str(seed), str(repeat), digest]),

@@ -33,7 +33,7 @@ from activities.participant.answer import UnreadableTurnError
 from activities.participant.payloads import FarewellInput, Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
 from activities.plan import Model, Plan
 from activities.scenario_code.scenarios import Scenarios
-from activities.simulation.hosts import Access, Simulation, SimulationGoneError
+from activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
 from activities.simulation.lifecycle import summarise
 from activities.simulation.payloads import TurnApplied
 from activities.simulation.settling import Settling
@@ -130,7 +130,8 @@ class ParticipantActivities:
         """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
         plan = payload.plan
         step = f"{_run()} turn {payload.turn} try {payload.attempt}"
-        work = _Work(plan, payload.checkpoint, step, None if payload.needs_new_key else payload.key.issue)
+        issue = None if payload.needs_new_key else payload.key.issue
+        work = _Work(plan, payload.checkpoint, step, issue, Conditions.of(plan, payload.turn))
         simulation = await self._begin(work)
         try:
             answer = await self._converse(
@@ -242,7 +243,10 @@ class ParticipantActivities:
             is_first = activity.info().attempt == 1
             issue = own_fence() if work.issue is None or not is_first else work.issue
             mark = _Mark(step=work.step, fence=own_fence(), is_again=again, issue=issue).model_dump_json()
-            simulation = await simulations.begin(plan.simulation_id, work.checkpoint, mark=mark, issue=issue)
+            conditions = work.conditions if issue == work.issue else None  # else it is greeted first
+            simulation = await simulations.begin(
+                plan.simulation_id, work.checkpoint, mark=mark, issue=issue, conditions=conditions
+            )
             notes.note(notes.MarkNote(mark=simulation.mark or ""))
             return simulation
 
@@ -364,6 +368,7 @@ class ParticipantActivities:
             answer = await self._say(participant, simulation, message, message_id(*step), _note_task)
         if answer.may_have_refused and (await patiently(simulation.look)).is_untouched:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
+            await self._set_conditions(payload, simulation, None)
             greeted = await self._greet_again(participant, payload, simulation)
             if greeted.has_failed:
                 return greeted
@@ -380,7 +385,15 @@ class ParticipantActivities:
         answer = await self._say_as_text(participant, simulation, greeting, start_id, answer)
         if not answer.has_failed:
             simulation.note_access_sent()
+            await self._set_conditions(payload, simulation, Conditions.of(payload.plan, payload.turn))
         return answer
+
+    async def _set_conditions(self, payload: TurnInput, simulation: Simulation, conditions: Conditions | None) -> None:
+        """Have the requests of a turn meet its conditions, or none while the participant is greeted again."""
+        plan = payload.plan
+        if Conditions.of(plan, payload.turn) is not None:
+            simulations, mark = self._simulations.of(plan), simulation.mark or ""
+            await patiently(lambda: simulations.set_conditions(plan.simulation_id, mark, conditions))
 
     async def _say(
         self,
@@ -524,6 +537,7 @@ class _Work:
         checkpoint: the simulation's state at its start.
         step: run, turn and try.
         issue: the participant's key; None where the attempt that begins makes a new one.
+        conditions: what its requests meet, but for those of a greeting.
         may_start_over: whether it may begin again after it was lost.
     """
 
@@ -531,6 +545,7 @@ class _Work:
     checkpoint: BlobRef
     step: str
     issue: int | None
+    conditions: Conditions | None = None
     may_start_over: bool = False
 
 

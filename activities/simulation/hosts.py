@@ -16,7 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import from_json
 
 from activities.attempts import failures
+from activities.plan import Plan
 from activities.simulation.states import snapshot
+from proctor_protocol.clocks import Clock, read_clock
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.answers import CurrentCheckpoint, Instant
@@ -40,6 +42,8 @@ class Claim:
         keep: where this is its mark, it is kept: this is the work in hand. A ``checkpoint`` beside it is where
             that exists, should it be lost.
         mark: its mark from now on, unless it is kept.
+        conditions: those of the turn that begins with the mark; None without a running clock and noise.
+        sets_course: the work in hand, which is kept, has these conditions from now on.
         issue: the participant's one key from now on, unless it is kept.
         looks: the attempt only reads; a simulation that is there already will do, for any holder.
     """
@@ -49,8 +53,55 @@ class Claim:
     checkpoint: BlobRef | None = None
     keep: str | None = None
     mark: str | None = None
+    conditions: "Conditions | None" = None
+    sets_course: bool = False
     issue: int | None = None
     looks: bool = False
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What the participant's requests of a turn meet (``ues_sim.course``).
+
+    Attributes:
+        turn: its number.
+        seed: of the draws of its noise.
+        seconds: the simulated seconds that each request costs.
+        factor: the simulated seconds that each second of the participant's time costs.
+        noise: its level, 0 to 3.
+    """
+
+    turn: int
+    seed: int
+    seconds: float
+    factor: float
+    noise: int
+
+    @classmethod
+    def of(cls, plan: Plan, turn: int) -> "Conditions | None":
+        """Those of a turn of an assessment; None where it has the usual ones."""
+        clock = read_clock(plan.clock)
+        is_usual = clock == Clock() and not plan.noise
+        return None if is_usual else cls(turn, plan.seed, clock.seconds, clock.factor, plan.noise)
+
+
+class TurnCourse(BaseModel):
+    """How a turn went that has conditions.
+
+    Attributes:
+        ended_at: the instant of its last request.
+        requests, events_executed: how many requests were served, and how many events happened meanwhile.
+        moves: the simulated seconds that each request cost under a measured clock, in order.
+        noise: how often each kind of noise came.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    ended_at: Instant
+    moves: list[float] = Field(default_factory=list)
+    requests: int = 0
+    events_executed: int = 0
+    noise: dict[str, int] = Field(default_factory=dict)
 
 
 class PlannedEvent(BaseModel):
@@ -72,8 +123,10 @@ class Step:
         closes: no key of the participant's opens it any more.
         ends_turn: the participant may change nothing any more until the simulation is marked again.
         events: to be scheduled.
-        to: the instant to move the clock to, unless it is there already.
-        actions_at: read what the participant did at that instant, and what is new since then.
+        to: the instant to move the clock to, unless it is there already; later by what the requests of a turn that
+            ends have cost.
+        actions_at: read what the participant did at that instant, and what is new since then; in a turn whose requests
+            cost time, until its end.
         shows_all: read every modality's state.
     """
 
@@ -94,6 +147,7 @@ class Stepped(BaseModel):
         actions: the participant's events, as ``GET /events`` answers them.
         news: the states of the modalities that it did something in, with those messages at least that are new.
         states: every modality's state.
+        course: of a turn that has ended, where it had conditions.
         states_parts: what of these is left out, since it is in parts that the checkpoint has, too (``shown``).
     """
 
@@ -104,6 +158,7 @@ class Stepped(BaseModel):
     actions: list[dict[str, Any]] = Field(default_factory=list)
     news: dict[str, dict[str, Any]] = Field(default_factory=dict)
     states: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    course: TurnCourse | None = None
     states_parts: list[dict[str, Any]] = Field(default_factory=list)
 
 

@@ -15,6 +15,7 @@ from activities.plan import Plan
 from activities.scenario_code.evidence import JudgeRecord
 from activities.scenario_code.initial_states import at_time
 from activities.scenario_code.scenarios import Scenarios
+from activities.simulation.background import background_messages
 from activities.simulation.hosts import Step
 from activities.simulation.payloads import ConcludeInput, Evidence, Prepared
 from activities.simulation.shown import Shown, below
@@ -65,6 +66,8 @@ class LifecycleActivities:
         await simulation.check_public_address()
         await simulation.admin.simulation.start()
         checkpoint = await simulations.keep(simulation, everything=True)
+        if plan.noise:
+            checkpoint = await self._schedule_background(simulations, plan, checkpoint)
         shown = await simulations.show(simulation, plan.simulation_id, checkpoint)
         return Prepared(
             checkpoint=checkpoint,
@@ -73,6 +76,13 @@ class LifecycleActivities:
             summary=await asyncio.to_thread(summary_of, shown, plan.start_time),
             simulator=simulator,
         )
+
+    async def _schedule_background(self, simulations: Simulations, plan: Plan, checkpoint: BlobRef) -> BlobRef:
+        """Schedule the mails that noise brings; returns the checkpoint with them."""
+        scenario = await self._scenarios.load_scenario(plan.scenario)
+        mails = background_messages(scenario, plan.seed, plan.noise, plan.start_time, plan.end_time)
+        _, reached = await simulations.step(plan.simulation_id, checkpoint, Step(events=tuple(mails)))
+        return reached
 
     @activity.defn
     async def conclude(self, payload: ConcludeInput) -> Evidence:

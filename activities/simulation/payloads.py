@@ -2,6 +2,8 @@
 
 from datetime import datetime, timedelta
 
+from pydantic import Field
+
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.plan import Model, OfAssessment, OfTurn
 from proctor_protocol.messages import InitialStateSummary
@@ -40,12 +42,21 @@ class Advanced(Model):
 
 
 class TurnApplied(Model):
-    """What the participant did, what it wrote, and whom that reached."""
+    """What the participant did, what it wrote, and whom that reached.
+
+    The rest is of a turn whose requests cost time or met noise: it was read at ``settled_at``; ``events_processed`` is
+    how many events happened until then, ``noise`` how often each kind came. ``moves`` are the simulated seconds that
+    each request cost under a measured clock.
+    """
 
     checkpoint: BlobRef
     actions: list[ActionLogEntryWithTurn]
     messages: list[OutgoingMessage]
     addressed: list[Addressee]
+    settled_at: datetime | None = None
+    events_processed: int = 0
+    moves: list[float] = Field(default_factory=list)
+    noise: dict[str, int] = Field(default_factory=dict)
 
 
 class ApplyInput(OfAssessment, OfTurn):

@@ -5,6 +5,7 @@ An attempt that is interrupted may do this again: time moves to an instant, and 
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from activities.characters.generator import answerable
 from activities.characters.outgoing import outgoing_messages
@@ -47,4 +48,17 @@ class Settling:
                 for place, (_, characters) in enumerate(answered)
                 for character_id in characters
             ],
+            **_of_course(stepped),
         )
+
+
+def _of_course(stepped: Stepped) -> dict[str, Any]:
+    course = stepped.course
+    if course is None:
+        return {}
+    return {
+        "settled_at": stepped.current_time,
+        "events_processed": course.events_executed + stepped.events_executed,
+        "moves": course.moves,
+        "noise": course.noise,
+    }

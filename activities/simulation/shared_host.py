@@ -1,7 +1,7 @@
 """Simulations on the embedded simulator's server, which many workers share and which keeps their fences apart."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import httpx
@@ -272,6 +272,10 @@ class SharedHost(SimulationHost):
             "mark": claim.mark,
             "looks": claim.looks,
         }
+        if claim.conditions is not None:
+            asked["conditions"] = asdict(claim.conditions)
+        if claim.sets_course:
+            asked["sets_course"] = True
         if claim.issue is not None:
             asked["key"] = {
                 "key_id": participant_key_id(claim.issue),

@@ -16,7 +16,15 @@ from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.plan import Plan
 from activities.simulation.addresses import are_several
-from activities.simulation.hosts import Claim, Simulation, SimulationGoneError, SimulationHost, Step, Stepped
+from activities.simulation.hosts import (
+    Claim,
+    Conditions,
+    Simulation,
+    SimulationGoneError,
+    SimulationHost,
+    Step,
+    Stepped,
+)
 from activities.simulation.own_servers import OwnServers
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.shared_hosts import SharedHosts
@@ -74,7 +82,15 @@ class Simulations:
         """Make an empty simulation, in the place of one that may stand there from an earlier attempt."""
         return await self.host.create(simulation_id, seed, own_fence())
 
-    async def begin(self, simulation_id: str, checkpoint: BlobRef, *, mark: str, issue: int) -> Simulation:
+    async def begin(
+        self,
+        simulation_id: str,
+        checkpoint: BlobRef,
+        *,
+        mark: str,
+        issue: int,
+        conditions: Conditions | None = None,
+    ) -> Simulation:
         """Have a simulation at a checkpoint, marked, and open to one key of the participant's.
 
         Args:
@@ -82,11 +98,12 @@ class Simulations:
             checkpoint: where it is to be.
             mark: the step that is about to begin.
             issue: which of the participant's keys (``keys.participant_key``).
+            conditions: what its requests meet.
 
         Raises:
             purple_sdk.ues.OvertakenError: a newer attempt holds it.
         """
-        claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue)
+        claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue, conditions=conditions)
         sent_at = counting_stops()
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
         simulation.claimed_at = sent_at
@@ -106,6 +123,16 @@ class Simulations:
             SimulationGoneError: it isn't there any more.
         """
         return await self.host.claim(Claim(simulation_id, own_fence(), keep=mark), _no_content)
+
+    async def set_conditions(self, simulation_id: str, mark: str, conditions: Conditions | None) -> None:
+        """Have the participant's requests meet these conditions from now on, unless they meet some already; or none,
+        while it is greeted again. For the work in hand, which has this mark.
+
+        Raises:
+            SimulationGoneError: it isn't there any more.
+        """
+        claim = Claim(simulation_id, own_fence(), keep=mark, conditions=conditions, sets_course=True)
+        await self.host.claim(claim, _no_content)
 
     async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
         """Carry out a step from a checkpoint.

@@ -30,8 +30,8 @@ CHECKS = {
     9: "memoriser",
     10: "8-grams",
     11: "graded",
+    12: "conditions",
 }
-"""Check 12, noise, comes with noise."""
 
 _RATES_SHOWN = (0.1, 0.4)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from proctor.audit.plays import Outcome, Stage
 from proctor_protocol.results import ActionLogEntryWithTurn
+from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Act
 from scenarios.kit.making.wording import message
 
@@ -18,7 +19,7 @@ def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
     log = []
     for act in sorted(acts, key=lambda act: act.at):
         at = next((start for start in stage.day.starts if act.at <= start <= act.until), act.at)
-        action, fields = _request(stage, act)
+        action, fields = request_of(act, stage.day)
         log.append(
             ActionLogEntryWithTurn(
                 turn=1 + sum(start < at for start in stage.day.starts),
@@ -32,11 +33,12 @@ def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
     return stage.outcome(log, states)
 
 
-def _request(stage: Stage, act: Act) -> tuple[str, dict[str, Any]]:
+def request_of(act: Act, day: Day, voice: int = 0) -> tuple[str, dict[str, Any]]:
+    """What an act asks the simulator for: the action's name and its fields."""
     if act.action != "tell":
         fields = dict(act.fields)
         return act.action, {"role": "assistant", **fields} if act.action == "chat.send_message" else fields
-    words = message(act, stage.day.user)
+    words = message(act, day.user, voice)
     if act.to is None or act.channel == "chat":
         return "chat.send_message", {"role": "assistant", "content": words["body"]}
     if act.channel == "text":

@@ -1,4 +1,4 @@
-"""The audit of one instance, checks 1 to 9, and what the checks of a whole family need of it."""
+"""The audit of one instance, checks 1 to 9 and 12, and what the checks of a whole family need of it."""
 
 import asyncio
 import json
@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from proctor.audit import players
+from proctor.audit.conditions import CONDITIONS, carefully, conditions_in
 from proctor.audit.dry import dry_outcome
 from proctor.audit.expected import expected_share
 from proctor.audit.plays import Outcome, Stage, Turn, player_of
 from proctor.audit.shown import grams_of, is_shown
+from proctor_protocol.clocks import STANDING
 from purple_sdk.ues import UESError
 from scenarios.kit.checks import ReportCheck
 from scenarios.kit.making.days import Day, make_day
@@ -105,6 +107,7 @@ class _Audit:
         await self._lapses()
         await self._ways()
         await self._closed_world()
+        await self._conditions()
         self._support()
         self._uniqueness()
         await self._secrets()
@@ -120,13 +123,13 @@ class _Audit:
         shares = {key: points / self.stage.criteria[key] for key, points in outcome.points.items()}
         return {**shares, "total": outcome.share}
 
-    async def _play(self, player: Turn) -> Outcome:
+    async def _play(self, player: Turn, *, clock: str = STANDING, noise: int = 0) -> Outcome:
         self.report.plays += 1
-        return await self.stage.play(player)
+        return await self.stage.play(player, clock=clock, noise=noise)
 
-    async def _full(self, check: int, what: str, player: Turn) -> None:
+    async def _full(self, check: int, what: str, player: Turn, *, clock: str = STANDING, noise: int = 0) -> None:
         """A play that earns all points."""
-        outcome = await self._play(player)
+        outcome = await self._play(player, clock=clock, noise=noise)
         if outcome.share < 1:
             lost = [check_id for check_id, holds in outcome.held.items() if not holds]
             self.report.say(check, f"{what} loses {', '.join(lost) or 'nothing_else'} {outcome.side_effects[:3] or ''}")
@@ -204,6 +207,12 @@ class _Audit:
         outcome = await self._play(players.with_lapses(self.day, {}, extra))
         if len(outcome.side_effects) != len(extra):
             self.report.say(5, f"{len(outcome.side_effects)} of {len(extra)} extra writes were found")
+
+    async def _conditions(self) -> None:
+        for words in CONDITIONS[-1:] if self.quick else CONDITIONS:
+            clock, noise = conditions_in(words)
+            oracle = players.oracle(self.day, do=carefully())
+            await self._full(12, f"the careful oracle under {words}", oracle, clock=clock, noise=noise)
 
     def _support(self) -> None:
         for duty in self.day.duties:

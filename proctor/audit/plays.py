@@ -13,21 +13,25 @@ import httpx
 import orjson
 
 from activities.characters import generator
-from activities.simulation.hosts import Stepped
+from activities.simulation.background import background_messages
+from activities.simulation.hosts import PlannedEvent, Stepped
 from activities.simulation.keys import PARTICIPANT, USER_PERMISSIONS
 from activities.simulation.payloads import TURN_SETTLES
 from activities.simulation.settling import Settling
+from proctor_protocol.clocks import STANDING, read_clock
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import SHOWN
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient, UESError
+from purple_sdk.ues.errors import ServerError
 from scenarios.kit.checks import DutyParams, Judgement, duties_of
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Act
 from scenarios.kit.making.wording import message
 from ues_sim import checkpoint, scenario
+from ues_sim.course import Conditions, Course
 from ues_sim.server import create_app
 from ues_sim.steps import NewEvent, Step, carry_out
 from ues_sim.times import to_text
@@ -40,6 +44,9 @@ _SEED = 7
 
 Turn = Callable[[int, datetime, AsyncUESClient], Awaitable[None]]
 """What a player does in a turn: its number (from 0), its time, and the participant's client."""
+
+Perform = Callable[..., Awaitable[None]]
+"""Does one act, as ``perform`` does."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +89,31 @@ class Stage:
         simulation.keys.create(PARTICIPANT, PARTICIPANT, USER_PERMISSIONS, _SECRET, "admin", simulation.ids)
         _, self._beginning = checkpoint.take(self._simulation)
         self.before = self._states()
-        http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://simulator")
-        self.client = AsyncUESClient("http://simulator/simulations/audited", _SECRET, http=http)
+        self._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://simulator")
+        self.client = self._new_client()
 
-    async def play(self, player: Turn) -> Outcome:
-        """Play the day from its beginning."""
-        checkpoint.restore(self._simulation, self._beginning)
+    async def play(self, player: Turn, *, clock: str = STANDING, noise: int = 0) -> Outcome:
+        """Play the day from its beginning, under a clock and a level of noise (``proctor_protocol.clocks``)."""
+        simulation = self._simulation
+        checkpoint.restore(simulation, self._beginning)
+        mails = background_messages(self.config, self.day.seed, noise, self.day.start, self.day.end)
+        carry_out(simulation, Step(events=tuple(map(_scheduled, mails))))
         log: list[ActionLogEntryWithTurn] = []
-        for number, now in enumerate(self.day.starts):
-            self._simulation.allowance = type(self._simulation.allowance)()
-            await player(number, now, self.client)
+        for number, start in enumerate(self.day.starts):
+            now = max(start, simulation.clock.moment)
+            simulation.allowance = type(simulation.allowance)()
+            simulation.course, simulation.is_turn_over = self._course(number + 1, clock, noise), False
+            # A rehearsal's client is of one turn, and what it asks for itself costs time, too.
+            await player(number, now, self.client if simulation.course is None else self._new_client())
             log += await self._settle(number + 1, now)
         return self.outcome(log, self._states())
+
+    def _new_client(self) -> AsyncUESClient:
+        return AsyncUESClient("http://simulator/simulations/audited", _SECRET, http=self._http)
+
+    def _course(self, turn: int, clock: str, noise: int) -> Course | None:
+        seconds = read_clock(clock).seconds
+        return Course(Conditions(turn, self.day.seed, seconds, noise=noise)) if seconds or noise else None
 
     def outcome(self, log: list[ActionLogEntryWithTurn], after: dict[str, Any]) -> Outcome:
         """Judge a log and the states at the end."""
@@ -104,7 +124,8 @@ class Stage:
         settling = Settling(self.config, turn, now)
         found = Stepped.model_validate(
             carry_out(
-                self._simulation, Step(to=to_text(now + TURN_SETTLES), actions_of=PARTICIPANT, actions_at=to_text(now))
+                self._simulation,
+                Step(ends_turn=True, to=to_text(now + TURN_SETTLES), actions_of=PARTICIPANT, actions_at=to_text(now)),
             )
         )
         applied = settling.outcome(found, _NOWHERE)
@@ -125,6 +146,10 @@ class Stage:
         return states
 
 
+def _scheduled(event: PlannedEvent) -> NewEvent:
+    return NewEvent(to_text(event.scheduled_time), event.modality, event.data)
+
+
 def judge(ctx: AgentBeatsEvalContext, duties: dict[str, DutyParams], criteria: dict[str, int]) -> Outcome:
     """The outcome of a day by its evidence; the points are those of ``scenarios.kit.checks``."""
     judged = Judgement(ctx, duties)
@@ -138,7 +163,15 @@ def judge(ctx: AgentBeatsEvalContext, duties: dict[str, DutyParams], criteria: d
     return Outcome(held, names, points, sum(criteria.values()), ctx.action_log)
 
 
-def player_of(acts: Iterable[Act], day: Day, *, voice: int = 0, late: bool = False, backwards: bool = False) -> Turn:
+def player_of(
+    acts: Iterable[Act],
+    day: Day,
+    *,
+    voice: int = 0,
+    late: bool = False,
+    backwards: bool = False,
+    do: "Perform | None" = None,
+) -> Turn:
     """A player who does these acts, each in the first turn of its time, or in the last.
 
     Args:
@@ -147,6 +180,7 @@ def player_of(acts: Iterable[Act], day: Day, *, voice: int = 0, late: bool = Fal
         voice: how messages are worded.
         late: each act is done in the last turn of its time.
         backwards: the acts of a turn are done in the opposite order.
+        do: does one act; ``perform`` by default.
     """
     due: dict[int, list[Act]] = {}
     for act in acts:
@@ -157,7 +191,7 @@ def player_of(acts: Iterable[Act], day: Day, *, voice: int = 0, late: bool = Fal
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
         todo = due.get(number, [])
         for act in reversed(todo) if backwards else todo:
-            await perform(act, day, client, voice)
+            await (do or perform)(act, day, client, voice)
 
     return turn
 
@@ -180,6 +214,8 @@ async def perform(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) ->
     elif act.reply_to is not None:
         try:
             await client.email.reply(act.reply_to, body_text=words["body"])
+        except ServerError:
+            raise
         except UESError:  # the mail has not come yet: a player who is early writes a new one
             await client.email.send(to_addresses=[act.to.email], subject=words["subject"], body_text=words["body"])
     else:

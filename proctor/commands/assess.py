@@ -5,9 +5,11 @@ from typing import Annotated
 import typer
 
 from proctor.commands.options import (
+    ClockOption,
     DifficultyOption,
     GatewayOption,
     MaxTurnsOption,
+    NoiseOption,
     QuietOption,
     SeedOption,
     TokenFileOption,
@@ -26,6 +28,8 @@ def assess(
     gateway_url: GatewayOption = None,
     seed: SeedOption = None,
     difficulty: DifficultyOption = None,
+    clock: ClockOption = None,
+    noise: NoiseOption = None,
     offline: Annotated[
         bool, typer.Option("--offline", help="Without any model: scripted characters, mechanical judging.")
     ] = False,
@@ -56,6 +60,8 @@ def assess(
         gateway_url=gateway_url or default_gateway(),
         seed=seed,
         difficulty=difficulty,
+        clock=clock,
+        noise=noise,
         offline=offline,
         max_turns=max_turns,
         turn_timeout=turn_timeout,

@@ -70,6 +70,17 @@ SeedOption = Annotated[int | None, typer.Option(metavar="N", help="What every ra
 DifficultyOption = Annotated[
     int | None, typer.Option(metavar="N", min=1, max=4, help="Of a family's day, 1 to 4.  [default: 2]")
 ]
+ClockOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLOCK",
+        help="`fixed:5`: each request costs five seconds. `measured`: time passes.  [default: standing]",
+    ),
+]
+NoiseOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=0, max=3, help="How often requests fail, or get old or half answers.  [default: 0]"),
+]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="An assessment's id, or a beginning that only it has.")]
 ArchiveOption = Annotated[
     str | None,

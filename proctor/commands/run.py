@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from proctor.commands.options import AtOnceOption, GatewayOption, QuietOption, TokenFileOption
+from proctor.commands.options import AtOnceOption, ClockOption, GatewayOption, NoiseOption, QuietOption, TokenFileOption
 
 
 def run(
@@ -18,6 +18,8 @@ def run(
     difficulty: Annotated[
         str | None, typer.Option(metavar="1-4", help="Difficulties of families' days.  [default: 2]")
     ] = None,
+    clock: ClockOption = None,
+    noise: NoiseOption = None,
     repeats: Annotated[int | None, typer.Option(metavar="N", min=1, help="How often each is played.")] = None,
     at_once: AtOnceOption = None,
     at_once_per_agent: Annotated[
@@ -76,6 +78,8 @@ def run(
     chosen: dict[str, Any] = {
         "seeds": seeds_in(seeds) if seeds is not None else None,
         "difficulties": seeds_in(difficulty, "--difficulty") if difficulty is not None else None,
+        "clock": clock,
+        "noise": noise,
         "repeats": repeats,
         "at_once": at_once,
         "at_once_per_participant": at_once_per_agent,

@@ -49,7 +49,7 @@ def audit_families(
     ] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,
 ) -> None:
-    """Audit families. Each instance has to pass eleven checks before anybody plays it; exit code 1 where one fails."""
+    """Audit families. Each instance has to pass twelve checks before anybody plays it; exit code 1 where one fails."""
     from proctor.scenario_commands import audit_families
 
     raise typer.Exit(

@@ -5,7 +5,8 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import httpx
 import pytest
 
 from activities.scenario_code.initial_states import at_time
-from activities.simulation.hosts import SimulationGoneError
+from activities.simulation.hosts import Conditions, SimulationGoneError
 from activities.simulation.keys import host_key
 from activities.simulation.payloads import TURN_SETTLES, TurnApplied
 from activities.simulation.settling import Settling
@@ -74,7 +75,7 @@ class Turn:
 
 
 @asynccontextmanager
-async def playing(simulations: Simulations) -> AsyncIterator[Turn]:
+async def playing(simulations: Simulations, conditions: Conditions | None = None) -> AsyncIterator[Turn]:
     name = f"settling-{next(_names)}"
     state = at_time(json.loads((TINY / "initial_state.json").read_text()), START)
 
@@ -85,7 +86,8 @@ async def playing(simulations: Simulations) -> AsyncIterator[Turn]:
         return await simulations.keep(simulation)
 
     made = await attempt(make)
-    simulation = await attempt(lambda: simulations.begin(name, made, mark="turn 1", issue=1))
+    begin = partial(simulations.begin, name, made, mark="turn 1", issue=1, conditions=conditions)
+    simulation = await attempt(begin)
     access = simulation.make_access(1)
     async with AsyncUESClient(access.address, access.secret) as ues:
         yield Turn(simulations, name, ues)
@@ -161,3 +163,40 @@ async def test_whoever_was_overtaken_settles_nothing(simulations: Simulations) -
             await attempt(overtaken)
         assert (await turn.ues.time.get_state()).current_time == START + TURN_SETTLES
         assert len(settled) == 1
+
+
+FIVE_SECONDS = Conditions(turn=1, seed=7, seconds=5.0, factor=0.0, noise=0)
+
+
+async def test_requests_cost_time_and_the_turn_is_read_until_the_last_one(simulations: Simulations) -> None:
+    """However often its end is begun again, it is at the same instant, and time doesn't pass after it."""
+    found = []
+    for deaths in range(2):
+        async with playing(simulations, FIVE_SECONDS) as turn:
+            await turn.ues.time.get_state()
+            await tell_ana(turn.ues)
+            await ask_ben(turn.ues)
+            for _ in range(deaths):
+                with pytest.raises(DiedError):
+                    await turn.settle(dies=True)
+                await turn.ues.time.get_state()
+            settled = await turn.settle()
+            assert (await turn.ues.time.get_state()).current_time == settled.settled_at
+            found.append(settled)
+    whole, again = found
+    assert whole.settled_at == again.settled_at == START + timedelta(seconds=15) + TURN_SETTLES
+    assert [entry.timestamp - START for entry in whole.actions] == [timedelta(seconds=10), timedelta(seconds=15)]
+    assert [message.sent_at for message in whole.messages] == [START + timedelta(seconds=15)]
+    assert _without_names(again) == _without_names(whole)
+
+
+async def test_a_turn_that_begins_again_costs_what_it_did(simulations: Simulations) -> None:
+    async with playing(simulations, FIVE_SECONDS) as turn:
+        await tell_ana(turn.ues)
+        made = (await turn.settle()).checkpoint
+        for _ in range(2):
+            begin = partial(simulations.begin, turn.name, made, mark="turn 1", issue=1, conditions=FIVE_SECONDS)
+            await attempt(begin)
+            await turn.ues.time.get_state()
+            now = (await turn.ues.time.get_state()).current_time
+            assert now == START + TURN_SETTLES + timedelta(seconds=15)

@@ -1,6 +1,7 @@
 """What the audit's plays decide is what a whole assessment decides: the same script, played both ways."""
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,14 @@ from typing import Any
 import pytest
 
 from proctor.audit import players
-from proctor.audit.plays import Stage, Turn
+from proctor.audit.conditions import carefully
+from proctor.audit.plays import Perform, Stage, Turn, perform
 from proctor.rehearsal import rehearsing
-from proctor_protocol.results import AssessmentResults
+from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults
+from purple_sdk.ues import AsyncUESClient
+from purple_sdk.ues.errors import ServerError
 from scenarios.kit.making.days import Day, make_day
+from scenarios.kit.making.duty import Act
 from tests.stack import SCENARIOS
 
 DAYS = [("clear_the_day", 2, 3), ("invoice_fraud", 3, 5), ("delegate", 1, 4)]
@@ -24,12 +29,12 @@ def _script(player: Turn) -> Any:
     return script
 
 
-def _whole(day: Day, folder: Path, player: Turn) -> AssessmentResults:
+def _whole(day: Day, folder: Path, player: Turn, **conditions: Any) -> AssessmentResults:
     (folder / day.family).mkdir()
     for name, content in day.files().items():
         (folder / day.family / name).write_bytes(content)
     with rehearsing(folder) as rehearsal:
-        return asyncio.run(rehearsal.play(day.family, _script(player)))
+        return asyncio.run(rehearsal.play(day.family, _script(player), seed=day.seed, **conditions))
 
 
 @pytest.mark.parametrize(("family", "difficulty", "seed"), DAYS)
@@ -42,3 +47,46 @@ def test_both_ways_give_the_same_points(tmp_path: Path, family: str, difficulty:
         whole = _whole(day, folder, player)
         assert {each.criterion_id: each.score for each in whole.criteria_results} == quick.points
         assert len(whole.action_log) == len(quick.log)
+
+
+def test_under_a_clock_and_noise_both_ways_give_the_same_log(tmp_path: Path) -> None:
+    day = make_day(SCENARIOS / "families" / "deadline_desk", 3, 23)
+    conditions: Any = {"clock": "fixed:5", "noise": 3}
+    quick = asyncio.run(Stage(day).play(players.oracle(day, do=carefully()), **conditions))
+    whole = _whole(day, tmp_path, players.oracle(day, do=carefully()), **conditions)
+    assert _what(whole.action_log) == _what(quick.log)
+    assert {each.criterion_id: each.score for each in whole.criteria_results} == quick.points
+    assert quick.share == 1
+    assert any(entry.timestamp not in day.starts for entry in quick.log), "requests cost time"
+    standing = asyncio.run(Stage(day).play(players.oracle(day)))
+    assert len(standing.log) == len(quick.log), "nothing was done twice"
+
+
+async def _carelessly(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
+    with suppress(ServerError):
+        await perform(act, day, client, voice)
+
+
+async def _blindly(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
+    for _ in range(20):
+        with suppress(ServerError):
+            return await perform(act, day, client, voice)
+    raise AssertionError("nothing succeeds")
+
+
+@pytest.mark.parametrize(
+    ("family", "seed", "do", "share"),
+    [
+        ("deadline_desk", 23, _carelessly, 0.5),
+        ("inbox_flood", 21, _blindly, 0.99),
+    ],
+)
+def test_noise_costs_players_points_who_do_not_look(family: str, seed: int, do: Perform, share: float) -> None:
+    """A player that doesn't try again leaves things undone; one that does so blindly sends a message twice."""
+    day = make_day(SCENARIOS / "families" / family, 3, seed)
+    assert asyncio.run(Stage(day).play(players.oracle(day, do=carefully()), noise=3)).share == 1
+    assert asyncio.run(Stage(day).play(players.oracle(day, do=do), noise=3)).share < share
+
+
+def _what(log: list[ActionLogEntryWithTurn]) -> list[Any]:
+    return [(entry.turn, entry.timestamp, entry.action, entry.success) for entry in log]

@@ -7,6 +7,8 @@ workers of two processes, two simulators, the store in S3), in the order of ``--
 
 ``python -m tests.chaos --past``: nothing from the past may act. Processes are stopped and go on later, random schedules
 mix kills, stops and cut networks, assessments are reset while they run; prints how many differed, and in what.
+
+``--clock fixed:300 --noise 3 --assessment-seed 1``: any of these under a clock that runs, and noise.
 """
 
 import argparse
@@ -21,7 +23,17 @@ from tests.chaos import fleet, freezes, replays, stops
 from tests.chaos.cancellations import SITUATIONS, SOON, WAYS, Cancellation, Way, canceled_at, table_of
 from tests.chaos.lanes import Placement, counted, play_in_lanes
 from tests.chaos.mixtures import Mixture, disturbed_by
-from tests.chaos.rehearsals import PHASES, Outcome, Recovery, Schedule, killed_at, killed_by, undisturbed
+from tests.chaos.rehearsals import (
+    CONDITIONS,
+    PHASES,
+    UNDER_NOISE,
+    Outcome,
+    Recovery,
+    Schedule,
+    killed_at,
+    killed_by,
+    undisturbed,
+)
 from tests.chaos.services import PROCESSES, Services, running_services
 from tests.chaos.table import table
 
@@ -149,7 +161,9 @@ def from_the_past(chosen: argparse.Namespace) -> int:
 def main() -> int:
     """Read the command line and play."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos")
-    parser.add_argument("--phases", nargs="*", default=list(PHASES), metavar="PHASE", help=", ".join(PHASES))
+    parser.add_argument(
+        "--phases", nargs="*", default=list(PHASES), metavar="PHASE", help=", ".join(PHASES | UNDER_NOISE)
+    )
     parser.add_argument("--processes", nargs="*", default=list(PROCESSES), choices=PROCESSES)
     parser.add_argument("--schedules", type=int, default=200, help="how many random schedules")
     parser.add_argument("--seed", type=int, default=0, help="of the first schedule; the next ones count on")
@@ -164,7 +178,12 @@ def main() -> int:
         "--minutes", type=float, default=math.inf, help="after which none of the past, or of the fleet, begins"
     )
     parser.add_argument("--lanes", type=int, default=2, help="how many evaluators at once, for the past")
+    parser.add_argument("--clock", help="of every assessment")
+    parser.add_argument("--noise", type=int, help="of every assessment")
+    parser.add_argument("--assessment-seed", type=int, help="of every assessment, and of its noise")
     chosen = parser.parse_args()
+    conditions = {"clock": chosen.clock, "noise": chosen.noise, "seed": chosen.assessment_seed}
+    CONDITIONS.update({name: value for name, value in conditions.items() if value is not None})
     if chosen.fleet:
         return int(fleet.play(chosen.phases, chosen.seed, chosen.minutes) > 0)
     if chosen.past:

@@ -6,16 +6,21 @@
 import asyncio
 import os
 import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 import httpx
 
 from proctor_protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
 from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
+from purple_sdk.ues.errors import ServerError
 
-BEN = "ben@work.example"
+ANA, BEN = "ana@home.example", "ben@work.example"
 QUIET = 3
 """The turn in which it writes to nobody, so that time moves on at once."""
 
@@ -57,24 +62,35 @@ class Secretary(BasePurpleAgent):
         await self._ask_leave(f"turn {self.turn_number} before")
         if self.turn_number != QUIET:
             about = f"Lunch {self.turn_number}"
-            await self.ues.email.send(
-                to_addresses=[BEN], subject=about, body_text="Dear Ben, does it suit you? Thanks, Ana"
-            )
+            words = "Dear Ben, does it suit you? Thanks, Ana"
+            await self._once(self.ues.email.send(from_address=ANA, to_addresses=[BEN], subject=about, body_text=words))
         await self._ask_leave(f"turn {self.turn_number} during")
         notes: Notes = self.state
         for mail in await self._from_ben():
             if mail["message_id"] not in notes.passed_on:
                 notes.passed_on.append(mail["message_id"])
-                await self.ues.email.read([mail["message_id"]])
-                await self.ues.chat.send(
-                    role="assistant", content=f"Report {len(notes.passed_on)}: {mail['subject']}: {mail['body_text']}"
-                )
+                await self._until_done(partial(self.ues.email.read, [mail["message_id"]]))
+                words = f"Report {len(notes.passed_on)}: {mail['subject']}: {mail['body_text']}"
+                await self._once(self.ues.chat.send(role="assistant", content=words))
         await self._ask_leave(f"turn {self.turn_number} after")
         return self.complete_turn(notes=f"{len(notes.passed_on)} reports so far")
 
     async def _from_ben(self) -> list[dict[str, object]]:
-        mails = (await self.ues.email.query(folder="inbox"))["emails"]
+        mails = (await self._until_done(partial(self.ues.email.query, folder="inbox")))["emails"]
         return sorted((m for m in mails if m["from_address"] == BEN), key=lambda mail: str(mail["received_at"]))
+
+    async def _once(self, request: Awaitable[Any]) -> None:
+        """Do something once, also where noise has it fail, or says so."""
+        with suppress(ServerError):
+            await request
+            return
+        await self._ask_leave(f"turn {self.turn_number} failed")
+
+    async def _until_done(self, request: Callable[[], Awaitable[Any]]) -> Any:
+        """Ask again for as long as noise has it fail."""
+        while True:
+            with suppress(ServerError):
+                return await request()
 
     async def on_assessment_complete(self, message: AssessmentCompleteMessage) -> None:
         await self._say(f"told {message.reason}")

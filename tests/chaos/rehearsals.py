@@ -92,6 +92,12 @@ PHASES: dict[str, Matches] = {
 nobody is asked for an answer.
 """
 
+UNDER_NOISE: dict[str, Matches] = {"turn: failed": is_participant("turn 2 failed")}
+"""Moments that there are under noise only: a request of the participant's has failed, done or not."""
+
+CONDITIONS: dict[str, Any] = {}
+"""Clock, noise and seed of every assessment, where they aren't the usual ones."""
+
 GOES_ON_LATER = {"judging: reading"}
 """Moments that are left only when the simulator is there again, without what was in it; the answer is not lost."""
 
@@ -193,7 +199,9 @@ class Rehearsal:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _play(self) -> Outcome:
-        request = request_json(self._services.agent_url, SCENARIO, offline=False, max_turns=TURNS, turn_tries=10)
+        request = request_json(
+            self._services.agent_url, SCENARIO, offline=False, max_turns=TURNS, turn_tries=10, **CONDITIONS
+        )
         async with _Call(self._services.gateway_url, request) as call:
             return await self._follow(call)
 
@@ -289,7 +297,7 @@ async def undisturbed(services: Services) -> Outcome:
 
 async def killed_at(services: Services, phase: str, process: str, reference: Outcome) -> Recovery:
     """Play one assessment, kill a process at a moment, and compare."""
-    moment: Moment = services.moments.await_(PHASES[phase])
+    moment: Moment = services.moments.await_((PHASES | UNDER_NOISE)[phase])
     rehearsal = Rehearsal(services)
     killed_at = time.monotonic()
     try:

@@ -13,7 +13,9 @@ An assessment is a list of kinds of steps: ``T``, a turn: the simulation is clai
 its actions done, and then, with the work in hand, the turn read, with a checkpoint; ``M``, a step of several requests,
 like the set-up: claimed, changed, checkpoint; ``O``, the same in one request, like the advance of time. Whenever
 Temporal takes a step's result, its checkpoint must hold every action of the steps so far exactly once and in order, and
-those of a turn must all be of one and the same try of it. An action that the participant does after its answer, where
+those of a turn must all be of one and the same try of it. The participant's requests cost time: a checkpoint's time
+must be what its actions cost, and one more for each turn that was read. An action that the participant does after its
+answer, where
 it does such (``late_actions``), may be there where a turn was still to be read, its own or the next one: else nobody
 would know of it.
 """
@@ -33,10 +35,11 @@ LATE, READ = range(ACTIONS, ACTIONS + 2)
 
 
 class Held(NamedTuple):
-    """What a checkpoint holds: the actions, and the participant's one key (the fence that issued it)."""
+    """What a checkpoint holds: the actions, the participant's one key (the fence that issued it), and the time."""
 
     actions: tuple[Action, ...] = ()
     key: int = 0
+    time: int = 0
 
 
 class Mark(NamedTuple):
@@ -134,6 +137,8 @@ class Rules(NamedTuple):
     participant_minds_fences: bool = True
     new_keys_elsewhere: bool = True
     turns_end: bool = True
+    ends_are_noted: bool = True
+    time_stops: bool = True
 
 
 class BrokenError(AssertionError):
@@ -213,6 +218,9 @@ def _problem(situation: Situation, kinds: str) -> str | None:
         return f"after step {situation.step} there is {actions}, not {expected}"
     if any(len({action[2] for action in actions if action[0] == step}) > 1 for step in range(situation.step)):
         return f"actions of two tries are mixed: {actions}"
+    cost = sum(kinds[action[0]] == "T" for action in actions)
+    if situation.reached[-1].time != cost:
+        return f"it is {situation.reached[-1].time}, and the actions {actions} cost {cost}"
     return None
 
 
@@ -230,7 +238,7 @@ def _moves(situation: Situation, kinds: str, rules: Rules) -> Iterator[tuple[str
         if attempt is not None:
             for what, after in _requests(situation, number, attempt, kinds[attempt.step], rules):
                 yield f"attempt {attempt.fence} of step {attempt.step}: {what}", after
-    yield from _acts(situation)
+    yield from _acts(situation, rules)
     if situation.current and situation.give_ups:
         yield "given up", situation._replace(current=0, give_ups=situation.give_ups - 1)
     for host, simulator in enumerate(situation.simulators):
@@ -392,10 +400,14 @@ def _claim(situation: Situation, number: int, attempt: Attempt, kind: str) -> It
 
 
 def _settled(simulator: Simulator, attempt: Attempt, rules: Rules) -> Simulator:
-    """A simulation in which a turn was read; where that is so already it stays as it is."""
+    """A simulation in which a turn was read, some time after its last action; where that is so already it stays as it
+    is, since the turn's end was noted.
+    """
     held, fence = simulator.held, max(attempt.fence, simulator.fence)
     if all(action[:2] != (attempt.step, READ) for action in held.actions):
-        held = held._replace(actions=(*held.actions, (attempt.step, READ, attempt.mark)))
+        held = held._replace(actions=(*held.actions, (attempt.step, READ, attempt.mark)), time=held.time + 1)
+    elif not rules.ends_are_noted:
+        held = held._replace(time=held.time + 1)
     return simulator._replace(held=held, fence=fence, is_over=rules.turns_end)
 
 
@@ -411,7 +423,7 @@ def _speak(situation: Situation, attempt: Attempt, rules: Rules) -> Situation:
     return situation._replace(participant=Participant(key, host, max(attempt.fence, participant.heard), tasks))
 
 
-def _acts(situation: Situation) -> Iterator[tuple[str, Situation]]:
+def _acts(situation: Situation, rules: Rules) -> Iterator[tuple[str, Situation]]:
     """The participant does the next action of any of its tasks, abandoned ones too: nobody can be sure that it stops.
 
     A task goes on with the key that it was begun with, or with the newest that the participant has been told.
@@ -422,12 +434,17 @@ def _acts(situation: Situation) -> Iterator[tuple[str, Situation]]:
         if task.done == ACTIONS + situation.late_actions:
             continue
         is_newest = place == len(participant.tasks) - 1
-        opens = simulator is not None and is_newest and participant.key == simulator.held.key and not simulator.is_over
+        has_key = simulator is not None and is_newest and participant.key == simulator.held.key
+        opens = has_key and simulator is not None and not simulator.is_over
         moved = task._replace(done=task.done + 1)
         tasks = tuple(moved if i == place else each for i, each in enumerate(participant.tasks))
         after = situation._replace(participant=participant._replace(tasks=tasks))
         if opens and simulator is not None:
-            held = simulator.held._replace(actions=(*simulator.held.actions, (task.step, task.done, task.mark)))
+            actions = (*simulator.held.actions, (task.step, task.done, task.mark))
+            held = simulator.held._replace(actions=actions, time=simulator.held.time + 1)
+            after = _standing(after, participant.host, simulator._replace(held=held))
+        elif has_key and simulator is not None and not rules.time_stops:
+            held = simulator.held._replace(time=simulator.held.time + 1)
             after = _standing(after, participant.host, simulator._replace(held=held))
         yield f"participant's action {task.done} of mark {task.mark}{'' if opens else ', refused'}", after
 

@@ -45,5 +45,5 @@ def test_without_any_of_the_rules_something_is_lost_or_doubled(rule: str) -> Non
             losses=1,
             resets=0,
             moves=int(rule == "new_keys_elsewhere"),
-            late_actions=rule == "turns_end",
+            late_actions=rule in ("turns_end", "time_stops"),
         )

@@ -5,12 +5,14 @@ import hmac
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
+from dataclasses import replace
 from time import perf_counter, thread_time
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from ues_sim import fences
+from ues_sim.course import Course
 from ues_sim.host import Host
 from ues_sim.http import mcp
 from ues_sim.http.host_routes import HOST_ROUTES, OF_THE_HOST, HostCall
@@ -21,6 +23,10 @@ from ues_sim.http.routes import SIMULATION_ROUTES, USER_PERMISSIONS
 from ues_sim.keys import ADMIN_KEY_ID, Key
 from ues_sim.limits import Allowance, Limits, configured
 from ues_sim.memory import Memory
+from ues_sim.modalities import MODALITIES
+from ues_sim.noise import Noise
+from ues_sim.pace import TICK_SECONDS as PACE_SECONDS
+from ues_sim.pace import Pace
 from ues_sim.problems import Conflict, Forbidden, NotFound, Problem, WrongMethod
 from ues_sim.schema import JsonObject
 from ues_sim.simulation import Simulation
@@ -60,6 +66,7 @@ class Application:
         self._mcp = mcp.McpEndpoint(SIMULATION_ROUTES)
         self._memory = Memory()
         self._ticking: dict[str, asyncio.Task[None]] = {}
+        self._pacing: dict[Course, asyncio.Task[None]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection, as ASGI asks for it."""
@@ -75,7 +82,7 @@ class Application:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        for task in self._ticking.values():
+        for task in (*self._ticking.values(), *self._pacing.values()):
             task.cancel()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -169,7 +176,9 @@ class Application:
             read_json(body, _ANYTHING, required=True, nesting=limits.nesting + mcp.DEPTH_OF_ARGUMENTS)
             if simulation.keys.find(secret or "") is not key or not self._serves(simulation):
                 raise unauthorized(secret)
-            await self._mcp.answer(mcp.Caller(key, ask), body, scope, note)
+            course = simulation.course if allowance is not None else None
+            noise = course.noise if course is not None else None
+            await self._mcp.answer(mcp.Caller(key, ask, noise), body, scope, note)
         except Problem as problem:
             await self._answer(refuse(problem_reply(problem)), scope, note)
         except Disconnected:
@@ -198,6 +207,7 @@ class Application:
         reply = _as_reply(route, route.handler(call))
         if route.method == "DELETE":
             self._memory.release_soon()
+        self._keep_pace(self.host.simulations.get(values.get("simulation_id", "")))
         return reply
 
     def _base(self, scope: Scope) -> str:
@@ -258,18 +268,29 @@ class Application:
             raise unauthorized(secret_of(scope["headers"]))
         if key.key_id == ADMIN_KEY_ID:
             fences.require(fence_of(scope["headers"]), simulation.fence, changes=route.changes)
+            if simulation.course is not None:
+                simulation.course.rest()
         elif route.changes and simulation.is_turn_over:
             raise Conflict("Your turn is over, since you have answered: you can look, and act again in the next one.")
         simulation.catch_up()
+        course = simulation.course if allowance is not None and not simulation.is_turn_over else None
         began = thread_time() if allowance is not None else 0.0
         try:
+            if course is not None:
+                simulation.let_pass(course, course.begin_request())
+                if course.noise is not None:
+                    course.noise.fail_before()
             body, params = _checked_input(route, scope, raw, limits)
             reply = _as_reply(route, route.handler(Call(simulation, key, body, params, values, allowance)))
+            if course is not None and course.noise is not None:
+                reply = _with_noise(course.noise, route, scope, raw, reply)
             if allowance is not None:
                 reply = reply.encode()
         finally:
             if allowance is not None:
                 allowance.note_work(thread_time() - began)
+            if course is not None:
+                course.rest()
         if simulation.is_running and simulation.clock.auto_advance:
             self._keep_ticking(simulation)
         return reply
@@ -287,6 +308,23 @@ class Application:
                 await asyncio.sleep(TICK_SECONDS)
                 if simulation.events.find_next() is not None:
                     simulation.catch_up()
+
+    def _keep_pace(self, simulation: Simulation | None) -> None:
+        """Run a light task while a turn's time is measured, so that pauses of this server don't count."""
+        if simulation is None or simulation.course is None or simulation.course.pace is None:
+            return
+        if simulation.is_turn_over or simulation.course in self._pacing:
+            return
+        task = asyncio.create_task(self._pace(simulation, simulation.course, simulation.course.pace))
+        self._pacing[simulation.course] = task
+
+    async def _pace(self, simulation: Simulation, course: Course, pace: Pace) -> None:
+        try:
+            while simulation.course is course and not simulation.is_turn_over and self._serves(simulation):
+                await asyncio.sleep(PACE_SECONDS)
+                pace.tick()
+        finally:
+            self._pacing.pop(course, None)
 
     def _serves(self, simulation: Simulation) -> bool:
         return self.single is simulation or self.host.simulations.get(simulation.simulation_id) is simulation
@@ -332,6 +370,17 @@ def _checked_input(route: Route[Any], scope: Scope, raw: bytes, limits: Limits |
     nesting, years = (None, None) if limits is None else (limits.nesting, limits.years if route.writes else None)
     required = route.body_required
     return read_json(raw, route.body_adapter, required=required, nesting=nesting, years=years), params
+
+
+def _with_noise(noise: Noise, route: Route[Call], scope: Scope, raw: bytes, reply: Reply) -> Reply:
+    """What noise leaves of a reply. Raises Broken (500) for an action that was done."""
+    if route.changes:
+        noise.fail_after()
+        return reply
+    if route.tag == "time":
+        return reply
+    asked = b"\n".join((scope["path"].encode(), scope["query_string"], raw))
+    return replace(reply, content=noise.alter(asked, reply.to_bytes(), is_list=route.tag in MODALITIES))
 
 
 def _as_reply(route: Route[Any], content: JsonObject | Reply) -> Reply:

@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from ues_sim import checkpoint
 from ues_sim.claims import Claim, KeyWanted, claim
+from ues_sim.course import Conditions
 from ues_sim.host import SIMULATION_ID_PATTERN, Host
 from ues_sim.http.pieces import split, with_parts
 from ues_sim.http.requests import read_json
@@ -92,6 +93,16 @@ class ScheduledEvent(Request):
     metadata: JsonObject = Field(default_factory=dict)
 
 
+class TurnConditions(Request):
+    """What the participant's requests of the turn meet (``ues_sim.course.Conditions``)."""
+
+    turn: Annotated[Int, Field(ge=0)]
+    seed: Int = 0
+    seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
+    factor: Annotated[float, Field(ge=0, le=10_000)] = 0.0
+    noise: Annotated[Int, Field(ge=0, le=3)] = 0
+
+
 class StepRequest(Request):
     """A claim (``ues_sim.claims.Claim``) and what is to be done then (``ues_sim.steps.Step``).
 
@@ -107,6 +118,8 @@ class StepRequest(Request):
     checkpoint: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     keep: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     mark: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    conditions: TurnConditions | None = None
+    sets_course: bool = False
     key: WantedKey | None = None
     looks: bool = False
     revoke: str | None = None
@@ -136,6 +149,9 @@ class LeaveResponse(Response):
 class StepResponse(Response):
     """Where the simulation is, and what the step found.
 
+    At the end of a turn that has a course also ``course``: ``ended_at``, the counts ``requests`` and
+    ``events_executed`` of the turn, ``moves``, the seconds that each request cost under a measured clock, and
+    ``noise``, how often each kind came.
     With ``takes_parts`` also ``new`` and ``lengths``, as ``GET /simulation/checkpoint/parts`` answers them, and
     ``states_parts``: those of the checkpoint's parts that are left out of ``states``, listed as in a manifest.
     """
@@ -237,6 +253,8 @@ def _step(call: HostCall) -> Reply:
             checkpoint=asked.checkpoint,
             keep=asked.keep,
             mark=asked.mark,
+            conditions=None if asked.conditions is None else Conditions(**asked.conditions.model_dump()),
+            sets_course=asked.sets_course,
             key=None if asked.key is None else KeyWanted(**asked.key.model_dump()),
             looks=asked.looks,
         ),

@@ -21,7 +21,9 @@ from pydantic import BaseModel
 
 from ues_sim.events import FAILED
 from ues_sim.http.route import Call, Reply, Route
+from ues_sim.http.tool_names import drawn_names, is_renamed, reworded
 from ues_sim.keys import Key
+from ues_sim.noise import Noise
 from ues_sim.problems import Forbidden
 from ues_sim.schema import JsonObject, ModalityActionResponse
 
@@ -74,10 +76,22 @@ class Ask(Protocol):
 
 @dataclass(frozen=True)
 class Caller:
-    """Who sent a message: the key, and the way to ask with it."""
+    """Who sent a message: the key, the way to ask with it, and the noise in the tools that it sees."""
 
     key: Key
     ask: Ask
+    noise: Noise | None = None
+
+    def name_tools(self, usual: Iterable[str]) -> dict[str, str]:
+        """The tools' usual names, by the names that the caller sees."""
+        if self.noise is None:
+            return {name: name for name in usual}
+        return {shown: name for name, shown in drawn_names(usual, self.noise.seed, self.noise.level).items()}
+
+    def describe(self, name: str, summary: str) -> str:
+        """A tool's description as the caller sees it."""
+        is_usual = self.noise is None or not is_renamed(name, self.noise.seed, self.noise.level)
+        return summary if is_usual else reworded(summary)
 
 
 @dataclass(frozen=True)
@@ -166,20 +180,22 @@ class McpEndpoint:
         )
 
         async def list_tools() -> list[types.Tool]:
-            key = self._caller.get().key
+            caller = self._caller.get()
             return [
                 types.Tool(
-                    name=tool.name,
-                    description=tool.route.summary,
+                    name=shown,
+                    description=caller.describe(tool.name, tool.route.summary),
                     inputSchema=tool.schema,
                     annotations=types.ToolAnnotations(readOnlyHint=not tool.route.changes),
                 )
-                for tool in self._tools.values()
-                if tool.route.permission is None or key.allows(tool.route.permission)
+                for shown, tool in (
+                    (shown, self._tools[name]) for shown, name in caller.name_tools(self._tools).items()
+                )
+                if tool.route.permission is None or caller.key.allows(tool.route.permission)
             ]
 
         async def call_tool(name: str, arguments: JsonObject) -> types.CallToolResult:
-            tool = self._tools.get(name)
+            tool = self._tools.get(self._caller.get().name_tools(self._tools).get(name, ""))
             if tool is None:
                 return _result(f"There is no tool {name[:80]!r}; tools/list names those that there are.", is_error=True)
             unknown = tool.find_unknown(arguments)
