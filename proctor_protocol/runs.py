@@ -295,6 +295,7 @@ def in_words(results: RunResults) -> str:
             low, high = row.percent.low, row.percent.high
             interval = "" if low is None or high is None else f" ({low:.1f} to {high:.1f})"
             text = f"{row.percent.mean:.1f}%{interval} over {row.percent.values} of {row.counts.runs}"
+            text += f", {row.groups.passed} of {row.groups.groups} groups all right" if row.groups else ""
         lines.append(f"{row.agent} on {where}: {text}")
     if results.missing:
         lines.append(f"{results.missing} were never played.")

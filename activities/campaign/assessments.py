@@ -118,6 +118,8 @@ class AssessmentRuns:
             "scenario_hashes": dict(hashes),
             "config": config.model_dump(mode="json"),
         }
+        if sizes := {name: size for name in config.scenarios if (size := self._scenarios.group_size(name)) > 1}:
+            shared["group_sizes"] = dict(sizes)
         return CampaignPlan(
             campaign_id=campaign_id,
             kind=self.name,
@@ -166,6 +168,8 @@ class AssessmentRuns:
     async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
         """All assessments' results as one, with the statistics of them."""
         slots = asyncio.Semaphore(_READ_AT_ONCE)
+        sizes = payload.plan.shared.get("group_sizes") or {}
+        assert isinstance(sizes, dict)
         taken = set(payload.plan.taken_over.cell_ids) if payload.plan.taken_over else set()
 
         warnings: dict[str, None] = {}
@@ -176,7 +180,8 @@ class AssessmentRuns:
             async with slots:
                 played = PlayedAssessment.model_validate_json(await self._store.get(each.outcome.result))
             warnings.update(dict.fromkeys(played.results.judge_warnings if played.results else []))
-            return _cell_of(played, each, each.cell_id in taken), _run_of(played)
+            run = _run_of(played).model_copy(update={"group_size": sizes.get(played.scenario_id)})
+            return _cell_of(played, each, each.cell_id in taken), run
 
         pairs = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
         pairs.sort(key=_order)
