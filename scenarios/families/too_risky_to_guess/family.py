@@ -20,7 +20,7 @@ def make(day: Day) -> None:
     day.begin(hours=9, language_mix=0.0)
     day.wishes += [
         "Suppliers make us offers. An order is placed by sending the supplier its order number, and it can't be undone. Two "
-        "colleagues have told me for each thing the most that it may cost; what each of them said last holds.",
+        "colleagues have written to me how much each thing may cost at most; what each of them said last holds.",
         "If the price is within both limits, place the order while the offer holds. If it is above both, order nothing, and "
         "tell me in the chat the supplier's last name and the order number that was not used.",
         "If the price is within one limit and above the other, order nothing yet, and ask me in the chat. One matter a "

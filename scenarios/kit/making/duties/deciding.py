@@ -334,7 +334,7 @@ _LIMITS = (
     "Hi {user}, for the {thing} I would go up to {limit}, and not a cent further.\n{name}",
     "Dear {user}, the {thing} may cost {limit} at most, as far as I am concerned.\nRegards, {name}",
     "{user}, my limit on the {thing}: {limit}.\n{name}",
-    "Hello {user}, I have done my sums again. We can spend {limit} on the {thing}, no more.\nBest, {name}",
+    "Hello {user}, I have done my sums again. We can spend {limit} on the {thing} at most.\nBest, {name}",
     "Hi {user}, please note {limit} as the upper end for the {thing}.\nThanks, {name}",
     "Dear {user}, everything above {limit} for the {thing} is too much, I think.\n{name}",
     "{user}, you asked about the {thing}. It is worth {limit} to us; beyond that I am against it.\n{name}",
