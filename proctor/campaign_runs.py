@@ -134,6 +134,8 @@ def print_run(console: Console, results: RunResults) -> None:
         show(console, Text(f"warning: {clean(warning)}", style="yellow"))
     for note in _notes(rows):
         show(console, Text(note, style="dim"))
+    if results.drafts is not None:
+        show(console, Text(results.drafts.sentence(), style="dim"))
     for comparison in results.comparisons:
         for line in comparison_in_words(comparison):
             show(console, Text(line))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from activities.characters.guard import DRAWN_AGAIN, Guard
 from activities.characters.messages import CharacterReply, OutgoingMessage, Rsvp
 from activities.characters.prompts import (
     CalendarAnswer,
@@ -102,11 +103,13 @@ async def respond(
     llm: "BaseChatModel | None",
     seed: int | None,
     turn: int,
+    guard: Guard | None = None,
 ) -> CharacterReply | None:
     """Decide whether a character replies to a message, and with what.
 
-    With a model, it decides first and writes then; without one, the first of the character's ``scripted_replies``
-    that matches is the reply, and silence if none does. The delay is drawn by (seed, turn, character, message).
+    With a model, it decides first and writes then, and ``guard`` refuses drafts that can't be sent; without one, the
+    first of the character's ``scripted_replies`` that matches is the reply, and silence if none does. The delay is
+    drawn by (seed, turn, character, message).
 
     Returns:
         The reply, or None for silence (also for someone whom the message didn't reach).
@@ -120,7 +123,7 @@ async def respond(
     if llm is None:
         text, response = _scripted(message, person, scenario)
     else:
-        text, response = await _improvised(message, character_id, scenario, llm)
+        text, response = await _improvised(message, character_id, scenario, llm, guard or Guard())
     if not text and not (response and message.modality == "calendar"):
         return None
     return CharacterReply(
@@ -163,14 +166,28 @@ def _is_due(reply: ScriptedReply, message: OutgoingMessage) -> bool:
 
 
 async def _improvised(
-    message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, llm: "BaseChatModel"
+    message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, llm: "BaseChatModel", guard: Guard
 ) -> tuple[str, Rsvp | None]:
+    """The first draft that the guard lets pass; the scripted reply where it refuses all of them."""
     system = persona(character_id, scenario)
     decision = await ask(llm, system, decision_question(message, scenario), Decision)
     if not decision.should_respond:
         return "", None
-    question = reply_question(message, scenario, decision.reason)
-    if message.modality == "calendar":
+    faults: list[str] = []
+    while len(faults) <= DRAWN_AGAIN:
+        text, response = await _draft(
+            llm, system, reply_question(message, scenario, decision.reason, faults), message.modality
+        )
+        fault = await guard.find_fault(text, message, character_id, scenario)
+        if fault is None:
+            return text, response
+        faults.append(fault)
+    guard.note_scripted()
+    return _scripted(message, scenario.characters[character_id], scenario)
+
+
+async def _draft(llm: "BaseChatModel", system: str, question: str, modality: Written) -> tuple[str, Rsvp | None]:
+    if modality == "calendar":
         rsvp = await ask(llm, system, question, CalendarAnswer, lambda answer: _too_long(answer.comment))
         return rsvp.comment.strip(), rsvp.response
     answer = await ask(llm, system, question, TextAnswer, _says_something)

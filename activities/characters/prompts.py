@@ -1,5 +1,6 @@
 """The prompts for a model that plays a character."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -72,8 +73,15 @@ def decision_question(message: OutgoingMessage, scenario: ScenarioConfig) -> str
     )
 
 
-def reply_question(message: OutgoingMessage, scenario: ScenarioConfig, reason: str) -> str:
-    """The question for a reply's text; ``reason`` is why the character decided to answer."""
+def reply_question(message: OutgoingMessage, scenario: ScenarioConfig, reason: str, faults: Sequence[str] = ()) -> str:
+    """The question for a reply's text.
+
+    Args:
+        message: what is answered.
+        scenario: with the people.
+        reason: why the character decided to answer.
+        faults: why earlier drafts were refused.
+    """
     wanted = {
         "chat": "Write your answer in the chat: short, as people chat.",
         "email": "Write your reply's text: what you would really write, no longer than needed, without a subject line.",
@@ -81,7 +89,17 @@ def reply_question(message: OutgoingMessage, scenario: ScenarioConfig, reason: s
         "calendar": "Answer the invitation: accepted, declined or tentative, with a short comment (an alternative time "
         "goes there), or an empty one.",
     }[message.modality]
-    return f"{_situation(message, scenario)}\n\nYou decided to answer, because: {reason}\n{wanted}"
+    refused = "".join(f"\nAn earlier draft of yours can't be sent: {fault}. Write another." for fault in faults)
+    return f"{_situation(message, scenario)}\n\nYou decided to answer, because: {reason}\n{wanted}{refused}"
+
+
+def check_question(draft: str, message: OutgoingMessage, scenario: ScenarioConfig, role: str) -> str:
+    """The question for a model that checks a draft; ``role`` is the system message of the model that wrote it."""
+    return (
+        f"The person's instructions:\n{role}\n\nWhat the person has before it:\n{_situation(message, scenario)}\n\n"
+        f"The draft:\n{quote_untrusted('draft', shorten(draft, _LONGEST_MESSAGE))}\n\n"
+        "Can it be sent? Say is_fine, and in one sentence the fault, or an empty string."
+    )
 
 
 def _situation(message: OutgoingMessage, scenario: ScenarioConfig) -> str:
@@ -100,12 +118,13 @@ def _situation(message: OutgoingMessage, scenario: ScenarioConfig) -> str:
         kind = "a changed calendar invitation"
     parts.append(
         f"It is {message.sent_at.isoformat()}. You get {kind} from {author}:\n"
-        + quote_untrusted(kind.partition(" ")[2], shorten(_written_out(message), _LONGEST_MESSAGE))
+        + quote_untrusted(kind.partition(" ")[2], shorten(written_out(message), _LONGEST_MESSAGE))
     )
     return "\n\n".join(parts)
 
 
-def _written_out(message: OutgoingMessage) -> str:
+def written_out(message: OutgoingMessage) -> str:
+    """A message's words with its readers, as it is shown to the one who answers."""
     if message.modality == "chat":
         return message.body
     if message.modality == "sms":
