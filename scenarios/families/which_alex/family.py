@@ -10,7 +10,7 @@ PROJECTS = (
     *("Silverdale", "Thornlea", "Underhill", "Vexford", "Whinmoor", "Yewbarrow", "Ashcombe", "Brackenbury"),
 )
 
-MOVES = (0, 1, 3, 5)
+MOVES = (0, 1, 4, 6)
 """How often people changed their projects before, by difficulty."""
 
 

@@ -70,7 +70,7 @@ def test_who_never_asks_and_who_always_asks_lose() -> None:
     guessing = players.with_lapses(day, {duty.key: duty.lapse("guesses right") for duty in ask})
     stage = Stage(day)
     guess = asyncio.run(stage.play(guessing))
-    assert [guess.points[duty.key] for duty in ask] == [6] * len(ask)
+    assert [guess.points[duty.key] for duty in ask] == [2] * len(ask)
     needless = [
         act
         for duty in day.duties

@@ -55,6 +55,13 @@ def never_asked(key: str, topic: str) -> OnceCheck:
     return OnceCheck(id=f"{key}.unasked", points=2, sentence=sentence, gated=True, to=(USER,), values=values, most=0)
 
 
+def grave(checks: Sequence[Check], lapses: Sequence[Lapse]) -> tuple[str, ...]:
+    """The names of the lapses that follow from a wrong decision: they lose three fifths of the points or more."""
+    total = sum(check.points for check in checks)
+    lost = {lapse.name: sum(check.points for check in checks if check.id in lapse.loses) for lapse in lapses}
+    return tuple(name for name, points in lost.items() if 5 * points >= 3 * total and name not in ("forgotten", "late"))
+
+
 def user_says(key: str, topic: str, reply: str, again: str, *, naming: Sequence[str] = ()) -> dict[str, Any]:
     """What the user answers to a question about a topic, in which all of ``naming`` are named; ``again`` the next time."""
     words = [re2.escape(word) for word in (topic, "?", *naming)]
@@ -118,9 +125,10 @@ def send_to_the_right_one(
         records=records,
         lapses=lapses,
         points=[
-            tuple(lapse.name for lapse in lapses if lapse.name.startswith(("sends", "guesses", "wrong"))),
+            grave(checks, lapses),
             ("forgotten",),
-            *[tuple(lapse.name for lapse in lapses if lapse.name.startswith(("sends", "guesses")))] * moves,
+            *[grave(checks, lapses)] * moves,
+            *[("sends it to the wrong one",)] * (turn == "ask" and moves > 1),
         ],
         people=(request.asker, first, second),
         replies={USER: _answers(request)},
@@ -170,11 +178,12 @@ class _Request:
         asks = (self.begins[0], self.begins[-2])
         return Act(f"{self.key}.asked", "tell", *asks, checks, None, self.question, self.project, channel="chat")
 
-    def check_sent(self, points: int) -> Check:
-        """The check that the right person has the number in time."""
+    def check_sent(self, points: int, after: datetime | None = None) -> Check:
+        """The check that the right person has the number in time; ``after``: not before the user can have answered."""
         sentence = f"{self.meant.name} has the file number of {self.project}"
         sent_id = f"{self.key}.sent"
-        return message_check(sent_id, points, sentence, self.meant, [self.code], [self.other], before=self.until)
+        values = [self.code], [self.other]
+        return message_check(sent_id, points, sentence, self.meant, *values, after=after, before=self.until)
 
     def check_silence(self, name: str, points: int, person: Person) -> Check:
         """The check that somebody has not got the number."""
@@ -226,7 +235,7 @@ def _ask(request: _Request) -> _Parts:
         first=asked_check,
         then=tuple(to_write_to(*request.people)),
     )
-    checks = [asked_check, request.check_sent(4), order, request.check_silence("other", 2, other)]
+    checks = [asked_check, request.check_sent(4, after=sent.at), order, request.check_silence("other", 2, other)]
     wrong = [f"{key}.sent", f"{key}.other"]
     guess = [asked_check.id, order.id]
     early = request.begins[0]
@@ -236,7 +245,7 @@ def _ask(request: _Request) -> _Parts:
         instead(sent, request.send(other, at=sent.at), loses=wrong, name="sends it to the wrong one"),
         instead(sent, replace(sent, values=(request.other,)), name="wrong number"),
         forgotten(sent, name="asks and leaves it"),
-        guessed("guesses right", asked, sent, replace(sent, at=early), guess),
+        guessed("guesses right", asked, sent, replace(sent, at=early), [*guess, f"{key}.sent"]),
         guessed("guesses wrong", asked, sent, request.send(other), [*guess, *wrong]),
     ]
     return [asked, sent], checks, lapses

@@ -9,7 +9,7 @@ from typing import Any
 from scenarios.kit.checks import USER, Check, OnceCheck, OrderCheck, SilenceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duties.choosing import QUESTION, Turn, guessed, never_asked, user_says
+from scenarios.kit.making.duties.choosing import QUESTION, Turn, grave, guessed, never_asked, user_says
 from scenarios.kit.making.duty import (
     Act,
     Duty,
@@ -72,7 +72,7 @@ def decide_order(
     records = _records(order, draws)
     ask = _ask_and_order if order.is_wanted else _ask_and_leave
     acts, checks, lapses = {"act": _act, "ask": ask, "refuse": _refuse}[turn](order)
-    mistakes = tuple(lapse.name for lapse in lapses if lapse.name.startswith(("orders", "guesses", "leaves")))
+    mistakes = grave(checks, lapses)
     emails = [person.email for person in order.deciders]
     return Duty(
         key=key,
@@ -85,7 +85,7 @@ def decide_order(
         answers=frozenset({turn}),
         records=records,
         lapses=lapses,
-        points=[mistakes, ("forgotten",), *[mistakes] * moves],
+        points=[mistakes, ("forgotten",), *[mistakes] * (len(order.deciders) * moves)],
         people=(order.supplier, *order.deciders),
         replies={USER: _answers(order)},
         knows=_known(order),
@@ -144,14 +144,16 @@ class _Order:
             f"{self.key}.asked", points, said, None, self.ask().values, after=self.decided, before=self.until
         )
 
-    def check_ordered(self, points: int) -> Check:
+    def check_ordered(self, points: int, after: datetime | None = None) -> Check:
+        """The check that it is ordered in time; ``after``: not before the user can have answered."""
         said = f"the {self.thing} is ordered"
         ordered = f"{self.key}.ordered"
-        return message_check(ordered, points, said, self.supplier, [self.code], [self.other], before=self.until)
+        to, code, other = self.supplier, [self.code], [self.other]
+        return message_check(ordered, points, said, to, code, other, after=after, before=self.until)
 
     def check_once(self) -> Check:
         fields = {"to": self.supplier.addresses, "values": (self.code,)}
-        return OnceCheck(id=f"{self.key}.once", points=2, sentence="it was ordered once", gated=True, **fields)
+        return OnceCheck(id=f"{self.key}.once", points=1, sentence="it was ordered once", gated=True, **fields)
 
     def check_not_ordered(self, points: int) -> Check:
         fields = {"to": self.supplier.addresses, "values": (self.code,)}
@@ -175,7 +177,7 @@ _Parts = tuple[list[Act], list[Check], list[Lapse]]
 def _act(order: _Order) -> _Parts:
     key = order.key
     placed = order.place(f"{key}.ordered")
-    checks = [order.check_ordered(7), order.check_once(), never_asked(key, order.thing)]
+    checks = [order.check_ordered(8), order.check_once(), never_asked(key, order.thing)]
     lapses = [
         forgotten(placed),
         *order.late(placed),
@@ -189,7 +191,7 @@ def _act(order: _Order) -> _Parts:
 
 def _ask_and_order(order: _Order) -> _Parts:
     key = order.key
-    asked, asked_check = order.ask(f"{key}.asked"), order.check_asked(3)
+    asked, asked_check = order.ask(f"{key}.asked"), order.check_asked(5)
     placed = order.place(f"{key}.ordered", at=order.begins[order.begins.index(order.decided) + 1])
     first = OrderCheck(
         id=f"{key}.first",
@@ -205,10 +207,10 @@ def _ask_and_order(order: _Order) -> _Parts:
         *order.late(placed),
         instead(placed, replace(placed, values=(order.other,)), name="orders something else"),
         forgotten(placed, name="leaves what the user wants"),
-        guessed("guesses that it is wanted", asked, placed, early, [asked_check.id, first.id]),
+        guessed("guesses that it is wanted", asked, placed, early, [asked_check.id, f"{key}.ordered", first.id]),
         twice(placed, loses=[f"{key}.once"]),
     ]
-    return [asked, placed], [asked_check, order.check_ordered(4), first, order.check_once()], lapses
+    return [asked, placed], [asked_check, order.check_ordered(3, after=placed.at), first, order.check_once()], lapses
 
 
 def _ask_and_leave(order: _Order) -> _Parts:
@@ -232,8 +234,8 @@ def _refuse(order: _Order) -> _Parts:
     said = f"{order.day.user.first} knows that the {order.thing} was not ordered"
     lost = f"{key}.unordered"
     checks = [
-        message_check(f"{key}.told", 7, said, None, told.values, before=order.until),
-        order.check_not_ordered(2),
+        message_check(f"{key}.told", 6, said, None, told.values, before=order.until),
+        order.check_not_ordered(3),
         never_asked(key, order.thing),
     ]
     lapses = [
