@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
+from activities.characters.draft_cases import check_drafts, draft_cases
 from activities.characters.generator import respond
 from activities.characters.guard import DRAWN_AGAIN, Guard, rule_broken
 from activities.characters.messages import OutgoingMessage, ThreadEntry
@@ -127,3 +128,25 @@ async def test_a_model_checks_what_the_rules_let_pass(endpoint: OpenAIEndpoint, 
     checked = [prompt for prompt in endpoint.prompts if "Can it be sent?" in prompt]
     assert ["I have paid it." in prompt.rpartition("The draft:")[2] for prompt in checked] == [False, False]
     assert "it is rude" in endpoint.prompts[3]
+
+
+async def test_the_guard_is_calibrated_on_drafts_whose_verdict_is_known(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel
+) -> None:
+    endpoint.answer("I don't know that", {"is_fine": False, "fault": "it is curt"})
+    endpoint.answer("can it be sent", {"is_fine": True, "fault": ""})
+    cases = draft_cases(SCENARIO)
+    by_rules = await check_drafts(cases, SCENARIO, None)
+    assert {each.case.kind for each in by_rules} == {
+        "fine",
+        "unknown value",
+        "unknown time",
+        "promise",
+        "role",
+        "secret",
+    }
+    assert [each.fault for each in by_rules if (each.fault is None) != (each.case.kind == "fine")] == []
+    by_model = await check_drafts(cases, SCENARIO, llm)
+    wrong = [each.case.draft for each in by_model if (each.fault is None) != (each.case.kind == "fine")]
+    assert wrong == ["Sorry, I don't know that."] * 2
+    assert endpoint.calls == sum(case.kind == "fine" for case in cases), "the rules settle the rest"
