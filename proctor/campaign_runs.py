@@ -134,6 +134,8 @@ def print_run(console: Console, results: RunResults) -> None:
         show(console, Text(f"warning: {clean(warning)}", style="yellow"))
     for note in _notes(rows):
         show(console, Text(note, style="dim"))
+    if results.drafts is not None:
+        show(console, Text(results.drafts.sentence(), style="dim"))
     for comparison in results.comparisons:
         for line in comparison_in_words(comparison):
             show(console, Text(line))
@@ -153,6 +155,8 @@ def _notes(rows: Sequence[Summary]) -> list[str]:
     """What the table of means leaves out: the pass mark, why an interval is absent, errors, judged runs alone."""
     marks = sorted({row.passes.threshold for row in rows if row.passes})
     notes = [f"passed: {mark:g} % of the judged points or more; a run that its agent failed counts 0" for mark in marks]
+    if any(row.groups for row in rows):
+        notes.append("groups: those of which each day was passed, of those that were played as a whole")
     why: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         where = f"{clean(row.agent)} on {clean(row.scenario or 'all')}"
@@ -175,7 +179,7 @@ def _summaries(rows: Sequence[Summary]) -> Table:
     most = max(repeats, default=0)
     first = next(iter(scenarios)) if len(scenarios) == 1 else "agent and scenario"
     table = plain_table(first, header_style=None)
-    headings = ("mean", "95 % interval", "passed", f"pass^{most}", "judged", "failed", "cost")
+    headings = ("mean", "95 % interval", "passed", "groups", f"pass^{most}", "judged", "failed", "cost")
     shown = [row for row in rows if row.scenario or len(scenarios) != 1]
     columns = list(zip(*[_cells(row, most) for row in shown], strict=True))
     kept = [number for number, column in enumerate(columns) if any(column)]
@@ -197,6 +201,7 @@ def _cells(row: Summary, most: int) -> tuple[str, ...]:
         f"{row.percent.mean:.1f}%" if row.percent else "",
         interval_in_words(row.percent),
         f"{passes.passed}/{passes.runs}" if passes else "",
+        f"{row.groups.passed}/{row.groups.groups}" if row.groups else "",
         f"{passes.hat[most]:.2f}" if passes and most > 1 and most in passes.hat else "",
         f"{counts.judged}/{counts.runs}",
         str(failed) if failed else "",

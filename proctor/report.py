@@ -254,6 +254,8 @@ def _provenance(provenance: Provenance) -> str:
         parts.append(f"evaluators not those of admission ({provenance.evaluators}: {hashes})")
     for role, uses in (("judges", provenance.judges), ("characters", provenance.characters)):
         parts += [f"{role} {_use(use)}" for use in uses]
+    if provenance.drafts is not None:
+        parts.append(provenance.drafts.sentence())
     return f"from: {'; '.join(parts)}"
 
 

@@ -15,6 +15,20 @@ PRACTICE_SEEDS = range(1, 21)
 """Seeds whose truth is public; the truth of others never leaves the evaluator."""
 
 
+def group_of(seed: int, size: int) -> int:
+    """The first seed of the group that a seed is in.
+
+    Days of a group differ in the one thing that decides what is right. Two groups alternate, so that neighbouring seeds
+    are of different groups: with ``size`` 3 the groups are 1, 3, 5, and 2, 4, 6, and 7, 9, 11, …
+    """
+    return seed - 2 * variant_of(seed, size)
+
+
+def variant_of(seed: int, size: int) -> int:
+    """The place of a seed in its group, from 0."""
+    return (seed - 1) % (2 * size) // 2
+
+
 class Instance(WireModel):
     """A day of a family."""
 

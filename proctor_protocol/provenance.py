@@ -75,6 +75,38 @@ def cost_of(uses: Sequence[ModelUse]) -> float | None:
     return None if not costs or any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs)
 
 
+class Drafts(WireModel):
+    """What a model wrote in the names of characters and of the user.
+
+    ``refused`` of the ``written`` drafts were not sent: they said what the person can't know, may not say or won't do.
+    ``scripted`` answers were taken from the scenario, since all drafts of them were refused.
+    """
+
+    written: int = Field(default=0, ge=0)
+    refused: int = Field(default=0, ge=0)
+    scripted: int = Field(default=0, ge=0)
+
+    @property
+    def share(self) -> float | None:
+        """The share of the drafts that was refused, 0 to 1; None without any."""
+        return self.refused / self.written if self.written else None
+
+    def add(self, other: "Drafts") -> "Drafts":
+        """Both together."""
+        return Drafts(
+            written=self.written + other.written,
+            refused=self.refused + other.refused,
+            scripted=self.scripted + other.scripted,
+        )
+
+    def sentence(self) -> str:
+        """One readable sentence; empty without any draft."""
+        if self.share is None:
+            return ""
+        scripted = f"; {self.scripted} answers were scripted instead" if self.scripted else ""
+        return f"{self.refused} of {self.written} drafts of characters were refused ({self.share:.1%}){scripted}"
+
+
 class ParticipantCard(WireModel):
     """What a participant's agent card calls it."""
 
@@ -90,7 +122,8 @@ class Provenance(WireModel):
     ``difficulty`` are of a family's day, None for a fixed scenario. ``evaluators`` says whether its evaluators judged
     as they were then (``frozen``), as they were when judging was done again (``current``, on demand only), or in both
     ways (``mixed``); ``evaluators_hashes`` are the scenario's files that they were of. ``judges`` and ``characters``
-    are the models that were asked, and what that took. ``seconds_played`` is the time from ``started_at`` to
+    are the models that were asked, and what that took; ``drafts`` is how much of the characters' answers was refused,
+    None where no model plays them. ``seconds_played`` is the time from ``started_at`` to
     ``ended_at`` without the pauses before resets.
     """
 
@@ -105,6 +138,7 @@ class Provenance(WireModel):
     evaluators_hashes: list[str] = Field(default_factory=list)
     judges: list[ModelUse] = Field(default_factory=list)
     characters: list[ModelUse] = Field(default_factory=list)
+    drafts: Drafts | None = None
     participant_url: str | None = None
     participant_card: ParticipantCard | None = None
     started_at: Instant | None = None

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.clocks import ClockName, NoiseLevel
 from proctor_protocol.problems import describe, show_value
+from proctor_protocol.provenance import Drafts
 from proctor_protocol.request import (
     AssessmentConfig,
     BadRequestError,
@@ -259,8 +260,9 @@ class RunResults(WireModel):
 
     ``missing`` were never played; ``stopped`` says which limit kept them from it. ``scenario_hashes`` are those of the
     files that were played; of a family, of its code and the kit that made its days. ``comparisons`` are of each two
-    agents. ``judge_warnings`` are those of its assessments, each once. Tables name forks' scenarios with the turn that
-    they began with; ``forks`` says for each agent how much each of these turns decided.
+    agents. ``judge_warnings`` are those of its assessments, each once; ``drafts`` is the sum of theirs. Tables name
+    forks' scenarios with the turn that they began with; ``forks`` says for each agent how much each of these turns
+    decided.
     """
 
     message_type: Literal["run_results"] = "run_results"
@@ -276,6 +278,7 @@ class RunResults(WireModel):
     comparisons: list[Comparison] = Field(default_factory=list)
     items: list[Item] = Field(default_factory=list)
     judge_warnings: list[str] = Field(default_factory=list)
+    drafts: Drafts | None = None
     forks: list[ForkSpread] = Field(default_factory=list)
     tokens: int | None = None
     cost: float | None = None
@@ -299,7 +302,9 @@ def in_words(results: RunResults) -> str:
             low, high = row.percent.low, row.percent.high
             interval = "" if low is None or high is None else f" ({low:.1f} to {high:.1f})"
             text = f"{row.percent.mean:.1f}%{interval} over {row.percent.values} of {row.counts.runs}"
+            text += f", {row.groups.passed} of {row.groups.groups} groups all right" if row.groups else ""
         lines.append(f"{row.agent} on {where}: {text}")
     if results.missing:
         lines.append(f"{results.missing} were never played.")
-    return "\n".join([*lines, *results.judge_warnings, *filter(None, [results.stopped])])
+    drafts = results.drafts.sentence() if results.drafts else None
+    return "\n".join([*lines, *results.judge_warnings, *filter(None, [drafts, results.stopped])])

@@ -24,9 +24,12 @@ from proctor_language.patterns import Pattern
 from proctor_language.text_tests import Test, TextTest
 from proctor_protocol._wire import WHEN_USED
 from proctor_protocol.durations import Duration, parse_iso8601_duration
-from proctor_protocol.modalities import Correspondence, Written
+from proctor_protocol.modalities import Written
 from proctor_protocol.readings import bare_phone
 from proctor_protocol.results import Dimension
+
+UserChannel = Literal["chat", "email", "sms"]
+"""How the participant reaches the user: in the chat, or by a message from the user's address to itself."""
 
 
 class ScenarioModel(BaseModel):
@@ -53,18 +56,25 @@ class ResponseTiming(ScenarioModel):
 
 
 class ScriptedReply(TextTest):
-    """What a character answers without a model.
+    """What a character, or the user, answers without a model.
 
     What the message has to say, for this to be the answer, is a test (``TextTest``) of its text: for an email
-    ``subject``, line break, ``body``; for an SMS its body; for a calendar invitation ``title``, ``start``, ``end`` (ISO
-    8601), ``location``, ``description``, each on a line. ``modality`` restricts it to messages of that kind. ``reply``
-    is the text of the answer (for a calendar invitation: the response's comment); ``response`` the RSVP to an
-    invitation. The first reply that matches is the answer; a reply with neither text nor response is deliberate
-    silence.
+    ``subject``, line break, ``body``; for an SMS or in the chat its body; for a calendar invitation ``title``,
+    ``start``, ``end`` (ISO 8601), ``location``, ``description``, each on a line. ``modality`` restricts it to messages
+    of that kind. ``reply`` is the text of the answer (for a calendar invitation: the response's comment); ``response``
+    the RSVP to an invitation. The first reply that matches is the answer; a reply with neither text nor response is
+    deliberate silence.
+
+    It answers only messages that are sent from ``after`` on and before ``before``, so that people change their minds at
+    a moment. ``again`` is the answer where the same was asked before: an earlier message of the same thread and author
+    passes the test, too.
     """
 
     reply: str = ""
-    modality: Correspondence | None = None
+    again: str | None = None
+    modality: Written | None = None
+    after: AwareDatetime | None = None
+    before: AwareDatetime | None = None
     response: Literal["accepted", "declined", "tentative"] | None = None
 
 
@@ -247,7 +257,8 @@ def _repeated(values: list[str]) -> str | None:
 class ScenarioConfig(ScenarioModel):
     """A scenario: a span of simulated time, the people in it, what the user wants, and what is scored.
 
-    ``user_character`` is the id of the character whom the participant works for. ``initial_state`` is the name of a
+    ``user_character`` is the id of the character whom the participant works for, and ``user_talks`` the channels by
+    which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a
     file beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
     ``foreign_times`` is a pattern for what marks a time as that of another zone than the scenario's ("Berlin|CEST").
     ``version`` is what its author calls this state of it; results carry it. ``canary`` is a GUID that nothing else has,
@@ -262,6 +273,7 @@ class ScenarioConfig(ScenarioModel):
     default_time_step: Duration = "PT1H"
     user_prompt: str = Field(min_length=1)
     user_character: str
+    user_talks: tuple[UserChannel, ...] = ()
     characters: dict[str, CharacterProfile]
     criteria: list[EvaluationCriterion] = Field(
         min_length=1, validation_alias=AliasChoices("criteria", "evaluation_criteria")
@@ -299,6 +311,9 @@ class ScenarioConfig(ScenarioModel):
                 f"user_character is {self.user_character!r}, which is not among the characters: "
                 f"{', '.join(self.characters)}"
             )
+        for channel, address in (("email", self.user.email), ("sms", self.user.phone)):
+            if channel in self.user_talks and not address:
+                raise ValueError(f"user_talks has {channel!r}, but {self.user.name} has no address there: give one")
         return self
 
     def read(self, text: str) -> Reading:

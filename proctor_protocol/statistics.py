@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from proctor_protocol._wire import WireModel
+from proctor_protocol.instances import group_of
 
 RunStatus = Literal["completed", "failed", "timeout", "canceled"]
 Of = Literal["overall", "dimension", "criterion"]
@@ -31,6 +32,7 @@ class Run(WireModel):
         scenario: the scenario's or terminal task's id.
         difficulty: of a family's day; None for a fixed scenario.
         seed: the seed of its characters, and of a family's day; None where it has none.
+        group_size: how many days of the family are a group (``instances.group_of``); None where days are alone.
         repeat: which of the runs of this agent, scenario, difficulty and seed it is, from 0.
         status: how it ended.
         failed_by_participant: for one that did not complete, whether the participant is to blame.
@@ -47,6 +49,7 @@ class Run(WireModel):
     scenario: str
     difficulty: int | None = None
     seed: int | None = None
+    group_size: int | None = Field(default=None, ge=2)
     repeat: int = Field(default=0, ge=0)
     status: RunStatus = "completed"
     failed_by_participant: bool = False
@@ -59,8 +62,15 @@ class Run(WireModel):
 
     @property
     def unit(self) -> tuple[str, int | None, int | None]:
-        """What is drawn together: runs of one scenario, difficulty and seed. Of a family, that is one of its days."""
+        """The task: runs of one scenario, difficulty and seed. Of a family, that is one of its days."""
         return self.scenario, self.difficulty, self.seed
+
+    @property
+    def group(self) -> tuple[str, int | None, int | None]:
+        """What is drawn together: the unit, or of days in groups all of one group, named by its first seed."""
+        if self.group_size is None or self.seed is None:
+            return self.unit
+        return self.scenario, self.difficulty, group_of(self.seed, self.group_size)
 
     @property
     def percent(self) -> float | None:
@@ -123,6 +133,21 @@ class PassRates(WireModel):
     hat: dict[int, float]
 
 
+class GroupRate(WireModel):
+    """How often all days of a group were passed.
+
+    Attributes:
+        groups: those of which each day was played and counts; each repeat is one of its own.
+        passed: those of which each day reached the pass mark.
+        low, high: the exact 95 % interval of the share, 0 to 1.
+    """
+
+    groups: int
+    passed: int
+    low: float
+    high: float
+
+
 class Counts(WireModel):
     """What became of the runs; all that are not judged stand here, none silently outside.
 
@@ -162,6 +187,7 @@ class Summary(WireModel):
             where no verdict is in doubt, or all are.
         by_scenario_error: standard error of the mean clustered by scenario; None for one scenario.
         passes: for all points only, of the same runs as ``percent``.
+        groups: for all points only, where days are in groups (``Run.group_size``).
         tokens, cost: sums over the runs that know them; None where none does.
     """
 
@@ -175,6 +201,7 @@ class Summary(WireModel):
     percent_without_doubtful: float | None = None
     by_scenario_error: float | None
     passes: PassRates | None
+    groups: GroupRate | None = None
     tokens: int | None
     cost: float | None
 

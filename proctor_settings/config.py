@@ -199,6 +199,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     response_generator_model: Annotated[str, ReadBy("worker")] = Field(
         default="gpt-4o", description="Model that plays the characters."
     )
+    response_checker_model: Annotated[str | None, ReadBy("worker")] = Field(
+        default=None, description="Model that checks the characters' answers after the rules; without it, rules alone."
+    )
     evaluation_model: Annotated[str, ReadBy("worker")] = Field(
         default="gpt-4o", description="Model that judges, unless the request names others."
     )

@@ -56,9 +56,10 @@ def compared(
     firsts, seconds = (_by_key(agent, runs, percent) for agent in (first, second))
     shared = sorted(firsts.keys() & seconds.keys(), key=str)
     copied = {scenario for scenario in {key[0] for key in shared} if _is_copied(scenario, (first, second), runs)}
+    groups = {run.unit: run.group for run in runs}
     by_unit: dict[tuple[object, ...], list[float]] = defaultdict(list)
     for key in shared:
-        by_unit[key[:1] if key[0] in copied else key[:3]].append(firsts[key] - seconds[key])
+        by_unit[key[:1] if key[0] in copied else groups[key[:3]]].append(firsts[key] - seconds[key])
     means = np.array([np.mean(differences) for differences in by_unit.values()])
     difference, p_value = mean_difference(means, len(shared), has_copies=bool(copied)) if shared else (None, None)
     comparison = Comparison(

@@ -7,9 +7,9 @@ counted separately.
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from proctor_protocol.statistics import Counts, Of, Run, Summary
+from proctor_protocol.statistics import Counts, GroupRate, Of, Run, Summary
 from proctor_statistics.copies import are_copies, same_runs
-from proctor_statistics.estimates import Unit, estimated, standard_error
+from proctor_statistics.estimates import Unit, clopper_pearson, estimated, standard_error
 from proctor_statistics.passes import pass_rates
 
 PASSING = 60.0
@@ -63,9 +63,27 @@ def _summary(agent: str, scenario: str | None, runs: Sequence[Run], threshold: f
         if percent is not None:
             has_passed = percent >= threshold and not run.is_own_failure
             passed[(run.scenario,) if run.difficulty is None else run.unit].append(has_passed)
-            by_seed[(run.scenario,) if run.scenario in copied else run.unit].append(has_passed)
+            by_seed[(run.scenario,) if run.scenario in copied else run.group].append(has_passed)
     why_one = same_runs(len(runs)) if copied and len(by_seed) == 1 else None
-    return row.model_copy(update={"passes": pass_rates(passed, threshold, list(by_seed.values()), why_one)})
+    passes = pass_rates(passed, threshold, list(by_seed.values()), why_one)
+    return row.model_copy(update={"passes": passes, "groups": _group_rate(runs, threshold)})
+
+
+def _group_rate(runs: Sequence[Run], threshold: float) -> GroupRate | None:
+    """How often all days of a group were passed, over the groups of which each day counts."""
+    groups: dict[tuple[object, ...], list[bool]] = defaultdict(list)
+    sizes: dict[tuple[object, ...], int] = {}
+    for run in runs:
+        percent = run.counted_percent
+        if run.group_size is not None and percent is not None:
+            key = (*run.group, run.repeat)
+            groups[key].append(percent >= threshold and not run.is_own_failure)
+            sizes[key] = run.group_size
+    whole = [all(passed) for key, passed in groups.items() if len(passed) == sizes[key]]
+    if not whole:
+        return None
+    low, high = clopper_pearson(sum(whole) / len(whole), float(len(whole)))
+    return GroupRate(groups=len(whole), passed=sum(whole), low=low, high=high)
 
 
 def _part(agent: str, scenario: str | None, runs: Sequence[Run], of: Of, name: str) -> Summary:
@@ -106,13 +124,14 @@ def _units(values: Sequence[tuple[Run, float]], copied: set[str]) -> list[Unit]:
     """Scenarios where there are enough to represent others; else seeds, scenario by scenario; else single runs.
 
     All runs of a scenario that are copies of each other are one unit. Of a family, a day is one: its difficulty and
-    seed. Where there are families, each scenario has the same weight, however many days of it were played.
+    seed; or a group of days that differ in one thing. Where there are families, each scenario has the same weight,
+    however many days of it were played.
     """
     by_scenario: dict[str, list[float]] = defaultdict(list)
     by_seed: dict[tuple[str, tuple[object, ...]], list[float]] = defaultdict(list)
     for run, value in values:
         by_scenario[run.scenario].append(value)
-        by_seed[run.scenario, () if run.scenario in copied else run.unit].append(value)
+        by_seed[run.scenario, () if run.scenario in copied else run.group].append(value)
     weights = _weights(values, by_scenario)
     if len(by_scenario) >= FEWEST_SCENARIOS_TO_DRAW:
         return [Unit(tuple(each), weight=weights[scenario]) for scenario, each in by_scenario.items()]

@@ -11,7 +11,7 @@ from activities.archive.payloads import TurnNote
 from activities.participant.payloads import ParticipantKey
 from activities.plan import Plan
 from activities.simulation.payloads import Prepared
-from proctor_protocol.provenance import ModelUse, ParticipantCard
+from proctor_protocol.provenance import Drafts, ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, Clarification, ReportedAction, TurnModelUsage
 from proctor_storage.blobs import BlobRef
 from workflows.time_played import Timed
@@ -37,6 +37,7 @@ class Progress(Timed):
     tasks_left: list[str] = Field(default_factory=list)
     card: ParticipantCard | None = None
     characters_usage: list[ModelUse] = Field(default_factory=list)
+    drafts: Drafts = Drafts()
     turns: list[TurnNote] = Field(default_factory=list)
 
     @classmethod

@@ -99,6 +99,7 @@ def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Prov
         evaluators_hashes=hashes,
         judges=judging.usage(plan),
         characters=progress.characters_usage if progress else [],
+        drafts=progress.drafts if progress and progress.drafts.written else None,
         participant_url=plan.participant_url,
         participant_card=progress.card if progress else None,
         started_at=progress.started_at if progress else None,

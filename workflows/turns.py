@@ -151,6 +151,7 @@ class Turns:
                 **limits.thinking(plan, f"turn {turn} · {addressee.character_id}"),
             )
             usage.extend(responded.usage)
+            progress.drafts = progress.drafts.add(responded.drafts)
             return None if responded.reply is None else PlannedReply(reply=responded.reply, message=message)
 
         usage: list[ModelUse] = []

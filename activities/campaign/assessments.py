@@ -35,7 +35,7 @@ from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoun
 from activities.scenario_code.scenarios import Scenarios
 from proctor_protocol.clocks import conditions_title
 from proctor_protocol.instances import USUAL_DIFFICULTY, instance_title
-from proctor_protocol.provenance import ModelUse, cost_of, tokens_of
+from proctor_protocol.provenance import Drafts, ModelUse, cost_of, tokens_of
 from proctor_protocol.request import AssessmentConfig, BadRequestError
 from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.runs import (
@@ -119,6 +119,8 @@ class AssessmentRuns:
             "scenario_hashes": dict(hashes),
             "config": config.model_dump(mode="json"),
         }
+        if sizes := {name: size for name in config.scenarios if (size := self._scenarios.group_size(name)) > 1}:
+            shared["group_sizes"] = dict(sizes)
         return CampaignPlan(
             campaign_id=campaign_id,
             kind=self.name,
@@ -167,21 +169,28 @@ class AssessmentRuns:
     async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
         """All assessments' results as one, with the statistics of them."""
         slots = asyncio.Semaphore(_READ_AT_ONCE)
+        sizes = payload.plan.shared.get("group_sizes") or {}
+        assert isinstance(sizes, dict)
         taken = set(payload.plan.taken_over.cell_ids) if payload.plan.taken_over else set()
 
         warnings: dict[str, None] = {}
+        drafts = Drafts()
 
         async def read(each: EndedCell) -> tuple[RunCell, Run] | None:
             if each.outcome.result is None:
                 return None
             async with slots:
                 played = PlayedAssessment.model_validate_json(await self._store.get(each.outcome.result))
+            nonlocal drafts
+            provenance = played.results.provenance if played.results else None
+            drafts = drafts.add(provenance.drafts or Drafts()) if provenance else drafts
             warnings.update(dict.fromkeys(played.results.judge_warnings if played.results else []))
-            return _cell_of(played, each, each.cell_id in taken), _run_of(played)
+            run = _run_of(played).model_copy(update={"group_size": sizes.get(played.scenario_id)})
+            return _cell_of(played, each, each.cell_id in taken), run
 
         pairs = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
         pairs.sort(key=_order)
-        results = await asyncio.to_thread(partial(summed_up, payload, pairs, sorted(warnings)))
+        results = await asyncio.to_thread(partial(summed_up, payload, pairs, sorted(warnings), drafts))
         played, mean = len(results.cells), _mean(run for _, run in pairs)
         sentence = f"{played} of {played + results.missing} assessments were played"
         sentence += f"; mean {mean:.1f}% of the judged points." if mean is not None else "."
@@ -402,13 +411,16 @@ def _run_of(played: PlayedAssessment) -> Run:
     )
 
 
-def summed_up(payload: SumUpInput, pairs: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str]) -> RunResults:
+def summed_up(
+    payload: SumUpInput, pairs: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str], drafts: Drafts
+) -> RunResults:
     """The result of a campaign, whose sums follow from its assessments.
 
     Args:
         payload: the campaign's plan, and how it ended.
         pairs: each assessment that has a result: its row, and what the statistics read.
         judge_warnings: sentences about judges that aren't calibrated.
+        drafts: the sum of the assessments' drafts.
     """
     from proctor_statistics import compared, forks_compared, items, summaries
 
@@ -432,6 +444,7 @@ def summed_up(payload: SumUpInput, pairs: Sequence[tuple[RunCell, Run]], judge_w
         comparisons=[compared(one, other, runs) for one, other in combinations(agents, 2)],
         items=items(runs),
         judge_warnings=list(judge_warnings),
+        drafts=drafts if drafts.written else None,
         forks=forks_compared(_forks_in(pairs)),
         tokens=payload.tally.tokens,
         cost=payload.tally.cost,

@@ -4,6 +4,7 @@ from temporalio import activity
 
 from activities.attempts import failures
 from activities.characters import generator
+from activities.characters.guard import Guard
 from activities.characters.payloads import Responded, RespondInput
 from activities.characters.prompts import PROMPT_VERSION
 from activities.models.configured import ConfiguredModels
@@ -26,9 +27,11 @@ class CharacterActivities:
         with attempt_meter(self._models.prices) as meter:
             try:
                 model = None if payload.offline else self._models.for_characters(payload.seed, meter, PROMPT_VERSION)
+                checker = None if payload.offline else self._models.for_checking(payload.seed, meter, PROMPT_VERSION)
+                guard = Guard(checker)
                 reply = await generator.respond(
-                    payload.message, payload.character_id, scenario, model, payload.seed, payload.turn
+                    payload.message, payload.character_id, scenario, model, payload.seed, payload.turn, guard
                 )
             except ModelSettingsError as problem:
                 raise failures.final(failures.MODEL_SETTING, str(problem)) from None
-            return Responded(reply=reply, usage=meter.read())
+            return Responded(reply=reply, usage=meter.read(), drafts=guard.drafts)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from activities.characters.guard import DRAWN_AGAIN, Guard
 from activities.characters.messages import CharacterReply, OutgoingMessage, Rsvp
 from activities.characters.prompts import (
     CalendarAnswer,
@@ -18,9 +19,9 @@ from activities.characters.prompts import (
 )
 from activities.models.structured import ask
 from proctor_language.patterns import compiled
-from proctor_protocol.modalities import Correspondence
+from proctor_protocol.modalities import Written
 from proctor_protocol.readings import bare_address, bare_phone
-from proctor_protocol.scenario import CharacterProfile, ScenarioConfig
+from proctor_protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -36,23 +37,24 @@ _LONGEST_REPLY = 8000
 def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> list[str]:
     """The ids of the characters whom a message reached and who might reply to it.
 
-    To, CC and BCC alike, each once, in the order of the addresses. Never the user, whom the participant works for,
-    nor the message's own sender. Addresses without an owner are passed over, and so are people whose ``config``
-    says ``blocked: true``.
+    To, CC and BCC alike, each once, in the order of the addresses. The user, whom the participant works for, only by
+    the scenario's ``user_talks``; never another sender of the message. Addresses without an owner are passed over, and
+    so are people whose ``config`` says ``blocked: true``.
     """
     if message.operation in ("delete", "respond"):
         return []
     sender = _plain(message.sender or "")
-    reached: dict[str, None] = {}
+    user, user_talks = scenario.user_character, message.modality in scenario.user_talks
+    reached: dict[str, None] = {user: None} if message.modality == "chat" else {}
     for address in map(_plain, _recipients(message)):
         character_id = _character_at(address, message.modality, scenario)
         # A change to the calendar is the user's own action, whoever organizes the event.
-        if character_id is not None and (message.modality == "calendar" or address != sender):
+        if character_id is not None and (message.modality == "calendar" or address != sender or character_id == user):
             reached.setdefault(character_id)
     return [
         key
         for key in reached
-        if key != scenario.user_character and scenario.characters[key].config.get("blocked") is not True
+        if (key != user or user_talks) and scenario.characters[key].config.get("blocked") is not True
     ]
 
 
@@ -86,7 +88,7 @@ def _plain(address: str) -> str:
     return bare_phone(address)
 
 
-def _character_at(address: str, modality: Correspondence, scenario: ScenarioConfig) -> str | None:
+def _character_at(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
     for key, person in scenario.characters.items():
         own = person.phone if modality == "sms" else person.email
         if own and _plain(own) == address:
@@ -101,11 +103,13 @@ async def respond(
     llm: "BaseChatModel | None",
     seed: int | None,
     turn: int,
+    guard: Guard | None = None,
 ) -> CharacterReply | None:
     """Decide whether a character replies to a message, and with what.
 
-    With a model, it decides first and writes then; without one, the first of the character's ``scripted_replies``
-    that matches is the reply, and silence if none does. The delay is drawn by (seed, turn, character, message).
+    With a model, it decides first and writes then, and ``guard`` refuses drafts that can't be sent; without one, the
+    first of the character's ``scripted_replies`` that matches is the reply, and silence if none does. The delay is
+    drawn by (seed, turn, character, message).
 
     Returns:
         The reply, or None for silence (also for someone whom the message didn't reach).
@@ -119,7 +123,7 @@ async def respond(
     if llm is None:
         text, response = _scripted(message, person, scenario)
     else:
-        text, response = await _improvised(message, character_id, scenario, llm)
+        text, response = await _improvised(message, character_id, scenario, llm, guard or Guard())
     if not text and not (response and message.modality == "calendar"):
         return None
     return CharacterReply(
@@ -136,7 +140,7 @@ def searched_text(message: OutgoingMessage) -> str:
     """The text that scripted replies' patterns are searched in (``proctor_protocol.scenario.ScriptedReply``)."""
     if message.modality == "email":
         return f"{message.subject or ''}\n{message.body}"
-    if message.modality == "sms":
+    if message.modality in ("sms", "chat"):
         return message.body
     start, end = (moment.isoformat() if moment else "" for moment in (message.start, message.end))
     return "\n".join([message.title or "", start, end, message.location or "", message.description or ""])
@@ -144,20 +148,46 @@ def searched_text(message: OutgoingMessage) -> str:
 
 def _scripted(message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig) -> tuple[str, Rsvp | None]:
     text = scenario.read(searched_text(message))
-    fitting = (r for r in person.scripted_replies if r.modality in (None, message.modality) and r.holds(text))
-    match = next(fitting, None)
-    return (match.reply, match.response) if match else ("", None)
+    match = next((reply for reply in person.scripted_replies if _is_due(reply, message) and reply.holds(text)), None)
+    if match is None:
+        return "", None
+    is_again = match.again is not None and any(
+        match.holds(scenario.read(entry.text)) for entry in message.thread if entry.sender == message.sender
+    )
+    return (match.again or "") if is_again else match.reply, match.response
+
+
+def _is_due(reply: ScriptedReply, message: OutgoingMessage) -> bool:
+    return (
+        reply.modality in (None, message.modality)
+        and (reply.after is None or message.sent_at >= reply.after)
+        and (reply.before is None or message.sent_at < reply.before)
+    )
 
 
 async def _improvised(
-    message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, llm: "BaseChatModel"
+    message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, llm: "BaseChatModel", guard: Guard
 ) -> tuple[str, Rsvp | None]:
+    """The first draft that the guard lets pass; the scripted reply where it refuses all of them."""
     system = persona(character_id, scenario)
     decision = await ask(llm, system, decision_question(message, scenario), Decision)
     if not decision.should_respond:
         return "", None
-    question = reply_question(message, scenario, decision.reason)
-    if message.modality == "calendar":
+    faults: list[str] = []
+    while len(faults) <= DRAWN_AGAIN:
+        text, response = await _draft(
+            llm, system, reply_question(message, scenario, decision.reason, faults), message.modality
+        )
+        fault = await guard.find_fault(text, message, character_id, scenario)
+        if fault is None:
+            return text, response
+        faults.append(fault)
+    guard.note_scripted()
+    return _scripted(message, scenario.characters[character_id], scenario)
+
+
+async def _draft(llm: "BaseChatModel", system: str, question: str, modality: Written) -> tuple[str, Rsvp | None]:
+    if modality == "calendar":
         rsvp = await ask(llm, system, question, CalendarAnswer, lambda answer: _too_long(answer.comment))
         return rsvp.comment.strip(), rsvp.response
     answer = await ask(llm, system, question, TextAnswer, _says_something)
@@ -196,7 +226,8 @@ def reply_event(
     """The simulator's event for a reply.
 
     An email goes to the user, with the message's other readers in CC (none for a reader in BCC); an SMS goes to the
-    user, and to the others of a group. An RSVP that says neither yes nor no, only something, is tentative.
+    user, and to the others of a group; the user's words in the chat go into the same conversation. An
+    RSVP that says neither yes nor no, only something, is tentative.
 
     Args:
         reply: what the character answers.
@@ -211,6 +242,13 @@ def reply_event(
         return "email", _email(reply, message, person, scenario)
     if reply.modality == "sms":
         return "sms", _sms(reply, message, person, scenario)
+    if reply.modality == "chat":
+        return "chat", {
+            "operation": "send_message",
+            "role": "user",
+            "content": reply.text,
+            "conversation_id": message.thread_id or "default",
+        }
     return "calendar", {
         "operation": "respond",
         "event_id": message.event_id,

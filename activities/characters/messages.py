@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from proctor_protocol.modalities import Correspondence
+from proctor_protocol.modalities import Written
 
 Rsvp = Literal["accepted", "declined", "tentative"]
 
@@ -26,12 +26,13 @@ class OutgoingMessage(_Model):
     """Something that the participant sent and that may call for a reply.
 
     For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``.
+    For the chat: ``body``, and the conversation as ``thread_id``; its authors are ``assistant`` and ``user``.
     For the calendar: ``operation`` (create or update reach the attendees; delete and respond call for no reply) and
     the event's state afterwards. ``sender`` is the address that it was sent from (of an event: its organizer).
     ``thread`` has the earlier messages, oldest first.
     """
 
-    modality: Correspondence
+    modality: Written
     message_id: str
     thread_id: str | None = None
     sender: str | None = None
@@ -57,7 +58,7 @@ class CharacterReply(_Model):
     """A character's reply, which arrives ``delay_seconds`` after the message; ``text`` is an RSVP's comment."""
 
     character_id: str
-    modality: Correspondence
+    modality: Written
     text: str
     response: Rsvp | None = None
     delay_seconds: int = Field(ge=0)

@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from activities.characters.messages import OutgoingMessage, ThreadEntry
-from proctor_protocol.readings import instant
+from proctor_protocol.readings import chat_text, instant
 
 _EMAIL_SENDING = {"send", "reply", "reply_all", "forward", "send_draft"}
 _CALENDAR_TELLING = {"create", "update", "delete", "respond"}
 _CALENDAR_NEWS = {"start", "end", "attendees", "location", "all_day", "recurrence"}
+_ASSISTANT = "assistant"
 _LONGEST_THREAD = 12
 _LONGEST_TEXT = 4000
 
@@ -17,7 +18,7 @@ Json = Mapping[str, Any]
 
 
 def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) -> list[OutgoingMessage]:
-    """Read off everything that went out to somebody: mails, text messages, invitations and their changes.
+    """Read off everything that went out to somebody: mails, text messages, invitations and their changes, chat.
 
     Args:
         states: of the modalities in which something was done, right after the turn, with all messages of the threads
@@ -31,6 +32,7 @@ def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) 
     mails = _Sent(_values(states, "email", "emails"))
     texts = _Sent(_values(states, "sms", "messages"))
     appointments = _values(states, "calendar", "events")
+    chat = _Chat((states.get("chat") or {}).get("messages") or [])
     messages: list[OutgoingMessage | None] = []
     for event in done:
         data = event.get("data") or {}
@@ -41,6 +43,8 @@ def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) 
                 messages.append(_sms(texts, event, data.get("message_data") or {}))
             case "calendar" if data.get("operation") in _CALENDAR_TELLING:
                 messages.append(_calendar(appointments, event, data))
+            case "chat" if data.get("operation", "send_message") == "send_message" and data.get("role") == _ASSISTANT:
+                messages.append(chat.take(event, data))
             case _:
                 pass
     return [message for message in messages if message is not None]
@@ -88,6 +92,48 @@ class _Sent:
             )
             for other in earlier[-_LONGEST_THREAD:]
         ]
+
+
+class _Chat:
+    """The chat's messages in order; each is handed out once."""
+
+    def __init__(self, messages: list[Json]) -> None:
+        self._messages = messages
+        self._used: set[str] = set()
+
+    def take(self, event: Json, data: Json) -> OutgoingMessage | None:
+        """The next message that was sent at the event's instant with its content."""
+        at = instant(event["scheduled_time"])
+        for place, message in enumerate(self._messages):
+            if (
+                message["message_id"] not in self._used
+                and message["role"] == _ASSISTANT
+                and instant(message["timestamp"]) == at
+                and message["content"] == data.get("content")
+            ):
+                self._used.add(message["message_id"])
+                return self._outgoing(place, message)
+        return None
+
+    def _outgoing(self, place: int, message: Json) -> OutgoingMessage:
+        conversation = message["conversation_id"]
+        earlier = [other for other in self._messages[:place] if other["conversation_id"] == conversation]
+        return OutgoingMessage(
+            modality="chat",
+            message_id=message["message_id"],
+            thread_id=conversation,
+            sender=_ASSISTANT,
+            body=chat_text(message["content"]),
+            sent_at=instant(message["timestamp"]),
+            thread=[
+                ThreadEntry(
+                    sender=other["role"],
+                    at=instant(other["timestamp"]),
+                    text=chat_text(other["content"])[:_LONGEST_TEXT],
+                )
+                for other in earlier[-_LONGEST_THREAD:]
+            ],
+        )
 
 
 def _email(mails: _Sent, event: Json, data: Json) -> OutgoingMessage | None:

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.plan import Model, OfSeveral, OfTurn
-from proctor_protocol.provenance import ModelUse
+from proctor_protocol.provenance import Drafts, ModelUse
 from proctor_storage.blobs import BlobRef
 
 
@@ -23,7 +23,8 @@ class RespondInput(OfTurn, OfSeveral):
 
 
 class Responded(Model):
-    """A character's reply to a message, None for silence, and the model use that it cost."""
+    """A character's reply to a message, None for silence, the model use that it cost, and its drafts."""
 
     reply: CharacterReply | None = None
     usage: list[ModelUse] = Field(default_factory=list)
+    drafts: Drafts = Drafts()

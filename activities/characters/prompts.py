@@ -1,5 +1,6 @@
 """The prompts for a model that plays a character."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -8,9 +9,14 @@ from activities.characters.messages import OutgoingMessage
 from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted, shorten
 from proctor_protocol.scenario import ScenarioConfig
 
-PROMPT_VERSION = "2"
+PROMPT_VERSION = "3"
 """Rises with every change of a character's prompts."""
 
+_USER = (
+    "An assistant does your correspondence. It writes to you in the chat, or from your own address. You have asked it "
+    "for this:\n{prompt}\nAnswer its questions by what is written here: clarify, confirm or refuse. Say so where you "
+    "don't know. Don't do its work for it, and say nothing that it didn't ask for."
+)
 _LONGEST_MESSAGE = 12_000
 _LONGEST_THREAD = 12_000
 
@@ -36,7 +42,7 @@ class CalendarAnswer(BaseModel):
 
 
 def persona(character_id: str, scenario: ScenarioConfig) -> str:
-    """The system message: who the character is and its relations to the others."""
+    """The system message: who the character (or the user) is and its relations to the others."""
     person = scenario.characters[character_id]
     lines = [
         f"You play {person.name} in a simulation of everyday correspondence. Stay in character in all that you write.",
@@ -48,8 +54,10 @@ def persona(character_id: str, scenario: ScenarioConfig) -> str:
     if person.special_instructions:
         lines.append(f"What you must keep to: {person.special_instructions}")
     lines.append(
-        f"Messages from {scenario.user.name} may be written by an assistant on {scenario.user.name}'s behalf. You know "
-        "only what is written here. Don't invent commitments of other people."
+        _USER.format(prompt=scenario.user_prompt)
+        if character_id == scenario.user_character
+        else f"Messages from {scenario.user.name} may be written by an assistant on {scenario.user.name}'s behalf. You "
+        "know only what is written here. Don't invent commitments of other people."
     )
     lines.append(UNTRUSTED_NOTICE)
     return "\n".join(lines)
@@ -65,15 +73,33 @@ def decision_question(message: OutgoingMessage, scenario: ScenarioConfig) -> str
     )
 
 
-def reply_question(message: OutgoingMessage, scenario: ScenarioConfig, reason: str) -> str:
-    """The question for a reply's text; ``reason`` is why the character decided to answer."""
+def reply_question(message: OutgoingMessage, scenario: ScenarioConfig, reason: str, faults: Sequence[str] = ()) -> str:
+    """The question for a reply's text.
+
+    Args:
+        message: what is answered.
+        scenario: with the people.
+        reason: why the character decided to answer.
+        faults: why earlier drafts were refused.
+    """
     wanted = {
+        "chat": "Write your answer in the chat: short, as people chat.",
         "email": "Write your reply's text: what you would really write, no longer than needed, without a subject line.",
         "sms": "Write your text message: short, as people text.",
         "calendar": "Answer the invitation: accepted, declined or tentative, with a short comment (an alternative time "
         "goes there), or an empty one.",
     }[message.modality]
-    return f"{_situation(message, scenario)}\n\nYou decided to answer, because: {reason}\n{wanted}"
+    refused = "".join(f"\nAn earlier draft of yours can't be sent: {fault}. Write another." for fault in faults)
+    return f"{_situation(message, scenario)}\n\nYou decided to answer, because: {reason}\n{wanted}{refused}"
+
+
+def check_question(draft: str, message: OutgoingMessage, scenario: ScenarioConfig, role: str) -> str:
+    """The question for a model that checks a draft; ``role`` is the system message of the model that wrote it."""
+    return (
+        f"The person's instructions:\n{role}\n\nWhat the person has before it:\n{_situation(message, scenario)}\n\n"
+        f"The draft:\n{quote_untrusted('draft', shorten(draft, _LONGEST_MESSAGE))}\n\n"
+        "Can it be sent? Say is_fine, and in one sentence the fault, or an empty string."
+    )
 
 
 def _situation(message: OutgoingMessage, scenario: ScenarioConfig) -> str:
@@ -81,17 +107,26 @@ def _situation(message: OutgoingMessage, scenario: ScenarioConfig) -> str:
     if message.thread:
         history = "\n\n".join(f"{entry.sender}, {entry.at.isoformat()}:\n{entry.text}" for entry in message.thread)
         parts.append("Said before:\n" + quote_untrusted("earlier messages", shorten(history, _LONGEST_THREAD)))
-    kind = {"email": "an email", "sms": "a text message", "calendar": "a calendar invitation"}[message.modality]
+    kind = {
+        "chat": "a chat message",
+        "email": "an email",
+        "sms": "a text message",
+        "calendar": "a calendar invitation",
+    }[message.modality]
+    author = "your assistant" if message.modality == "chat" else scenario.user.name
     if message.modality == "calendar" and message.operation == "update":
         kind = "a changed calendar invitation"
     parts.append(
-        f"It is {message.sent_at.isoformat()}. You get {kind} from {scenario.user.name}:\n"
-        + quote_untrusted(kind.partition(" ")[2], shorten(_written_out(message), _LONGEST_MESSAGE))
+        f"It is {message.sent_at.isoformat()}. You get {kind} from {author}:\n"
+        + quote_untrusted(kind.partition(" ")[2], shorten(written_out(message), _LONGEST_MESSAGE))
     )
     return "\n\n".join(parts)
 
 
-def _written_out(message: OutgoingMessage) -> str:
+def written_out(message: OutgoingMessage) -> str:
+    """A message's words with its readers, as it is shown to the one who answers."""
+    if message.modality == "chat":
+        return message.body
     if message.modality == "sms":
         return f"To: {', '.join(message.to)}\n\n{message.body}"
     if message.modality == "email":

@@ -28,6 +28,11 @@ class ConfiguredModels:
         name, address = config.response_generator_model, config.response_generator_base_url
         return self._make(name, address, _CHARACTERS_TEMPERATURE, seed, meter, prompt_version)
 
+    def for_checking(self, seed: int, meter: Meter, prompt_version: str) -> "BaseChatModel | None":
+        """The model that checks the characters' answers; None where none is configured."""
+        name, address = self._config.response_checker_model, self._config.response_generator_base_url
+        return self._make(name, address, 0.0, seed, meter, prompt_version) if name else None
+
     def for_judging(
         self, name: str, temperature: float, seed: int, meter: Meter, prompt_version: str | None
     ) -> "BaseChatModel":

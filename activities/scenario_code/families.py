@@ -8,7 +8,7 @@ import ast
 import tomllib
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, installed_kit
 from activities.scenario_code.manager import ScenarioManager, ScenarioValidationError, read_regular
@@ -18,13 +18,14 @@ _DESCRIPTION = "family.toml"
 
 
 class Family(BaseModel):
-    """What ``family.toml`` says of a family: its title, and which ability it measures."""
+    """What ``family.toml`` says of a family: its title, which ability it measures, how many days are a group."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     name: str
     title: str
     ability: str = ""
+    group: int = Field(default=1, ge=1, le=100)
 
 
 def list_families(manager: ScenarioManager) -> list[Family | ScenarioValidationError]:

@@ -405,7 +405,8 @@ def _config_warnings(directory: Path, config: ScenarioConfig) -> list[str]:
             "check end_time and default_time_step"
         )
     others = {key: person for key, person in config.characters.items() if key != config.user_character}
-    if others and not any(person.scripted_replies for person in others.values()):
+    answering = [*others.values(), *([config.user] if config.user_talks else [])]
+    if others and not any(person.scripted_replies for person in answering):
         warnings.append("no character has scripted_replies: offline, no one answers the participant")
     for key, person in others.items():
         if not person.email and not person.phone:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from activities.plan import Plan
 from activities.scenario_code.confinement import Limits, find_missing_protections
 from activities.scenario_code.evaluator_modules import KIT, installed_kit
-from activities.scenario_code.families import has_only_the_kit, write_day
+from activities.scenario_code.families import has_only_the_kit, read_family, write_day
 from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
 from activities.scenario_code.manager import (
     Fingerprint,
@@ -98,6 +98,15 @@ class Scenarios:
     def is_family(self, scenario_id: str) -> bool:
         """Whether days of that name are made by a family."""
         return self._manager.find_family(scenario_id) is not None
+
+    def group_size(self, name: str) -> int:
+        """How many days of a family are a group; 1 for a fixed scenario.
+
+        Raises:
+            ScenarioValidationError: the family's description is missing or broken.
+        """
+        directory = self._manager.find_family(name)
+        return 1 if directory is None else read_family(directory).group
 
     async def load(self, scenario_id: str, difficulty: int | None, seed: int) -> "Loaded":
         """What a request asks for: a fixed scenario, or the day that a family makes of a difficulty and a seed.

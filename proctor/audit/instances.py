@@ -80,7 +80,8 @@ def audit_instance(
         directory: the family's folder.
         difficulty: 1 to 4.
         seed: of the instance.
-        others: seeds that the memoriser knows by heart; those that can't be made are passed over.
+        others: seeds that the memoriser knows by heart; those that can't be made, and those of the same group, are
+            passed over.
         graded_plays: plays of each lapse rate.
         quick: play fewer lapses.
 
@@ -89,7 +90,7 @@ def audit_instance(
     """
     report = Report(directory.name, difficulty, seed)
     day = make_day(directory, difficulty, seed)
-    memorised = _most_similar(day, directory, [other for other in others if other != seed])
+    memorised = _most_similar(day, directory, [other for other in others if not day.is_sibling(other)])
     asyncio.run(_Audit(day, report, quick=quick).run(memorised, graded_plays))
     return report
 

@@ -28,10 +28,15 @@ def calibrate_judge(
     json_file: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write all of it there; - is standard output.")
     ] = None,
+    drafts: Annotated[
+        bool, typer.Option("--drafts", help="Calibrate the checker of the characters' drafts instead.")
+    ] = False,
     scenarios_dir: ScenariosOption = None,
     state: StateOption = None,
 ) -> None:
     """Show a model cases whose verdict is known, and say how far it agrees. Results name this calibration."""
     from proctor.judge_commands import CalibrateOptions, run_calibrate
+    from proctor.judge_drafts import run_calibrate_drafts
 
-    run_calibrate(CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state))
+    options = CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state)
+    (run_calibrate_drafts if drafts else run_calibrate)(options)

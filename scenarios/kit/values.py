@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from proctor_language.moments import own_words
 from proctor_language.patterns import compiled
 
-Kind = Literal["amount", "moment", "day", "time", "code", "words", "number", "address"]
+Kind = Literal["amount", "moment", "day", "time", "code", "words", "number", "address", "question"]
 
 READ_AT_MOST = 20_000
 """Characters of a text that are read."""
@@ -76,7 +76,8 @@ class Value(BaseModel):
     Attributes:
         kind: ``amount`` (money, in cents), ``moment`` (ISO date and time, without zone), ``day`` (ISO date),
             ``time`` (``HH:MM``), ``code`` (letters and digits; spaces and hyphens don't count), ``number`` (a whole
-            number), ``words`` (any of several texts, parted by ``|``), ``address`` (mail address or telephone).
+            number), ``words`` (any of several texts, parted by ``|``), ``address`` (mail address or telephone),
+            ``question`` (a question mark).
         value: the value, as the kind says.
     """
 
@@ -122,6 +123,8 @@ class Words:
                 return moment.time() in self.times and is_day
             case "words":
                 return any(_has_words(self.text, each) for each in value.value.split("|"))
+            case "question":
+                return "?" in self.text
             case "code" | "address":
                 return _squeezed(value.value) in _squeezed(self.text)
 

@@ -90,3 +90,21 @@ def test_noise_costs_players_points_who_do_not_look(family: str, seed: int, do: 
 
 def _what(log: list[ActionLogEntryWithTurn]) -> list[Any]:
     return [(entry.turn, entry.timestamp, entry.action, entry.success) for entry in log]
+
+
+def test_the_user_answers_in_both(tmp_path: Path) -> None:
+    day = make_day(SCENARIOS / "families" / "which_alex", 1, 1)
+    oracle = players.oracle(day)
+    heard: list[str] = []
+
+    async def listening(number: int, now: datetime, client: AsyncUESClient) -> None:
+        await oracle(number, now, client)
+        if now == day.starts[-1]:
+            chat = (await client.chat.get_state())["messages"]
+            heard.append(" ".join(each["content"] for each in chat[1:] if each["role"] == "user"))
+
+    assert asyncio.run(Stage(day).play(listening)).share == 1
+    whole = _whole(day, tmp_path, listening)
+    assert whole.scores.overall.score == whole.scores.overall.max_score
+    assert heard[0] == heard[1]
+    assert heard[0].startswith("I mean ")

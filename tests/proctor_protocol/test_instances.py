@@ -3,7 +3,7 @@
 import pytest
 
 from proctor_protocol.archive import ArchiveEntry, EntrySummary
-from proctor_protocol.instances import Instance, did_you_mean, instance_title
+from proctor_protocol.instances import Instance, did_you_mean, group_of, instance_title, variant_of
 from proctor_protocol.request import AssessmentConfig
 from proctor_protocol.runs import RunCell
 
@@ -55,3 +55,12 @@ def test_the_nearest_names_are_named() -> None:
 def test_a_difficulty_that_there_is_not_is_answered_with_the_nearest(difficulty: int, nearest: int) -> None:
     with pytest.raises(ValueError, match=f"the nearest is {nearest}"):
         AssessmentConfig(scenario_id="clear_the_day", difficulty=difficulty)
+
+
+def test_two_groups_of_seeds_alternate() -> None:
+    groups: dict[int, list[int]] = {}
+    for seed in range(1, 13):
+        groups.setdefault(group_of(seed, 3), []).append(seed)
+    assert groups == {1: [1, 3, 5], 2: [2, 4, 6], 7: [7, 9, 11], 8: [8, 10, 12]}
+    assert [variant_of(seed, 3) for seed in range(1, 8)] == [0, 0, 1, 1, 2, 2, 0]
+    assert all(group_of(seed, 1) == seed and variant_of(seed, 1) == 0 for seed in range(-3, 10))

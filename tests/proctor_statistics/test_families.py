@@ -95,3 +95,30 @@ def test_weights_change_what_a_value_counts() -> None:
     same = [Unit((20.0,), "s", 2.0), Unit((40.0,), "s", 2.0), Unit((60.0,), "s", 2.0)]
     plain = [Unit(unit.values, "s") for unit in same]
     assert estimated(same, bounds=(0, 100)) == estimated(plain, bounds=(0, 100)), "equal weights change nothing"
+
+
+def grouped(scores: dict[int, int], repeat: int = 0, difficulty: int = 2, agent: str = "a") -> list[Run]:
+    """Days of a family with groups of three, by seed."""
+    days = [run("triples", score, difficulty, seed, repeat, agent) for seed, score in scores.items()]
+    return [day.model_copy(update={"group_size": 3}) for day in days]
+
+
+def test_a_group_is_passed_where_each_of_its_days_is() -> None:
+    first, second = {1: 90, 3: 100, 5: 60}, {2: 100, 4: 100, 6: 59}
+    row = overall(grouped({**first, **second, 7: 100, 9: 100}), "triples")
+    assert row.groups is not None
+    assert (row.groups.groups, row.groups.passed) == (2, 1)
+    again = overall([*grouped(first), *grouped(first, repeat=1)], "triples").groups
+    assert again is not None
+    assert (again.groups, again.passed) == (2, 2)
+    assert overall(grouped({1: 90, 3: 100}), "triples").groups is None
+    assert overall(DAYS, "family").groups is None
+
+
+def test_days_of_a_group_are_one_unit() -> None:
+    scores = {1: 90, 3: 80, 5: 70, 2: 30, 4: 20, 6: 10}
+    row = overall(grouped(scores), "triples")
+    assert row.percent is not None
+    assert row.percent.units == 2
+    worse = grouped({seed: score - 10 for seed, score in scores.items()}, agent="b")
+    assert compared("a", "b", [*grouped(scores), *worse]).units == 2

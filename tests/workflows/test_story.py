@@ -17,6 +17,7 @@ from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.characters.payloads import Responded, RespondInput
 from activities.participant.payloads import TurnAnswer
 from activities.simulation.payloads import Addressee, Advanced, AdvanceInput, PlannedReply, TurnApplied
+from proctor_protocol.provenance import Drafts
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
@@ -120,10 +121,14 @@ async def test_characters_answer_between_the_turn_and_its_time(caller: Caller, a
         return CharacterReply(character_id=who, modality="email", text=f"I am {who}.", delay_seconds=60)
 
     async def respond(given: RespondInput) -> Responded:
-        return Responded(reply=None if given.character_id == "ben" else reply(given.character_id))
+        drafts = Drafts(written=2, refused=1)
+        return Responded(reply=None if given.character_id == "ben" else reply(given.character_id), drafts=drafts)
 
     activities.replacements = {"apply": apply, "respond": respond}
     over = await played(caller)
+    assert over.results is not None
+    assert over.results.provenance is not None
+    assert over.results.provenance.drafts == Drafts(written=6, refused=3)
     assert story(activities) == ["set_up", "greet", "purple_turn", "apply", *["respond"] * 3, "advance", *TURN, *END]
     first, second = activities.inputs["advance"]
     assert first.replies == [PlannedReply(reply=reply(who), message=message) for who in ("ana", "cleo")]

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
-from proctor_protocol.instances import DIFFICULTIES
+from proctor_protocol.instances import DIFFICULTIES, group_of, variant_of
 from scenarios.kit import building
-from scenarios.kit.checks import Check, MessageCheck, NotDoneCheck, ReportCheck
+from scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, ReportCheck
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty
 from scenarios.kit.making.people import Person, Relation
@@ -53,14 +53,18 @@ class Day:
     Attributes:
         draws: the day's choices. Take one of a name of its own for each thing: ``day.draws.pick(colours, "car")``.
         difficulty: 1 to 4.
+        group: how many days are a group (``group`` in family.toml). They have the same draws.
+        variant: the day's place in its group, from 0.
         title: for people, in lists.
         wishes: what the user wants beside the list, a sentence each.
         step: how long a turn is.
     """
 
-    def __init__(self, family: str, difficulty: int, seed: int) -> None:
+    def __init__(self, family: str, difficulty: int, seed: int, group: int = 1) -> None:
         self.family, self.difficulty, self.seed = family, difficulty, seed
-        self.draws = Draws(family, difficulty, seed)
+        self.group = group
+        self.variant = variant_of(seed, group)
+        self.draws = Draws(family, difficulty, group_of(seed, group))
         self.title = family.replace("_", " ").capitalize()
         self.wishes: list[str] = []
         self.duties: list[Duty] = []
@@ -126,6 +130,10 @@ class Day:
     def user(self) -> Person:
         """The person whom the participant works for."""
         return self.world.user
+
+    def is_sibling(self, seed: int) -> bool:
+        """Whether a seed is of this day's group; a day is its own sibling."""
+        return group_of(seed, self.group) == group_of(self.seed, self.group)
 
     def turn(self, number: int, minutes: int = 0) -> datetime:
         """When a turn begins (0 is the first, -1 the last), or some minutes after."""
@@ -338,11 +346,12 @@ class Day:
             "end_time": self.end.isoformat(),
             "default_time_step": f"PT{round(self.step.total_seconds() / 60)}M",
             "user_prompt": self.brief,
-            "user_character": "user",
+            "user_character": USER,
+            **({"user_talks": ["chat"]} if any(USER in duty.replies for duty in self.duties) else {}),
             "characters": self._characters(),
             "criteria": self._criteria(),
             "version": _VERSION,
-            "canary": str(UUID(hex=self.draws.hex(32, "canary"))),
+            "canary": str(UUID(hex=Draws(self.family, self.difficulty, self.seed).hex(32, "canary"))),
             "initial_state": "initial_state.json",
         }
 
@@ -350,8 +359,8 @@ class Day:
         people = {person.key: person for duty in self.duties for person in duty.people} | {
             person.key: person for person in self._cast.values()
         }
-        found = {"user": _character(self.user, [], [])}
-        for key, person in sorted(people.items()):
+        found = {}
+        for key, person in [(USER, self.user), *sorted(people.items())]:
             replies = [reply for duty in self.duties for reply in duty.replies.get(key, [])]
             knows = [duty.knows[key] for duty in self.duties if key in duty.knows]
             found[key] = _character(person, replies, knows)
@@ -466,7 +475,7 @@ def make_day(directory: Path, difficulty: int, seed: int) -> Day:
     if difficulty not in DIFFICULTIES:
         raise ValueError(f"difficulty is {difficulty}: it must be 1 to 4")
     about = tomllib.loads((directory / "family.toml").read_text(encoding="utf-8"))
-    day = Day(directory.name, difficulty, seed)
+    day = Day(directory.name, difficulty, seed, int(about.get("group", 1)))
     day.title = str(about["title"])
     _maker(directory)(day)
     day.finish()

@@ -92,7 +92,7 @@ class Duty:
         solve: the solver, and ``answers`` the truth: what it finds in all facts of the day.
         enact: the acts for another answer; with ``candidates``, all conceivable answers.
         people: those of the world whom it is about.
-        replies: scripted replies by the key of the person who gives them.
+        replies: scripted replies by the key of the person who gives them, ``user`` for the user.
         knows: what a person knows and wants, for a model that plays them, by their key.
         impossible: it can't be done, and has to be reported so.
         number: of its item in the list; set by the day.

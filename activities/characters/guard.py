@@ -1,0 +1,189 @@
+"""Checks what a model wrote in somebody's name: what they can't know, another's secrets, promises, falling out of role.
+
+Rules come first; they look at exact values and fixed phrases only. A model comes second, where one is configured. A
+refused draft is drawn again, at most ``DRAWN_AGAIN`` times; then the character answers by its scripted replies.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from activities.characters.messages import OutgoingMessage
+from activities.characters.prompts import check_question, persona, written_out
+from activities.models.structured import ask
+from proctor_language.patterns import compiled
+from proctor_protocol.provenance import Drafts
+from proctor_protocol.scenario import CharacterProfile, ScenarioConfig
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
+
+DRAWN_AGAIN = 2
+_SHARED_WORDS = 6
+"""This number of words in a row of another person's instructions are a secret that was given away."""
+
+_PARROTED = 0.7
+"""This share of a draft's runs of that length are the message's own: it says nothing."""
+
+_NUMBER = r"\d+(?:[.,'’ ]\d{3})*(?:[.,]\d{1,2})?"
+_MONEY = rf"(?:[€£$]|\b(?:EUR|USD|GBP))\s?({_NUMBER})|({_NUMBER})\s?(?:[€£$%]|(?:EUR|USD|GBP|euros?|dollars?|pounds)\b)"
+_LONG = r"\b\d{4,}\b"
+_CODE = r"\b[A-Za-z]{1,6}-?\d{2,}[A-Za-z0-9-]*\b"
+_ADDRESS = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://\S+|\+\d[\d /-]{6,}\d"
+_CLOCK = r"\b(\d{1,2})[:.h](\d\d)\b(?:\s?[ap]\.?m\b)?|\b(\d{1,2})\s?[ap]\.?m\b"
+_YEAR = r"\A(?:19|20)\d\d\z"
+_OUT_OF_ROLE = (
+    r"\b(?:as an AI|AI assistant|language model|system prompt|role[- ]?play|in character|this simulation|untrusted|"
+    r"should_respond|json|words of an email|without a subject line|longer than needed|exactly as it is sent|as people "
+    r"(?:text|chat))\b"
+)
+_DEEDS = r"(?:send|call|phone|ring|book|pay|transfer|order|cancel|forward|bring|deliver|prepare|sign|arrange|check)"
+_PROMISE = rf"\b(?:I|we)(?:['’]ll| will| shall| am going to| are going to)\s+(?:\w+\s+)?({_DEEDS})\b"
+_CLAIM = (
+    r"\b(?:I|we)(?:['’]ve| have)\s+(?:just |already |now )?"
+    r"(?:sent|called|booked|paid|transferred|ordered|cancelled|canceled|forwarded|attached|signed|arranged)\b|"
+    r"\b(?:please find|see) (?:the )?attached\b"
+)
+
+
+class Verdict(BaseModel):
+    """What a model says of a draft: whether it can be sent, and in a sentence why not."""
+
+    is_fine: bool
+    fault: str
+
+
+@dataclass
+class Guard:
+    """Checks the drafts of one answer, and counts them.
+
+    Attributes:
+        checker: the model that checks what the rules let pass; None for the rules alone.
+        drafts: how many were written and refused so far.
+    """
+
+    checker: "BaseChatModel | None" = None
+    drafts: Drafts = field(default_factory=Drafts)
+
+    async def find_fault(
+        self, draft: str, message: OutgoingMessage, character_id: str, scenario: ScenarioConfig
+    ) -> str | None:
+        """Why a draft can't be sent, as a sentence; None where it can. Counts it.
+
+        Raises:
+            activities.models.factory.ModelError: the checking model failed; see ``structured.ask``.
+        """
+        fault = rule_broken(draft, message, character_id, scenario)
+        if fault is None and self.checker is not None:
+            question = check_question(draft, message, scenario, persona(character_id, scenario))
+            verdict = await ask(self.checker, CHECKER, question, Verdict)
+            fault = None if verdict.is_fine else verdict.fault or "the checking model refuses it"
+        self.drafts = self.drafts.add(Drafts(written=1, refused=int(fault is not None)))
+        return fault
+
+    def note_scripted(self) -> None:
+        """Count an answer whose drafts were all refused."""
+        self.drafts = self.drafts.add(Drafts(scripted=1))
+
+
+CHECKER = (
+    "You check a message that a model wrote in the name of a person in a simulation. Refuse it only for one of these "
+    "faults: it states a fact that the person can't know from what is written; it says what the person must keep to "
+    "itself; it promises or claims an action that the person's instructions don't name; it contradicts what the person "
+    "said before; it falls out of role. Opinions, courtesies, questions and refusals are fine."
+)
+"""The system message of the checking model."""
+
+
+def rule_broken(draft: str, message: OutgoingMessage, character_id: str, scenario: ScenarioConfig) -> str | None:
+    """The first rule that a draft breaks, as a sentence; None where it breaks none."""
+    if found := compiled(_OUT_OF_ROLE).search(draft):
+        return f"it falls out of role: {found.group()!r}"
+    person = scenario.characters[character_id]
+    known = _known(message, person, scenario, is_user=character_id == scenario.user_character)
+    if unknown := next((value for value in _values(draft) if not _is_known(value, known)), None):
+        return f"the person can't know {unknown!r}"
+    if unknown := next((at for at, time in _clock(draft) if time not in _all_times(known, scenario)), None):
+        return f"the person knows nothing of the time {unknown!r}"
+    runs = list(_runs(draft))
+    if runs and sum(run in " ".join(message.body.lower().split()) for run in runs) >= _PARROTED * len(runs):
+        return "it repeats the message that it answers"
+    others = [other for key, other in scenario.characters.items() if key != character_id]
+    if secret := next((run for run in runs if run not in known.lower() and _is_secret(run, others)), None):
+        return f"it gives away what somebody else knows: {secret!r}"
+    return _wrong_promise(draft, person)
+
+
+def _wrong_promise(draft: str, person: CharacterProfile) -> str | None:
+    own = _own_words(person).lower()
+    if claim := compiled(_CLAIM).search(draft):
+        return None if claim.group().lower() in own else f"it claims what the person did not do: {claim.group()!r}"
+    promise = next((each for each in compiled(_PROMISE).finditer(draft) if each.group(1).lower() not in own), None)
+    return None if promise is None else f"it promises what the person won't do: {promise.group()!r}"
+
+
+def _own_words(person: CharacterProfile) -> str:
+    replies = [text for reply in person.scripted_replies for text in (reply.reply, reply.again) if text]
+    return "\n".join([person.personality, *person.relationships.values(), person.special_instructions or "", *replies])
+
+
+def _known(message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig, *, is_user: bool) -> str:
+    """All that a person knows when it answers: of itself, of the user, and what was written."""
+    user = scenario.user
+    addresses = [person.name, person.email, person.phone, user.name, user.email, user.phone]
+    earlier = [f"{entry.sender} {entry.at.isoformat()} {entry.text}" for entry in message.thread]
+    texts = [_own_words(person), written_out(message), message.sender, message.sent_at.isoformat(), *earlier]
+    return "\n".join(filter(None, [*addresses, *texts, scenario.user_prompt if is_user else None]))
+
+
+def _values(text: str) -> Iterator[str]:
+    """The exact values in a text: addresses, amounts, codes, long numbers."""
+    rest = text
+    for pattern in (_ADDRESS, _MONEY, _CODE, _LONG):
+        found = [match.group() for match in compiled(pattern).finditer(rest)]
+        yield from (value for value in found if not compiled(_YEAR).search(value))
+        rest = compiled(pattern).sub(" ", rest)
+
+
+def _is_known(value: str, known: str) -> bool:
+    if compiled(r"[A-Za-z@:+]").search(value) and not compiled(_MONEY).search(value):
+        return _squeezed(value) in _squeezed(known)
+    numbers = {_plain(each.group()) for each in compiled(_NUMBER).finditer(known)}
+    return all(_plain(each.group()) in numbers for each in compiled(_NUMBER).finditer(value))
+
+
+def _plain(number: str) -> str:
+    """A number without separators, and without cents that are 0."""
+    whole = compiled(r"[.,]00?\z").sub("", number)
+    cents = compiled(r"[.,]\d{1,2}\z").search(whole)
+    end = cents.group()[1:] if cents else ""
+    return "".join(filter(str.isdigit, whole[: cents.start()] if cents else whole)) + (f".{end}" if end else "")
+
+
+def _squeezed(text: str) -> str:
+    return "".join(char for char in text.lower() if char.isalnum() or char in "@+")
+
+
+def _clock(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The clock times in a text as they are written, and as hour (of twelve) and minute."""
+    for found in compiled(_CLOCK).finditer(text):
+        hour, minute, half = found.groups()
+        yield found.group(), (int(hour or half) % 12, int(minute or 0))
+
+
+def _all_times(text: str, scenario: ScenarioConfig) -> set[tuple[int, int]]:
+    reading = scenario.read(text)
+    spoken = {(named.hour % 12, named.minute) for named in (*reading.moments, *reading.bare_times)}
+    iso = {(int(each.group(1)) % 12, int(each.group(2))) for each in compiled(r"T(\d\d):(\d\d)").finditer(text)}
+    return spoken | iso | {time for _, time in _clock(text)}
+
+
+def _runs(text: str) -> Iterator[str]:
+    words = text.lower().split()
+    return (" ".join(words[at : at + _SHARED_WORDS]) for at in range(len(words) - _SHARED_WORDS + 1))
+
+
+def _is_secret(run: str, others: list[CharacterProfile]) -> bool:
+    return any(run in " ".join((other.special_instructions or "").lower().split()) for other in others)
