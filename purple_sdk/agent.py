@@ -37,12 +37,18 @@ class BasePurpleAgent(ABC):
         turn_number: the turn being played, from 1; 0 before the first.
         attempt: which try of it this is, from 1.
         instructions: what the evaluator said at the start.
+        context_id: the A2A context, which is the assessment's: the same after this process was started again.
+        ues_url: where the simulation is.
+        api_key: the key to it.
     """
 
     name: ClassVar[str] = "purple-agent"
     description: ClassVar[str] = "A personal assistant that acts in a simulated user's environment."
 
     state: Any = None
+    context_id: str = ""
+    ues_url: str
+    api_key: str
     ues: AsyncUESClient
     ues_client: PurpleUESClient
     current_time: datetime
@@ -78,6 +84,7 @@ class BasePurpleAgent(ABC):
     def _connect(self, ues_url: str, api_key: str) -> None:
         if self.config.ues_url:
             ues_url = self.config.ues_url.rstrip("/") + urlsplit(ues_url).path
+        self.ues_url, self.api_key = ues_url.rstrip("/"), api_key
         self.ues = AsyncUESClient(ues_url, api_key, observer=self._recorder)
         self.ues_client = PurpleUESClient(self.ues)
 
@@ -131,6 +138,10 @@ class BasePurpleAgent(ABC):
     def actions(self) -> list[ActionLogEntry]:
         """What was done in this turn so far, in order."""
         return list(self._recorder.entries)
+
+    def report_action(self, entry: ActionLogEntry) -> None:
+        """Add an action that didn't go through ``ues`` to the turn's report."""
+        self._recorder.entries.append(entry)
 
     def complete_turn(self, notes: str | None = None, time_step: str | None = None) -> TurnCompleteMessage:
         """The answer to a turn, with the actions that were recorded.

@@ -1,0 +1,19 @@
+"""The CLI agents that are known."""
+
+from purple_sdk.harness.clis.claude_code import CLAUDE_CODE
+from purple_sdk.harness.clis.codex import CODEX
+from purple_sdk.harness.declared import Harness, HarnessError
+
+HARNESSES: dict[str, Harness] = {harness.name: harness for harness in (CLAUDE_CODE, CODEX)}
+"""By name."""
+
+
+def find_harness(name: str) -> Harness:
+    """The declaration of a CLI agent.
+
+    Raises:
+        HarnessError: it isn't known.
+    """
+    if name not in HARNESSES:
+        raise HarnessError(f'--harness "{name}" is not known: choose one of {", ".join(HARNESSES)}')
+    return HARNESSES[name]
