@@ -17,6 +17,12 @@ from tests.scripted_model import Calls, ScriptedModel
 
 FAMILIES = Path(__file__).parent.parent / "scenarios" / "families"
 _TOOLS = {"email.mark_read": "email_read", "email.mark_unread": "email_unread", "chat.send_message": "chat_send"}
+_OWN = {
+    **dict.fromkeys(("email_send", "email_reply", "email_reply_all", "email_forward"), {"from_address": "email_address"}),
+    "sms_send": {"from_number": "phone"},
+    "calendar_respond": {"attendee_email": "email_address"},
+}
+"""Fields that purple_sdk's client fills in, and other callers have to."""
 
 
 def oracle_script(family: str, difficulty: int, seed: int) -> dict[int, Calls]:
@@ -26,7 +32,9 @@ def oracle_script(family: str, difficulty: int, seed: int) -> dict[int, Calls]:
     for act in [*(act for duty in day.duties for act in duty.acts), *report_of(day, {})]:
         fitting = [number for number, start in enumerate(day.starts, start=1) if act.at <= start <= act.until]
         if fitting:
-            script[fitting[0]].append(_as_call(act, day))
+            name, fields = _as_call(act, day)
+            own = {"email_address": day.user.email, "phone": day.user.phone}
+            script[fitting[0]].append((name, {**{field: own[of] for field, of in _OWN.get(name, {}).items()}, **fields}))
     return dict(script)
 
 

@@ -163,8 +163,9 @@ class HarnessAgent(BasePurpleAgent):
         if relay.is_over_limit:
             problem = f"used the {self.config.tokens_per_turn} tokens that a turn may have"
             remedy = ": raise AGENTBEATS_PURPLE_TOKENS_PER_TURN, or choose an easier task"
-        elif problem is None and not relay.record.has_listed_tools:
-            problem = f"ended its turn without asking the simulation for its tools; {printed.ending()}"
+        elif problem is None and not (relay.record.has_listed_tools and relay.record.has_offered_tools):
+            listed = "offering them to its model" if relay.record.has_listed_tools else "asking for them"
+            problem = f"ignored the simulation's tools: it ended its turn without {listed}; {printed.ending()}"
             remedy = f": see whether MCP works with `proctor harness try {self.harness.name}`"
         elif problem is not None:
             remedy = self._remedy(problem + printed.ending())

@@ -66,10 +66,12 @@ class Record:
     Attributes:
         events: answers of the model and calls of tools.
         has_listed_tools: whether the CLI agent asked which tools the simulation has.
+        has_offered_tools: whether it offered tools to its model.
     """
 
     events: list[UsedTool | AskedModel] = field(default_factory=list)
     has_listed_tools: bool = False
+    has_offered_tools: bool = False
 
     @property
     def answers(self) -> list[ModelAnswer]:
@@ -220,6 +222,7 @@ class Relay:
         except httpx.HTTPError as problem:
             return _problem(502, f"the model's endpoint can't be reached: {type(problem).__name__} {problem}")
         known = question if isinstance(question, dict) else {}
+        self.record.has_offered_tools |= bool(known.get("tools"))
         return StreamingResponse(
             self._pass_on(reply, wire, known, path), reply.status_code, headers=_returned(reply.headers)
         )

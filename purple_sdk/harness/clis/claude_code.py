@@ -15,7 +15,7 @@ from purple_sdk.harness.declared import (
 
 
 def _files(launch: Launch) -> dict[str, str]:
-    server = {"type": "http", "url": launch.mcp, "headers": bearer_of(f"${{{TOKEN_VARIABLE}}}")}
+    server = {"type": "http", "url": launch.mcp, "headers": bearer_of(f"${{{TOKEN_VARIABLE}}}"), "alwaysLoad": True}
     return {"mcp.json": as_json({"mcpServers": {SERVER: server}})}
 
 
@@ -31,6 +31,10 @@ def _environment(launch: Launch) -> dict[str, str]:
         "ANTHROPIC_BASE_URL": launch.relay,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_MAX_RETRIES": "3",
+        # Without these it doesn't wait for the tools on a slow machine, and asks its model without them.
+        "MCP_CONNECTION_NONBLOCKING": "0",
+        "MCP_CONNECT_TIMEOUT_MS": "60000",
+        "MCP_TIMEOUT": "60000",
         "DISABLE_AUTOUPDATER": "1",
     }
 
