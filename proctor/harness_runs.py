@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,9 @@ from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.settings import HarnessConfig
 
 T = TypeVar("T")
+
+STARTED = "http://127.0.0.1:9"
+"""Stands for the address of a CLI agent that is yet to be started."""
 
 _NOTICE = 15.0
 """Seconds by which the CLI agent is stopped before the evaluator gives the turn up, so that it can say why."""
@@ -77,6 +80,27 @@ def choose_harness(
                 raise UsageError(f"{flag} {value}: only a CLI agent has it; add --harness NAME")
         return None
     return HarnessChoice(name, model, model_url, program, turn_timeout)
+
+
+def choose_harnesses(
+    names: Sequence[str], model: str | None, model_url: str | None, program: str | None, *, detach: bool
+) -> dict[str, HarnessChoice]:
+    """What a campaign's flags ask for, by the names of the CLI agents.
+
+    Raises:
+        UsageError: one is there twice, or ``--program`` stands for several, or nothing would be left to play them.
+    """
+    if len(set(names)) < len(names):
+        raise UsageError(f"--harness {', '.join(names)}: name each CLI agent once")
+    if program is not None and len(names) > 1:
+        raise UsageError(f"--program {program}: it is the executable of one CLI agent, and {len(names)} are named")
+    if names and detach:
+        raise UsageError("--detach and --harness exclude each other: CLI agents that a command starts end with it")
+    return {
+        name: choice
+        for name in names
+        if (choice := choose_harness(name, model, model_url, program, has_agent=False)) is not None
+    }
 
 
 def require_near(gateway_url: str) -> None:

@@ -4,7 +4,15 @@ from typing import Annotated, Any
 
 import typer
 
-from proctor.commands.options import AtOnceOption, GatewayOption, QuietOption, TokenFileOption
+from proctor.commands.options import (
+    AtOnceOption,
+    GatewayOption,
+    HarnessModelOption,
+    ModelUrlOption,
+    ProgramOption,
+    QuietOption,
+    TokenFileOption,
+)
 
 
 def run(
@@ -12,6 +20,13 @@ def run(
     agent: Annotated[
         list[str] | None, typer.Option("--agent", metavar="NAME=URL", help="An agent; may be given several times.")
     ] = None,
+    harness: Annotated[
+        list[str] | None,
+        typer.Option("--harness", metavar="NAME", help="A CLI agent to start; may be given several times."),
+    ] = None,
+    model: HarnessModelOption = None,
+    model_url: ModelUrlOption = None,
+    program: ProgramOption = None,
     seeds: Annotated[
         str | None, typer.Option(metavar="1-5,9", help="Seeds to play each scenario with.  [default: 42]")
     ] = None,
@@ -65,6 +80,7 @@ def run(
 ) -> None:
     """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
     from proctor.campaign_runs import RunOptions, run_campaign
+    from proctor.harness_runs import STARTED, choose_harnesses
     from proctor.run_settings import agents_in, checked, read_campaign, seeds_in
     from proctor.settings import default_gateway
 
@@ -72,7 +88,8 @@ def run(
     request: dict[str, Any] = {"participants": {}, "config": {"scenarios": what}}
     if is_file:
         request = read_campaign(what[0])
-    request["participants"] = {**request["participants"], **agents_in(agent or [])}
+    harnesses = choose_harnesses(harness or [], model, model_url, program, detach=detach)
+    request["participants"] = {**request["participants"], **agents_in(agent or []), **dict.fromkeys(harnesses, STARTED)}
     chosen: dict[str, Any] = {
         "seeds": seeds_in(seeds) if seeds is not None else None,
         "difficulties": seeds_in(difficulty, "--difficulty") if difficulty is not None else None,
@@ -99,4 +116,4 @@ def run(
         detach=detach,
         quiet=quiet,
     )
-    raise typer.Exit(run_campaign(options))
+    raise typer.Exit(run_campaign(options, harnesses))

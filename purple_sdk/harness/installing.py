@@ -91,10 +91,18 @@ def _installer(harness: Harness, folder: Path, package: str) -> list[str]:
         if npm is None:
             raise HarnessError(f"{harness.title} is installed by npm, which isn't here: install Node.js 20 or newer")
         return [npm, "install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(folder), package]
-    python = next(filter(None, map(shutil.which, ("python3.12", "python3.13"))), sys.executable)
-    if not (folder / "bin" / "python").exists():
-        subprocess.run([python, "-m", "venv", str(folder)], check=True, timeout=_INSTALL_SECONDS)
+    if not (folder / "bin" / "pip").exists():
+        _make_environment(harness, folder)
     return [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", package]
+
+
+def _make_environment(harness: Harness, folder: Path) -> None:
+    """A virtual environment, by the first Python that works; a name in PATH may be that of a version manager."""
+    for python in ("python3.12", "python3.13", sys.executable):
+        command = [python, "-m", "venv", str(folder)]
+        if shutil.which(python) and subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            return
+    raise HarnessError(f"{harness.title} needs a Python that can make a virtual environment: install python3.12 and venv")
 
 
 async def _run_installer(harness: Harness, command: list[str], folder: Path) -> None:

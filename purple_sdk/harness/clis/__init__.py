@@ -21,5 +21,5 @@ def find_harness(name: str) -> Harness:
         HarnessError: it isn't known.
     """
     if name not in HARNESSES:
-        raise HarnessError(f'--harness "{name}" is not known: choose one of {", ".join(HARNESSES)}')
+        raise HarnessError(f'the CLI agent "{name}" is not known: choose one of {", ".join(HARNESSES)}')
     return HARNESSES[name]
