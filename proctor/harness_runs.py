@@ -112,8 +112,8 @@ def require_near(gateway_url: str) -> None:
     host = urlsplit(gateway_url).hostname or ""
     if host not in ("localhost", "127.0.0.1", "::1"):
         raise UsageError(
-            f"the evaluator at {gateway_url} can't reach a CLI agent that is started here: serve it with `proctor agent "
-            "harness NAME --host 0.0.0.0 --card-url URL`, and name its address with --agent"
+            f"the evaluator at {gateway_url} can't reach a CLI agent that is started here: serve it with "
+            "`proctor agent harness NAME --host 0.0.0.0 --card-url URL`, and name its address with --agent"
         )
 
 

@@ -187,7 +187,9 @@ class LocalStack:
             services.append(
                 Service(
                     "agent",
-                    proctor_command("agent", *self.agent, *_listening(LOOPBACK, self.ports.agent, f"{self.agent_url}/")),
+                    proctor_command(
+                        "agent", *self.agent, *_listening(LOOPBACK, self.ports.agent, f"{self.agent_url}/")
+                    ),
                     answers(f"{self.agent_url}/.well-known/agent-card.json"),
                     {**dict.fromkeys(OF_GATEWAYS), **(no_secrets if self.agent[0] in _WITHOUT_MODEL else {})},
                 )

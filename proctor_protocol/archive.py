@@ -73,6 +73,12 @@ Results = AssessmentResults | TrialResult | CampaignResults
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*){0,3}")
 
+
+def trajectory_file(turn: int) -> str:
+    """The name of the file of an entry that holds a turn's transcript, in the Agent Trajectory Interchange Format."""
+    return f"trajectories/{turn}.json"
+
+
 Items = dict[str, JsonValue]
 """A state as a flat map: ``email/emails/ID`` to a mail, ``calendar/events/ID`` to an event, and so on."""
 

@@ -143,17 +143,21 @@ class BasePurpleAgent(ABC):
         """Add an action that didn't go through ``ues`` to the turn's report."""
         self._recorder.entries.append(entry)
 
-    def complete_turn(self, notes: str | None = None, time_step: str | None = None) -> TurnCompleteMessage:
+    def complete_turn(
+        self, notes: str | None = None, time_step: str | None = None, trajectory: dict[str, Any] | None = None
+    ) -> TurnCompleteMessage:
         """The answer to a turn, with the actions that were recorded.
 
         Args:
             notes: anything that a reader of the result should know.
             time_step: ISO 8601; how far the clock shall move. Without it, as far as the scenario has it by default.
+            trajectory: the turn's transcript in the Agent Trajectory Interchange Format; 1 MB at most.
 
         Raises:
             pydantic.ValidationError: ``time_step`` is not a duration.
         """
-        chosen = {} if time_step is None else {"time_step": time_step}
+        given = {"time_step": time_step, "trajectory": trajectory}
+        chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen, **self._usage_fields())
 
     def complete_early(self, reason: str | None = None) -> EarlyCompletionMessage:

@@ -1,6 +1,6 @@
 """The acts of a family's oracle as tool calls, turn by turn: what a scripted model has to ask for to earn all points.
 
-    python -m tests.oracle_script clear_the_day 2 1 [PORT]      serves them as a scripted model
+python -m tests.oracle_script clear_the_day 2 1 [PORT]      serves them as a scripted model
 """
 
 import sys
@@ -18,7 +18,7 @@ from tests.scripted_model import Calls, ScriptedModel
 FAMILIES = Path(__file__).parent.parent / "scenarios" / "families"
 _TOOLS = {"email.mark_read": "email_read", "email.mark_unread": "email_unread", "chat.send_message": "chat_send"}
 _OWN = {
-    **dict.fromkeys(("email_send", "email_reply", "email_reply_all", "email_forward"), {"from_address": "email_address"}),
+    "email_send": {"from_address": "email_address"},
     "sms_send": {"from_number": "phone"},
     "calendar_respond": {"attendee_email": "email_address"},
 }
@@ -34,7 +34,9 @@ def oracle_script(family: str, difficulty: int, seed: int) -> dict[int, Calls]:
         if fitting:
             name, fields = _as_call(act, day)
             own = {"email_address": day.user.email, "phone": day.user.phone}
-            script[fitting[0]].append((name, {**{field: own[of] for field, of in _OWN.get(name, {}).items()}, **fields}))
+            script[fitting[0]].append(
+                (name, {**{field: own[of] for field, of in _OWN.get(name, {}).items()}, **fields})
+            )
     return dict(script)
 
 

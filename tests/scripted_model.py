@@ -63,7 +63,7 @@ class ScriptedModel:
                     return self._send(json.dumps({"input_tokens": INPUT, "totalTokens": INPUT}), "json")
                 model.requests.append(request)
                 model.before_answer(request)
-                wire = next(wire for end, wire in _WIRES.items() if re.search(end, path))
+                wire = _wire_of(path)
                 streamed = bool(request.get("stream")) or "streamGenerateContent" in path
                 text = wire(model.decide(_READERS[wire](request)), str(request.get("model", "scripted-1")), streamed)
                 return self._send(text, "event-stream" if streamed else "json")
@@ -91,7 +91,7 @@ class ScriptedModel:
         """Its address, without a path."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def decide(self, question: _Question) -> "_Call | str":
+    def decide(self, question: _Question) -> "Call | str":
         """The next call of the script, or the last words of the turn."""
         turns = [
             (place, int(number))
@@ -108,11 +108,11 @@ class ScriptedModel:
             return f"Done with turn {turn}."
         name, arguments = calls[done]
         found = next(((tool, space) for tool, space in question.tools if re.search(rf"(^|_){name}$", tool)), None)
-        return f"There is no tool {name}." if found is None else _Call(*found, dict(arguments))
+        return f"There is no tool {name}." if found is None else Call(*found, dict(arguments))
 
 
 @dataclass(frozen=True)
-class _Call:
+class Call:
     name: str
     space: str | None
     arguments: dict[str, Any]
@@ -138,7 +138,9 @@ def _read_responses(request: dict[str, Any]) -> _Question:
     parts = []
     for item in request.get("input") or []:
         is_result = item.get("type") == "function_call_output"
-        parts.append(("result" if is_result else item.get("role", ""), _flat(item.get("output") or item.get("content"))))
+        parts.append(
+            ("result" if is_result else item.get("role", ""), _flat(item.get("output") or item.get("content")))
+        )
     tools: list[tuple[str, str | None]] = []
     for tool in request.get("tools") or []:
         if tool.get("type") == "namespace":
@@ -171,7 +173,7 @@ def _events(events: Sequence[dict[str, Any]], *, named: bool) -> str:
     return "".join(lines)
 
 
-def _anthropic(answer: _Call | str, model: str, streamed: bool) -> str:
+def _anthropic(answer: Call | str, model: str, streamed: bool) -> str:
     usage = {"input_tokens": INPUT - CACHED, "cache_read_input_tokens": CACHED, "output_tokens": OUTPUT}
     if isinstance(answer, str):
         block: dict[str, Any] = {"type": "text", "text": answer}
@@ -196,7 +198,7 @@ def _anthropic(answer: _Call | str, model: str, streamed: bool) -> str:
     return _events(events, named=True)
 
 
-def _responses(answer: _Call | str, model: str, streamed: bool) -> str:
+def _responses(answer: Call | str, model: str, streamed: bool) -> str:
     if isinstance(answer, str):
         content = [{"type": "output_text", "text": answer, "annotations": []}]
         item: dict[str, Any] = {"type": "message", "role": "assistant", "content": content}
@@ -219,7 +221,7 @@ def _responses(answer: _Call | str, model: str, streamed: bool) -> str:
     return _events([{**event, "sequence_number": place} for place, event in enumerate(events)], named=True)
 
 
-def _chat(answer: _Call | str, model: str, streamed: bool) -> str:
+def _chat(answer: Call | str, model: str, streamed: bool) -> str:
     usage = {"prompt_tokens": INPUT, "completion_tokens": OUTPUT, "total_tokens": INPUT + OUTPUT}
     usage |= {"prompt_tokens_details": {"cached_tokens": CACHED}}
     message: dict[str, Any] = {"role": "assistant", "content": answer if isinstance(answer, str) else None}
@@ -242,7 +244,7 @@ def _chat(answer: _Call | str, model: str, streamed: bool) -> str:
     return _events(events, named=False) + "data: [DONE]\n\n"
 
 
-def _gemini(answer: _Call | str, model: str, streamed: bool) -> str:
+def _gemini(answer: Call | str, model: str, streamed: bool) -> str:
     is_text = isinstance(answer, str)
     part = {"text": answer} if is_text else {"functionCall": {"name": answer.name, "args": answer.arguments}}
     usage = {"promptTokenCount": INPUT, "candidatesTokenCount": OUTPUT, "cachedContentTokenCount": CACHED}
@@ -252,10 +254,19 @@ def _gemini(answer: _Call | str, model: str, streamed: bool) -> str:
     return _events([value], named=False) if streamed else json.dumps(value)
 
 
-_WIRES: dict[str, Callable[[_Call | str, str, bool], str]] = {
+_WIRES: dict[str, Callable[[Call | str, str, bool], str]] = {
     "/messages$": _anthropic,
     "/responses$": _responses,
     "/chat/completions$": _chat,
     ":(stream)?[gG]enerateContent$": _gemini,
 }
 _READERS = {_anthropic: _read_anthropic, _responses: _read_responses, _chat: _read_chat, _gemini: _read_gemini}
+
+
+def _wire_of(path: str) -> Callable[[Call | str, str, bool], str]:
+    return next(wire for end, wire in _WIRES.items() if re.search(end, path))
+
+
+def answer_in(path: str, answer: Call | str, streamed: bool) -> str:
+    """An answer in the protocol of a path."""
+    return _wire_of(path)(answer, "scripted-1", streamed)

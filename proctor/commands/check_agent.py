@@ -6,6 +6,7 @@ import typer
 
 from proctor.commands.options import HarnessModelOption, HarnessOption, ModelUrlOption, ProgramOption
 
+
 def check_agent(
     url: Annotated[
         str | None, typer.Argument(metavar="[URL]", help="The agent's address, such as http://localhost:8001.")

@@ -27,6 +27,7 @@ from purple_sdk.harness.program import run_program
 from purple_sdk.harness.prompts import first_prompt, later_prompt
 from purple_sdk.harness.relay import Relay, UsedTool
 from purple_sdk.harness.settings import HarnessConfig
+from purple_sdk.harness.trajectory import trajectory_of
 from purple_sdk.harness.upstream import find_upstream
 
 _LONGEST_NOTES = 2_000
@@ -42,6 +43,7 @@ class HarnessAgent(BasePurpleAgent):
         config: the settings.
         harness: the CLI agent.
         guard: ends its processes should this process be killed.
+        version: the program's version, for transcripts; by default the one that ``install`` installs.
 
     Raises:
         HarnessError: its program isn't there, or the model's key or address is missing.
@@ -52,8 +54,9 @@ class HarnessAgent(BasePurpleAgent):
 
     config: HarnessConfig
 
-    def __init__(self, config: HarnessConfig, harness: Harness, guard: Guard | None = None) -> None:
+    def __init__(self, config: HarnessConfig, harness: Harness, guard: Guard | None = None, version: str = "") -> None:
         super().__init__(config)
+        self._version = version or harness.version
         self.harness = harness
         self._guard = guard
         self._program = find_program(harness, config.program)
@@ -89,7 +92,17 @@ class HarnessAgent(BasePurpleAgent):
             self._note(relay)
         outcome = self._judge(printed, launch, relay)
         await _to_the_end(lambda: folders.complete(turn, outcome.session))
-        return self.complete_turn(notes=outcome.answer[:_LONGEST_NOTES] or None)
+        return self.complete_turn(
+            notes=outcome.answer[:_LONGEST_NOTES] or None,
+            trajectory=trajectory_of(
+                relay.record,
+                agent=self.harness.name,
+                version=self._version,
+                model=self.config.model,
+                session=outcome.session or "",
+                prompt=launch.prompt,
+            ),
+        )
 
     async def on_assessment_complete(self, message: AssessmentCompleteMessage) -> None:
         """Remove the folder."""

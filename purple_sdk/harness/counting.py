@@ -85,25 +85,22 @@ def _replaced(answer: ModelAnswer, **changes: Any) -> ModelAnswer:
 
 
 def _values(body: bytes) -> Iterator[Json]:
-    """The JSON objects of a body, or of the events in it."""
+    """The JSON objects of a body, of an array (Gemini streams one without ``alt=sse``), or of the events in it."""
     text = body.decode(errors="replace")
-    whole = _object_in(text)
+    whole = _parsed_json(text)
     if whole is not None:
-        yield whole
+        yield from _objects(whole if isinstance(whole, list) else [whole])
         return
     for line in text.splitlines():
-        if line.startswith("data:") and (value := _object_in(line[5:])) is not None:
-            yield value
+        if line.startswith("data:"):
+            yield from _objects([_parsed_json(line[5:])])
 
 
-def _object_in(text: str) -> Json | None:
+def _parsed_json(text: str) -> Any:
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except ValueError:
         return None
-    if isinstance(value, list) and value and isinstance(value[0], dict):  # Gemini streams an array where alt isn't sse
-        return value[-1]
-    return value if isinstance(value, dict) else None
 
 
 def _number(counts: Any, *names: str) -> int:

@@ -102,7 +102,9 @@ def _make_environment(harness: Harness, folder: Path) -> None:
         command = [python, "-m", "venv", str(folder)]
         if shutil.which(python) and subprocess.run(command, capture_output=True, check=False).returncode == 0:
             return
-    raise HarnessError(f"{harness.title} needs a Python that can make a virtual environment: install python3.12 and venv")
+    raise HarnessError(
+        f"{harness.title} needs a Python that can make a virtual environment: install python3.12 and venv"
+    )
 
 
 async def _run_installer(harness: Harness, command: list[str], folder: Path) -> None:

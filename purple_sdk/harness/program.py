@@ -59,11 +59,10 @@ async def run_program(
                 code = await child.wait()
         except TimeoutError:
             child.kill()
-            last = _tail(errors)
+            last = f"; its errors end with: {words}" if (words := _tail(errors)) else ""
             raise HarnessError(
-                f"did not end its turn within {seconds:g} s and was stopped"
-                f"{f'; its errors end with: {last}' if last else ''}. If it waits for an answer or a login, run it once "
-                "by hand; if it needs longer, raise --turn-timeout"
+                f"did not end its turn within {seconds:g} s and was stopped{last}. If it waits for an answer or a "
+                "login, run it once by hand; if it needs longer, raise --turn-timeout"
             ) from None
         finally:
             await asyncio.shield(child.end(0.0))

@@ -11,7 +11,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -117,6 +117,8 @@ class Relay:
         self._listener = listen(_LOOPBACK, 0, "the relay")
         self.address = address_of(self._listener)
         self._acting = 0
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
@@ -136,10 +138,8 @@ class Relay:
         await asyncio.shield(self._close())
 
     async def _close(self) -> None:
-        loop = asyncio.get_running_loop()
-        until = loop.time() + _DRAIN_SECONDS
-        while self._acting and loop.time() < until:
-            await asyncio.sleep(0.01)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._is_idle.wait(), _DRAIN_SECONDS)
         self._server.should_exit = True
         self._server.force_exit = True
         await asyncio.wait({self._serving}, timeout=2.0)
@@ -178,10 +178,13 @@ class Relay:
     @contextmanager
     def _under_way(self) -> Iterator[None]:
         self._acting += 1
+        self._is_idle.clear()
         try:
             yield
         finally:
             self._acting -= 1
+            if not self._acting:
+                self._is_idle.set()
 
     def _note_call(self, message: Any, reply: httpx.Response) -> None:
         if not isinstance(message, dict):
@@ -213,7 +216,7 @@ class Relay:
             question.setdefault("stream_options", {})["include_usage"] = True
             body = json.dumps(question).encode()
         headers = {**_passed(request.headers), **self._upstream.headers, "accept-encoding": "identity"}
-        query = [(name, value) for name, value in request.query_params.multi_items() if name != "key"]
+        query = {name: value for name, value in request.query_params.items() if name != "key"}
         asked = self._http.build_request(
             request.method, self._upstream.url(path), params=query, content=body, headers=headers
         )

@@ -17,12 +17,12 @@ def serve_harness(config: HarnessConfig) -> None:
         OSError: the address can't be listened on.
     """
     harness = find_harness(config.harness)
-    read_version(harness, find_program(harness, config.program))
+    version = read_version(harness, find_program(harness, config.program))
     HarnessAgent(config, harness)  # what is missing is reported now, and not in an assessment
     guard = Guard()
 
     def make(_: PurpleAgentConfig) -> HarnessAgent:
-        return HarnessAgent(config, harness, guard)
+        return HarnessAgent(config, harness, guard, version)
 
     try:
         serve(make, config, name=harness.name, description=f"{harness.title}, with the simulation's actions as tools.")

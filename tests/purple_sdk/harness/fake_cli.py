@@ -46,7 +46,9 @@ def play(messages: list[dict[str, Any]]) -> str:
         if not message.get("tool_calls"):
             return str(message["content"])
         for call in message["tool_calls"]:
-            result = mcp("tools/call", name=call["function"]["name"], arguments=json.loads(call["function"]["arguments"]))
+            result = mcp(
+                "tools/call", name=call["function"]["name"], arguments=json.loads(call["function"]["arguments"])
+            )
             text = "\n".join(part["text"] for part in result["content"])
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
             FILE.write_text(json.dumps(messages))

@@ -121,7 +121,9 @@ async def test_the_key_of_a_turn_opens_nothing_after_it(tmp_path: Path) -> None:
                 headers = {"Authorization": f"Bearer {relay.token}", "Accept": "application/json, text/event-stream"}
                 async with httpx.AsyncClient(base_url=relay.address, headers=headers, trust_env=False) as http:
                     assert (await http.post("/mcp", json=call)).status_code == 200
-                    assert (await http.post("/mcp", json=call, headers={"Authorization": "Bearer x"})).status_code == 401
+                    assert (
+                        await http.post("/mcp", json=call, headers={"Authorization": "Bearer x"})
+                    ).status_code == 401
                     relay._is_closed = True
                     assert (await http.post("/mcp", json=call)).status_code == 401
             with pytest.raises(httpx.ConnectError):
@@ -155,7 +157,7 @@ async def test_a_turn_ends_at_its_limit_of_tokens(tmp_path: Path) -> None:
             agent = fake_agent(tmp_path, model.url, tokens_per_turn=2 * (INPUT + OUTPUT))
             await day.greet(agent)
             day.begin(agent, 1)
-            with pytest.raises(HarnessError, match="used the 2100 tokens .*raise AGENTBEATS_PURPLE_TOKENS_PER_TURN"):
+            with pytest.raises(HarnessError, match=r"used the 2100 tokens .*raise AGENTBEATS_PURPLE_TOKENS_PER_TURN"):
                 await agent.play_turn()
             assert len(model.requests) == 2
             assert len(agent.actions) == 2  # what it did is reported all the same
