@@ -158,6 +158,7 @@ class EarlyCompletionMessage(WireModel):
     reason: str | None = None
     actions: list[ActionLogEntry] | None = None
     model_usage: list[ModelUsage] = Field(default_factory=list, max_length=_MOST_MODELS)
+    trajectory: dict[str, JsonValue] | None = None
 
 
 ToParticipant = AssessmentStartMessage | TurnStartMessage | AssessmentCompleteMessage

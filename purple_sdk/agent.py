@@ -122,7 +122,8 @@ class BasePurpleAgent(ABC):
             if not is_over:
                 return answer
             early = EarlyCompletionMessage(reason=reason or answer.notes, actions=answer.actions)
-            return early.model_copy(update=self._usage_fields())
+            kept = {} if answer.trajectory is None else {"trajectory": answer.trajectory}
+            return early.model_copy(update={**kept, **self._usage_fields()})
         if not isinstance(answer, EarlyCompletionMessage):
             raise TypeError(
                 f"execute_turn returned {type(answer).__name__}: return complete_turn() or an EarlyCompletionMessage"

@@ -191,8 +191,7 @@ class ParticipantActivities:
 
     async def _keep_trajectory(self, message: FromParticipant) -> BlobRef | None:
         """Put a turn's transcript into the store; one that is too large is left out."""
-        trajectory = message.trajectory if isinstance(message, TurnCompleteMessage) else None
-        store, content = self._store, b"" if trajectory is None else to_json(trajectory)
+        store, content = self._store, b"" if message.trajectory is None else to_json(message.trajectory)
         if store is None or not content or len(content) > _LARGEST_TRAJECTORY:
             return None
         return await patiently(lambda: store.put(content))
