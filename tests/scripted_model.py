@@ -151,9 +151,11 @@ def _read_responses(request: dict[str, Any]) -> _Question:
 
 
 def _read_chat(request: dict[str, Any]) -> _Question:
+    said = [(message["role"], _flat(message.get("content"))) for message in request.get("messages", [])]
+    # smolagents gives results as a user's words.
     parts = [
-        ("result" if message["role"] == "tool" else message["role"], _flat(message.get("content")))
-        for message in request.get("messages", [])
+        ("result" if role == "tool" or (role == "user" and "Observation:" in text) else role, text)
+        for role, text in said
     ]
     return _Question(parts, [(tool["function"]["name"], None) for tool in request.get("tools") or []])
 

@@ -12,9 +12,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from proctor_processes.guard import Guard
-from proctor_protocol.actions import USER_ACTIONS, action_name
 from proctor_protocol.messages import (
-    ActionLogEntry,
     AssessmentCompleteMessage,
     AssessmentStartMessage,
     TurnCompleteMessage,
@@ -25,7 +23,8 @@ from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.installing import find_program
 from purple_sdk.harness.program import run_program
 from purple_sdk.harness.prompts import first_prompt, later_prompt
-from purple_sdk.harness.relay import Relay, UsedTool
+from purple_sdk.harness.relay import Relay
+from purple_sdk.harness.reporting import report
 from purple_sdk.harness.settings import HarnessConfig
 from purple_sdk.harness.trajectory import trajectory_of
 from purple_sdk.harness.upstream import find_upstream
@@ -89,7 +88,7 @@ class HarnessAgent(BasePurpleAgent):
                 launch = self._launch(folders, relay, await self._prompt(folders.session))
                 printed = await self._run(launch, folders, relay)
         finally:
-            self._note(relay)
+            report(self, relay.record)
         outcome = self._judge(printed, launch, relay)
         await _to_the_end(lambda: folders.complete(turn, outcome.session))
         return self.complete_turn(
@@ -192,27 +191,6 @@ class HarnessAgent(BasePurpleAgent):
         if found is None and _ASKS_FOR_LOGIN.search(text):
             found = "it asks for a login or a key: keys come from the caller's environment, logins aren't supported"
         return f": {found}" if found else ""
-
-    def _note(self, relay: Relay) -> None:
-        """Count the model's use, and report the actions, by what passed through the relay."""
-        for answer in relay.record.answers:
-            self.note_model_use(answer.model or self.config.model, answer.input_tokens, answer.output_tokens)
-        for used in relay.record.used_tools:
-            if (entry := _as_action(used, self)) is not None:
-                self.report_action(entry)
-
-
-def _as_action(used: UsedTool, agent: BasePurpleAgent) -> ActionLogEntry | None:
-    action = action_name(used.name.replace("_", ".", 1))
-    if action not in USER_ACTIONS:
-        return None
-    return ActionLogEntry(
-        timestamp=agent.current_time,
-        action=action,
-        parameters=dict(used.arguments),
-        success=not used.is_error,
-        error_message=used.result[:_LONGEST_PROBLEM] if used.is_error else None,
-    )
 
 
 async def _to_the_end(work: Callable[[], None]) -> None:
