@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from proctor.console import command_name, make_console
 from proctor.display import AssessmentDisplay
 from proctor.errors import ExitCode, UsageError
 from proctor.following import followed, read_results, require_completed
+from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.report import print_report
 from proctor.settings import read_settings
 from proctor_protocol.results import AssessmentResults
@@ -81,23 +82,29 @@ def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
             )
 
 
-def run_assess(options: AssessOptions) -> ExitCode:
+def run_assess(options: AssessOptions, harness: HarnessChoice | None = None) -> ExitCode:
     """Play the assessment; Ctrl-C cancels it.
+
+    Args:
+        options: what to ask for.
+        harness: the CLI agent to start and to assess, in place of the options' agent.
 
     Raises:
         CommandError: of the kind that says why it didn't come to a result.
     """
-    return asyncio.run(_with_signals(options))
+    return asyncio.run(_with_signals(options, harness))
 
 
-async def _with_signals(options: AssessOptions) -> ExitCode:
+async def _with_signals(options: AssessOptions, harness: HarnessChoice | None) -> ExitCode:
     interrupted = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupted.set)
-    return await play(
-        options, make_console(sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout), interrupted
-    )
+    console = make_console(sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout)
+    if harness is None:
+        return await play(options, console, interrupted)
+    async with serving_harness(harness, options.gateway_url) as url:
+        return await play(replace(options, agent_url=url), console, interrupted)
 
 
 async def play(options: AssessOptions, console: Console, interrupted: asyncio.Event) -> ExitCode:

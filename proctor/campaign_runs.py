@@ -2,10 +2,12 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from rich.console import Console
 from rich.table import Table
@@ -17,6 +19,7 @@ from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode
 from proctor.following import followed, read_results, require_completed
 from proctor.fork_report import print_forks
+from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.interrupts import on_signals
 from proctor.phrases import clean, comparison_in_words, interval_in_words
 from proctor.run_folders import new_folder
@@ -44,13 +47,26 @@ class RunOptions:
     quiet: bool = False
 
 
-def run_campaign(options: RunOptions) -> ExitCode:
+def run_campaign(options: RunOptions, harnesses: Mapping[str, HarnessChoice] = MappingProxyType({})) -> ExitCode:
     """Play a campaign; Ctrl-C cancels it as a whole.
+
+    Args:
+        options: what to play.
+        harnesses: the CLI agents to start, by their names among the request's participants.
 
     Raises:
         CommandError: of the kind that says why it came to no good end.
     """
-    return asyncio.run(_run(options))
+    return asyncio.run(_run_with(options, harnesses))
+
+
+async def _run_with(options: RunOptions, harnesses: Mapping[str, HarnessChoice]) -> ExitCode:
+    async with AsyncExitStack() as started:
+        participants = dict(options.request.participants)
+        for name, choice in harnesses.items():
+            participants[name] = await started.enter_async_context(serving_harness(choice, options.gateway_url))
+        request = options.request.model_copy(update={"participants": participants}) if harnesses else options.request
+        return await _run(replace(options, request=request))
 
 
 async def _run(options: RunOptions) -> ExitCode:

@@ -7,7 +7,7 @@ from typer.core import TyperCommand, TyperGroup
 
 GROUPS = {
     "Start here": ("demo", "up", "assess", "play"),
-    "Write your own": ("new-agent", "check-agent", "new-scenario", "new-family", "scenarios", "agent"),
+    "Write your own": ("new-agent", "check-agent", "new-scenario", "new-family", "scenarios", "agent", "harness"),
     "Look at results": ("list", "show", "view", "compare", "forks", "export", "import", "prune", "schema"),
     "Many runs": ("run", "follow", "cancel", "replay", "fork", "judge", "terminal-bench"),
     "Operate": ("doctor", "worker", "gateway", "ues", "codec-server", "token"),
@@ -25,6 +25,7 @@ EXAMPLES = {
     "proctor assess": (
         "proctor assess email_triage_basic --agent http://localhost:8001 --offline",
         "proctor assess reschedule_day --agent http://localhost:8001 --seed 7 --json result.json",
+        "proctor assess which_alex --harness claude-code --model claude-sonnet-5",
     ),
     "proctor play": ("proctor play email_triage_basic", "proctor play ./team-lunch --max-turns 3"),
     "proctor list": ("proctor list --scenario email_triage_basic --since 7d", "proctor list --campaign 6ee0 --json"),
@@ -60,6 +61,8 @@ EXAMPLES = {
     "proctor new-family": ("proctor new-family barn_sale --folder my-scenarios",),
     "proctor scenarios audit": ("proctor scenarios audit clear_the_day --seeds 1-25",),
     "proctor check-agent": ("proctor check-agent http://localhost:8001",),
+    "proctor harness try": ("proctor harness try claude-code --model claude-sonnet-5",),
+    "proctor harness install": ("proctor harness install codex", "proctor harness install all"),
     "proctor scenarios validate": ("proctor scenarios validate ./team-lunch",),
     "proctor judge calibrate": ("proctor judge calibrate email_triage_basic --model gpt-4o --limit 50",),
     "proctor terminal-bench run": ("proctor terminal-bench run --dataset my-tasks --agent oracle",),

@@ -178,7 +178,7 @@ class LocalStack:
             Service(
                 "temporal",
                 self._temporal_command(),
-                _answers(f"{self.ui_url}/api/v1/namespaces/default"),
+                answers(f"{self.ui_url}/api/v1/namespaces/default"),
                 {**no_secrets, **_own_temporal()},
             ),
             *([self._simulator(shared, no_secrets)] if self.has_simulator else []),
@@ -187,8 +187,10 @@ class LocalStack:
             services.append(
                 Service(
                     "agent",
-                    _proctor("agent", *self.agent, *_listening(LOOPBACK, self.ports.agent, f"{self.agent_url}/")),
-                    _answers(f"{self.agent_url}/.well-known/agent-card.json"),
+                    proctor_command(
+                        "agent", *self.agent, *_listening(LOOPBACK, self.ports.agent, f"{self.agent_url}/")
+                    ),
+                    answers(f"{self.agent_url}/.well-known/agent-card.json"),
                     {**dict.fromkeys(OF_GATEWAYS), **(no_secrets if self.agent[0] in _WITHOUT_MODEL else {})},
                 )
             )
@@ -196,7 +198,7 @@ class LocalStack:
             *services,
             Service(
                 "worker",
-                _proctor("worker", "--processes", str(count_worker_processes(self.config))),
+                proctor_command("worker", "--processes", str(count_worker_processes(self.config))),
                 _polls(
                     self.ui_url,
                     self.config.temporal_namespace,
@@ -213,12 +215,12 @@ class LocalStack:
             ),
             Service(
                 "gateway",
-                _proctor(
+                proctor_command(
                     "gateway",
                     *_listening(self.config.host, self.ports.gateway, self.card_url),
                     *(["--open"] if self.config.open else []),
                 ),
-                _answers(f"{self.gateway_url}/.well-known/agent-card.json"),
+                answers(f"{self.gateway_url}/.well-known/agent-card.json"),
                 {**shared, **secrets_in(os.environ, but=OF_GATEWAYS), **self._observed_at(_OBSERVED_GATEWAY)},
                 after=("temporal",),
                 stop_seconds=8,
@@ -228,8 +230,8 @@ class LocalStack:
     def _simulator(self, shared: Mapping[str, str | None], no_secrets: Mapping[str, str | None]) -> Service:
         return Service(
             "ues",
-            _proctor("ues", "--host", self.ues_host, "--port", str(self.ports.ues)),
-            _answers(f"{self.ues_url}/health"),
+            proctor_command("ues", "--host", self.ues_host, "--port", str(self.ports.ues)),
+            answers(f"{self.ues_url}/health"),
             {
                 **shared,
                 **no_secrets,
@@ -374,7 +376,7 @@ def require_free(addresses: dict[str, tuple[str, int]]) -> None:
         raise CommandError("\n".join(taken))
 
 
-def _proctor(*arguments: str) -> list[str]:
+def proctor_command(*arguments: str) -> list[str]:
     return python_command("-m", "proctor", *arguments)
 
 
@@ -404,7 +406,7 @@ async def _is_listened_at(url: str) -> bool:
     return True
 
 
-def _answers(url: str) -> Callable[[int], Awaitable[bool]]:
+def answers(url: str) -> Callable[[int], Awaitable[bool]]:
     """Ready when a GET of this address is answered with 200."""
 
     async def is_ready(_: int) -> bool:

@@ -21,6 +21,7 @@ from proctor.commands import (
     fork,
     forks,
     gateway,
+    harness,
     import_archive,
     judge,
     list_archive,
@@ -116,11 +117,12 @@ app.command("new-family", cls=CommandWithExamples)(new_family.new_family)
 app.command("check-agent", cls=CommandWithExamples)(check_agent.check_agent)
 app.command("run", cls=CommandWithExamples)(run.run)
 app.add_typer(agent.app, name="agent")
+app.add_typer(harness.app, name="harness")
 app.add_typer(scenarios.app, name="scenarios")
 app.add_typer(judge.app, name="judge")
 app.add_typer(terminal_bench.app, name="terminal-bench")
 app.add_typer(token.app, name="token")
-for _group in (agent.app, scenarios.app, judge.app, terminal_bench.app, token.app, datasets.app):
+for _group in (agent.app, harness.app, scenarios.app, judge.app, terminal_bench.app, token.app, datasets.app):
     for _command in _group.registered_commands:
         _command.cls = CommandWithExamples
 

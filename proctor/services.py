@@ -263,6 +263,27 @@ def run_agent(name: str, host: str | None, port: int | None, card_url: str | Non
         raise CommandError(problem.strerror or str(problem)) from None
 
 
+def run_harness(**flags: str | int | None) -> None:
+    """Run a CLI agent as a participant until SIGTERM or Ctrl-C.
+
+    Raises:
+        UsageError: a setting doesn't fit, or something that the agent needs is missing.
+        CommandError: the address can't be listened on.
+    """
+    from purple_sdk.harness.declared import HarnessError
+    from purple_sdk.harness.serving import serve_harness
+    from purple_sdk.harness.settings import HarnessConfig
+
+    config = read_settings(HarnessConfig, **flags)
+    warn_of_settings(config)
+    try:
+        serve_harness(config)
+    except HarnessError as problem:
+        raise UsageError(str(problem)) from None
+    except OSError as problem:
+        raise CommandError(problem.strerror or str(problem)) from None
+
+
 def run_terminal_agent(**flags: str | int | None) -> None:
     """Run the agent of ``purple_sdk.examples.terminal_agent`` until SIGTERM or Ctrl-C."""
     from purple_sdk.examples.assistant_agent.models import ModelNotUsableError

@@ -176,7 +176,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         stack.callback(stop_tracing)
         stack.enter_context(watched())
         parts = await stack.enter_async_context(open_parts(config))
-        participants = ParticipantActivities(config, parts.scenarios, parts.simulations)
+        participants = ParticipantActivities(config, parts.scenarios, parts.simulations, parts.store)
         stack.push_async_callback(participants.aclose)
         identity = f"{part.identity() if part else client.identity} {await Fingerprint.of(config)}"
         workers = _workers(client, parts, participants, (identity, part))

@@ -12,6 +12,8 @@ An assessment has besides
 
 * ``turns.jsonl``: a ``TurnRecord`` a line: what came in, what the participant did and wrote, who answers
 * ``states.jsonl``: a ``StateRecord`` a line: mailbox, messages, calendar and chat before the first turn and after each
+* ``trajectories/TURN.json``: the transcript of a turn in the Agent Trajectory Interchange Format (ATIF), where the
+  participant has sent one: what it saw, decided and did
 
 a trial in a terminal
 
@@ -73,6 +75,16 @@ Results = AssessmentResults | TrialResult | CampaignResults
 """What an entry's ``result.json`` may be."""
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*){0,3}")
+
+
+TRAJECTORY = "trajectories/TURN.json"
+"""The files with transcripts of turns, where an assessment's participant has sent any."""
+
+
+def trajectory_file(turn: int) -> str:
+    """The name of the file that holds a turn's transcript."""
+    return TRAJECTORY.replace("TURN", str(turn))
+
 
 Items = dict[str, JsonValue]
 """A state as a flat map: ``email/emails/ID`` to a mail, ``calendar/events/ID`` to an event, and so on."""
@@ -401,6 +413,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         UPDATES: ArchivedUpdate,
         TURNS: TurnRecord,
         STATES: StateRecord,
+        TRAJECTORY: dict[str, JsonValue],
         TRANSCRIPT: CommandRecord,
         RUNS: Run,
     }

@@ -125,7 +125,8 @@ class TurnCompleteMessage(WireModel):
     """Participant to evaluator: the turn is done; ``time_step`` is how far the clock shall move.
 
     ``model_usage`` is for agents that ask models and say so: it is part of the result, and no score comes of it.
-    Without ``actions`` it reports no actions.
+    Without ``actions`` it reports no actions. ``trajectory`` is the turn's transcript in the Agent Trajectory
+    Interchange Format, for readers of the result; one of more than 1 MB isn't kept.
     """
 
     message_type: Literal["turn_complete"] = "turn_complete"
@@ -133,6 +134,7 @@ class TurnCompleteMessage(WireModel):
     notes: str | None = None
     time_step: Duration = "PT1H"
     model_usage: list[ModelUsage] = Field(default_factory=list, max_length=_MOST_MODELS)
+    trajectory: dict[str, JsonValue] | None = None
 
 
 CompletionReason = Literal["scenario_complete", "early_completion", "timeout", "error"]
@@ -156,6 +158,7 @@ class EarlyCompletionMessage(WireModel):
     reason: str | None = None
     actions: list[ActionLogEntry] | None = None
     model_usage: list[ModelUsage] = Field(default_factory=list, max_length=_MOST_MODELS)
+    trajectory: dict[str, JsonValue] | None = None
 
 
 ToParticipant = AssessmentStartMessage | TurnStartMessage | AssessmentCompleteMessage

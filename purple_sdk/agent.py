@@ -37,12 +37,18 @@ class BasePurpleAgent(ABC):
         turn_number: the turn being played, from 1; 0 before the first.
         attempt: which try of it this is, from 1.
         instructions: what the evaluator said at the start.
+        context_id: the A2A context, which is the assessment's: the same after this process was started again.
+        ues_url: where the simulation is.
+        api_key: the key to it.
     """
 
     name: ClassVar[str] = "purple-agent"
     description: ClassVar[str] = "A personal assistant that acts in a simulated user's environment."
 
     state: Any = None
+    context_id: str = ""
+    ues_url: str
+    api_key: str
     ues: AsyncUESClient
     ues_client: PurpleUESClient
     current_time: datetime
@@ -78,6 +84,7 @@ class BasePurpleAgent(ABC):
     def _connect(self, ues_url: str, api_key: str) -> None:
         if self.config.ues_url:
             ues_url = self.config.ues_url.rstrip("/") + urlsplit(ues_url).path
+        self.ues_url, self.api_key = ues_url.rstrip("/"), api_key
         self.ues = AsyncUESClient(ues_url, api_key, observer=self._recorder)
         self.ues_client = PurpleUESClient(self.ues)
 
@@ -115,7 +122,8 @@ class BasePurpleAgent(ABC):
             if not is_over:
                 return answer
             early = EarlyCompletionMessage(reason=reason or answer.notes, actions=answer.actions)
-            return early.model_copy(update=self._usage_fields())
+            kept = {} if answer.trajectory is None else {"trajectory": answer.trajectory}
+            return early.model_copy(update={**kept, **self._usage_fields()})
         if not isinstance(answer, EarlyCompletionMessage):
             raise TypeError(
                 f"execute_turn returned {type(answer).__name__}: return complete_turn() or an EarlyCompletionMessage"
@@ -132,17 +140,25 @@ class BasePurpleAgent(ABC):
         """What was done in this turn so far, in order."""
         return list(self._recorder.entries)
 
-    def complete_turn(self, notes: str | None = None, time_step: str | None = None) -> TurnCompleteMessage:
+    def report_action(self, entry: ActionLogEntry) -> None:
+        """Add an action that didn't go through ``ues`` to the turn's report."""
+        self._recorder.entries.append(entry)
+
+    def complete_turn(
+        self, notes: str | None = None, time_step: str | None = None, trajectory: dict[str, Any] | None = None
+    ) -> TurnCompleteMessage:
         """The answer to a turn, with the actions that were recorded.
 
         Args:
             notes: anything that a reader of the result should know.
             time_step: ISO 8601; how far the clock shall move. Without it, as far as the scenario has it by default.
+            trajectory: the turn's transcript in the Agent Trajectory Interchange Format; 1 MB at most.
 
         Raises:
             pydantic.ValidationError: ``time_step`` is not a duration.
         """
-        chosen = {} if time_step is None else {"time_step": time_step}
+        given = {"time_step": time_step, "trajectory": trajectory}
+        chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen, **self._usage_fields())
 
     def complete_early(self, reason: str | None = None) -> EarlyCompletionMessage:

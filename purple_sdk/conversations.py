@@ -218,6 +218,7 @@ class Conversations:
                 return
             await self._drop(context_id)
             agent = self._factory(self._config)
+            agent.context_id = context_id
             agent.initialize(message.ues_url, message.api_key, message.current_time, message.assessment_instructions)
             try:
                 await agent.on_assessment_start(message)

@@ -178,7 +178,7 @@ def _headers(context: RequestContext) -> Mapping[str, str]:
 
 def _answer_parts(answer: FromParticipant) -> list[Part]:
     # A time step that nobody chose is left out, so that the scenario's own default applies.
-    unchosen = {"time_step", "model_usage"} - answer.model_fields_set
+    unchosen = {"time_step", "model_usage", "trajectory"} - answer.model_fields_set
     data = answer.model_dump(mode="json", exclude=unchosen)
     text = answer.model_dump_json(exclude=unchosen)
     return [new_data_part(data), new_text_part(text, media_type="application/json")]

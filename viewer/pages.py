@@ -34,6 +34,7 @@ from viewer.modalities import ModalityView, modality_views
 from viewer.overviews import PAGE, STATUSES, Overview
 from viewer.progress import progress_of
 from viewer.scores import Row, dimensions_of, row_of
+from viewer.trajectories import trajectory_of
 from viewer.trials import phases_of, steps_of
 from viewer.versions import Version, anchor_of, versions_of
 
@@ -387,6 +388,7 @@ class Pages:
             losses=[row_of(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
             dimensions=dimensions_of(results, turns),
             lacking={r.turn: r.lacking for r in records if r.lacking},
+            trajectories={number: trajectory_of(self.archive, entry, number) for number in shown},
             offered=offered,
             forks=[] if as_file else self.archive.forks_of(entry.id),
             workflow_url=None if as_file else self._workflow_url(entry),

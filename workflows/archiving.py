@@ -47,6 +47,7 @@ async def archive(
             updates=_updates(publisher),
             turns=progress.notes() if progress else [],
             turn_notes=progress.turn_notes if progress else {},
+            trajectories=progress.trajectories if progress else {},
             card=progress.card if progress else None,
             campaign=workflow.memo_value(MEMO_CAMPAIGN, None, type_hint=str),
         ),

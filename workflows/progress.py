@@ -33,6 +33,7 @@ class Progress(Timed):
     participant_usage: list[TurnModelUsage] = Field(default_factory=list)
     clarifications: list[Clarification] = Field(default_factory=list)
     turn_notes: dict[int, str] = Field(default_factory=dict)
+    trajectories: dict[int, BlobRef] = Field(default_factory=dict)
     turn_tries: dict[str, int] = Field(default_factory=dict)
     tasks_left: list[str] = Field(default_factory=list)
     card: ParticipantCard | None = None

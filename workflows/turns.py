@@ -190,6 +190,8 @@ class Turns:
             self._publisher.publish_failure(kind, clarification.sentence())
         if answer.notes:
             progress.turn_notes[turn] = answer.notes
+        if answer.trajectory:
+            progress.trajectories[turn] = answer.trajectory
         for action in applied.actions:
             self._publisher.publish(
                 updates.ActionObservedUpdate(

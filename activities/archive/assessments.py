@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -16,13 +17,22 @@ from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
-from proctor_protocol.archive import RESULT, STATES, TURNS, UPDATES, ArchivedUpdate, ArchiveEntry, Content
+from proctor_protocol.archive import (
+    RESULT,
+    STATES,
+    TURNS,
+    UPDATES,
+    ArchivedUpdate,
+    ArchiveEntry,
+    Content,
+    trajectory_file,
+)
 from proctor_protocol.instances import Instance
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import ResultStatus
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive, open_archive
-from proctor_storage.blobs import BlobStore
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
 
 _LARGE = 8_000_000
 """Bytes of an initial state from which its assessment is archived in a process of its own."""
@@ -126,6 +136,7 @@ def _write(
         UPDATES: as_lines(updates),
         TURNS: as_lines(turns),
         STATES: as_lines(states.records),
+        **_trajectories(payload, store),
     }
     contents = {"scenario": _archived_scenario(store.get_blocking(payload.plan.scenario), payload.plan.instance)}
     if states.initial:
@@ -137,6 +148,15 @@ def _write(
         {name: clean(content) for name, content in contents.items()},
         is_indexed=is_indexed,
     )
+
+
+def _trajectories(payload: ArchiveInput, store: BlobStore) -> dict[str, bytes]:
+    """The transcripts of turns, as files; those that the store has lost are left out."""
+    found = {}
+    for turn, ref in payload.trajectories.items():
+        with suppress(BlobNotFoundError, BlobDamagedError):
+            found[trajectory_file(turn)] = store.get_blocking(ref)
+    return found
 
 
 def _archived_scenario(scenario: bytes, instance: Instance | None) -> bytes:

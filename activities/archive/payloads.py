@@ -33,7 +33,8 @@ class TurnNote(Model):
 class ArchiveInput(OfAssessment):
     """An assessment that has ended. ``updates`` are the items of its update stream, as base64 of Temporal's payloads.
 
-    ``message`` is the A2A message that asked for it, ``owner`` the caller whose it is.
+    ``message`` is the A2A message that asked for it, ``owner`` the caller whose it is. ``trajectories`` are transcripts
+    of turns, in the store.
     """
 
     context_id: str
@@ -43,5 +44,6 @@ class ArchiveInput(OfAssessment):
     updates: list[str]
     turns: list[TurnNote]
     turn_notes: dict[int, str]
+    trajectories: dict[int, BlobRef] = Field(default_factory=dict)
     card: ParticipantCard | None = None
     campaign: str | None = None

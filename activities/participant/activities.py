@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
+from pydantic_core import to_json
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
@@ -53,7 +54,7 @@ from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.results import Clarification
 from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef
+from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import UESError
 from purple_sdk.ues.answers import CurrentCheckpoint
 
@@ -81,6 +82,9 @@ _LOOK_SECONDS = 0.5
 
 _LONGEST_PROBLEM = 500
 
+_LARGEST_TRAJECTORY = 1_000_000
+"""Bytes of a turn's transcript that are kept."""
+
 _NO_ANSWER = (
     "No one can answer questions during this assessment. Decide with the information that you have, continue the "
     "turn, and end it with a turn_complete message."
@@ -92,10 +96,17 @@ _ASKED_AGAIN = (
 
 
 class ParticipantActivities:
-    def __init__(self, config: GreenAgentConfig, scenarios: Scenarios, simulations: Simulations) -> None:
+    def __init__(
+        self,
+        config: GreenAgentConfig,
+        scenarios: Scenarios,
+        simulations: Simulations,
+        store: BlobStore | None = None,
+    ) -> None:
         self._scenarios = scenarios
         self._simulations = simulations
         self._clients = ParticipantClients(config)
+        self._store = store
 
     async def aclose(self) -> None:
         await self._clients.aclose()
@@ -176,7 +187,15 @@ class ParticipantActivities:
             if issue == payload.key.issue
             else ParticipantKey(issue=issue, run=_run(), simulator=payload.plan.simulator),
             applied=applied,
+            trajectory=await self._keep_trajectory(message),
         )
+
+    async def _keep_trajectory(self, message: FromParticipant) -> BlobRef | None:
+        """Put a turn's transcript into the store; one that is too large is left out."""
+        store, content = self._store, b"" if message.trajectory is None else to_json(message.trajectory)
+        if store is None or not content or len(content) > _LARGEST_TRAJECTORY:
+            return None
+        return await patiently(lambda: store.put(content))
 
     async def _settle(self, payload: TurnInput, simulation: Simulation) -> TurnApplied:
         plan = payload.plan

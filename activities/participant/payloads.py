@@ -66,7 +66,8 @@ class TurnAnswer(Model):
 
     ``time_step`` is None where the participant named none. ``is_reported`` says whether the answer came with the turn's
     actions, which an early completion may leave out. ``applied`` is what came of the turn, where that was read in the
-    same step, and ``checkpoint`` is where that has led; else it is read by ``apply``, from there.
+    same step, and ``checkpoint`` is where that has led; else it is read by ``apply``, from there. ``trajectory`` is the
+    turn's transcript in the store, where the participant sent one.
     """
 
     checkpoint: BlobRef
@@ -79,6 +80,7 @@ class TurnAnswer(Model):
     clarifications: list[Clarification] = Field(default_factory=list)
     key: ParticipantKey = ParticipantKey()
     applied: TurnApplied | None = None
+    trajectory: BlobRef | None = None
 
 
 class FarewellInput(OfAssessment):

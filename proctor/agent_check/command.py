@@ -12,6 +12,7 @@ from proctor.agent_check.playing import Play
 from proctor.agent_check.watch import Watch
 from proctor.console import make_console, plain_table, show
 from proctor.errors import ExitCode, UsageError
+from proctor.harness_runs import HarnessChoice, with_harness
 from proctor.own_simulator import own_simulator
 from proctor.phrases import clean, counted
 from proctor.settings import LOOPBACK, read_settings
@@ -22,7 +23,9 @@ SETTLE = 0.5
 _MARKS: dict[Judgement, str] = {"right": "green", "wrong": "bold red", "not seen": "dim"}
 
 
-def check_agent(url: str, *, timeout: float, host: str | None, as_json: bool) -> ExitCode:
+def check_agent(
+    url: str, *, timeout: float, host: str | None, as_json: bool, harness: HarnessChoice | None = None
+) -> ExitCode:
     """Play the miniature assessment with an agent and print what was found; 1 where anything is wrong.
 
     Args:
@@ -30,11 +33,16 @@ def check_agent(url: str, *, timeout: float, host: str | None, as_json: bool) ->
         timeout: seconds that it has for each message.
         host: the address of this machine at which the agent finds the simulator; the loopback where not given.
         as_json: print a JSON object in place of the table.
+        harness: the CLI agent that is started and checked, in place of the one at ``url``.
 
     Raises:
         UsageError: it isn't an address, or no server can listen at ``host``.
         UnreachableError: no server answers at the agent's address.
     """
+    if harness is not None:
+        return with_harness(
+            harness, lambda url: asyncio.to_thread(check_agent, url, timeout=timeout, host=host, as_json=as_json)
+        )
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise UsageError(f'"{url}" is not an address of an agent: write it as http://localhost:8001')
     findings = look_at(url, read_settings(GreenAgentConfig), timeout, host or LOOPBACK)

@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from proctor.commands.options import BaseUrlOption, CardUrlOption, HostOption, PortOption
+from proctor.commands.options import (
+    BaseUrlOption,
+    CardUrlOption,
+    HarnessModelOption,
+    HostOption,
+    ModelUrlOption,
+    PortOption,
+    ProgramOption,
+)
 
 app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
 
@@ -44,6 +52,24 @@ def reschedule(host: HostOption = None, port: PortOption = None, card_url: CardU
     from proctor.services import run_agent
 
     run_agent("reschedule", host, port, card_url)
+
+
+@app.command()
+def harness(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A CLI agent, such as claude-code; see `harness list`.")],
+    host: HostOption = None,
+    port: PortOption = None,
+    card_url: CardUrlOption = None,
+    model: HarnessModelOption = None,
+    model_url: ModelUrlOption = None,
+    program: ProgramOption = None,
+) -> None:
+    """Run a CLI agent, such as Claude Code or Codex, as a participant."""
+    from proctor.services import run_harness
+
+    run_harness(
+        harness=name, host=host, port=port, card_url=card_url, model=model, model_base_url=model_url, program=program
+    )
 
 
 @app.command()

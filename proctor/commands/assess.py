@@ -8,8 +8,12 @@ from proctor.commands.options import (
     ClockOption,
     DifficultyOption,
     GatewayOption,
+    HarnessModelOption,
+    HarnessOption,
     MaxTurnsOption,
+    ModelUrlOption,
     NoiseOption,
+    ProgramOption,
     QuietOption,
     SeedOption,
     TokenFileOption,
@@ -23,8 +27,12 @@ def assess(
         typer.Argument(metavar="SCENARIO", help="A scenario's id or a family's name; see `proctor scenarios list`."),
     ],
     agent_urls: Annotated[
-        list[str], typer.Option("--agent", metavar="URL", help="The A2A address of the agent to assess.")
-    ],
+        list[str] | None, typer.Option("--agent", metavar="URL", help="The A2A address of the agent to assess.")
+    ] = None,
+    harness: HarnessOption = None,
+    model: HarnessModelOption = None,
+    model_url: ModelUrlOption = None,
+    program: ProgramOption = None,
     gateway_url: GatewayOption = None,
     seed: SeedOption = None,
     difficulty: DifficultyOption = None,
@@ -46,9 +54,11 @@ def assess(
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
     from proctor.assessing import AssessOptions, require_one, run_assess
+    from proctor.harness_runs import choose_harness
     from proctor.settings import default_gateway
 
-    require_one(scenarios, agent_urls)
+    choice = choose_harness(harness, model, model_url, program, turn_timeout, has_agent=bool(agent_urls))
+    require_one(scenarios, agent_urls or [])
     has_warned = False
     if offline and not quiet:
         from proctor.scenario_commands import warn_of_unscored_points
@@ -56,7 +66,7 @@ def assess(
         has_warned = warn_of_unscored_points(scenarios[0])
     options = AssessOptions(
         scenario_id=scenarios[0],
-        agent_url=agent_urls[0],
+        agent_url=agent_urls[0] if agent_urls else "",
         gateway_url=gateway_url or default_gateway(),
         seed=seed,
         difficulty=difficulty,
@@ -70,4 +80,4 @@ def assess(
         is_whole=is_whole,
         has_warned=has_warned,
     )
-    raise typer.Exit(run_assess(options))
+    raise typer.Exit(run_assess(options, choice))

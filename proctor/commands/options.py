@@ -102,6 +102,19 @@ AtOnceOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="The 
 BaseUrlOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Where the model is served, if not by its provider.")
 ]
+HarnessOption = Annotated[
+    str | None,
+    typer.Option("--harness", metavar="NAME", help="A CLI agent to start, in place of --agent; see `harness list`."),
+]
+HarnessModelOption = Annotated[
+    str | None, typer.Option("--model", metavar="NAME", help="The model that the CLI agent asks.")
+]
+ModelUrlOption = Annotated[
+    str | None, typer.Option("--model-url", metavar="URL", help="Where that model is, if not at its provider.")
+]
+ProgramOption = Annotated[
+    str | None, typer.Option("--program", metavar="FILE", help="The CLI agent's executable, if not to be looked for.")
+]
 WholeOption = Annotated[bool, typer.Option("--all", help="Show every criterion, not only where most points were lost.")]
 JsonFileOption = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there.")]
 MaxTurnsOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="The largest number of turns.")]

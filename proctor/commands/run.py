@@ -4,7 +4,17 @@ from typing import Annotated, Any
 
 import typer
 
-from proctor.commands.options import AtOnceOption, ClockOption, GatewayOption, NoiseOption, QuietOption, TokenFileOption
+from proctor.commands.options import (
+    AtOnceOption,
+    ClockOption,
+    GatewayOption,
+    HarnessModelOption,
+    ModelUrlOption,
+    NoiseOption,
+    ProgramOption,
+    QuietOption,
+    TokenFileOption,
+)
 
 
 def run(
@@ -12,6 +22,13 @@ def run(
     agent: Annotated[
         list[str] | None, typer.Option("--agent", metavar="NAME=URL", help="An agent; may be given several times.")
     ] = None,
+    harness: Annotated[
+        list[str] | None,
+        typer.Option("--harness", metavar="NAME", help="A CLI agent to start; may be given several times."),
+    ] = None,
+    model: HarnessModelOption = None,
+    model_url: ModelUrlOption = None,
+    program: ProgramOption = None,
     seeds: Annotated[
         str | None, typer.Option(metavar="1-5,9", help="Seeds to play each scenario with.  [default: 42]")
     ] = None,
@@ -67,6 +84,7 @@ def run(
 ) -> None:
     """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
     from proctor.campaign_runs import RunOptions, run_campaign
+    from proctor.harness_runs import STARTED, choose_harnesses
     from proctor.run_settings import agents_in, checked, read_campaign, seeds_in
     from proctor.settings import default_gateway
 
@@ -74,7 +92,8 @@ def run(
     request: dict[str, Any] = {"participants": {}, "config": {"scenarios": what}}
     if is_file:
         request = read_campaign(what[0])
-    request["participants"] = {**request["participants"], **agents_in(agent or [])}
+    harnesses = choose_harnesses(harness or [], model, model_url, program, detach=detach)
+    request["participants"] = {**request["participants"], **agents_in(agent or []), **dict.fromkeys(harnesses, STARTED)}
     chosen: dict[str, Any] = {
         "seeds": seeds_in(seeds) if seeds is not None else None,
         "difficulties": seeds_in(difficulty, "--difficulty") if difficulty is not None else None,
@@ -103,4 +122,4 @@ def run(
         detach=detach,
         quiet=quiet,
     )
-    raise typer.Exit(run_campaign(options))
+    raise typer.Exit(run_campaign(options, harnesses))

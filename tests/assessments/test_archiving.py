@@ -1,7 +1,10 @@
 """What is in the archive when an assessment has ended, whichever way."""
 
 import json
+import re
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import jsonschema
@@ -13,9 +16,12 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest, De
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from proctor_protocol.archive import schemas
+from activities.attempts.scrubbing import REMOVED
+from proctor_protocol.archive import schemas, trajectory_file
+from proctor_protocol.messages import ActionLogEntry, FromParticipant, TurnCompleteMessage
 from proctor_storage.archive import Archive
 from proctor_storage.temporal import connect
+from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments.observers import running
 from tests.assessments.scripts import BEN, ask_ben, diligent
@@ -31,10 +37,23 @@ def entry_of(archive: Archive, task_id: str):
 
 
 async def test_a_completed_assessment_stays_when_temporal_has_forgotten_it(stack: Stack) -> None:
-    async with serving(diligent) as url:
+    async with serving(with_transcripts) as url:
         assessed = await assess(stack, url, "tiny")
     is_kept_whole(stack, assessed)
     await is_read_when_temporal_has_forgotten_it(stack, assessed)
+
+
+async def with_transcripts(turn: int, ues: AsyncUESClient, now: datetime) -> FromParticipant:
+    """As diligent, with a transcript of each turn; the first has a key in it."""
+    early = await diligent(turn, ues, now)
+    if turn > 1:
+        return early.model_copy(update={"trajectory": transcript("Read it.")})
+    asked = ActionLogEntry(timestamp=now, action="email.send", parameters={}, success=True)
+    return TurnCompleteMessage(actions=[asked], trajectory=transcript(f"participant-1-{'0' * 64}"))
+
+
+def transcript(words: str) -> dict[str, Any]:
+    return {"schema_version": "ATIF-v1.7", "steps": [{"step_id": 1, "source": "user", "message": words}]}
 
 
 def is_kept_whole(stack: Stack, assessed: Assessed) -> None:
@@ -49,6 +68,9 @@ def is_kept_whole(stack: Stack, assessed: Assessed) -> None:
     updates = archive.updates(entry)
     assert [update.data for update in updates] == [update.model_dump(mode="json") for update in assessed.updates]
     assert [update.sequence for update in updates] == list(range(len(updates)))
+
+    kept = [json.loads(archive.read(entry, trajectory_file(turn))) for turn in (1, 2)]
+    assert kept == [transcript(REMOVED), transcript("Read it.")]
 
     first, second = archive.turns(entry)
     (asked,) = first.actions
@@ -72,7 +94,7 @@ def is_kept_whole(stack: Stack, assessed: Assessed) -> None:
     folder = next(Path(stack.config.archive_url).glob(f"*/{entry.id}.*"))
     known = schemas()
     for name in ("entry.json", *entry.files):
-        schema, content = known[name], (folder / name).read_text()
+        schema, content = known[re.sub(r"\d+", "TURN", name)], (folder / name).read_text()
         for document in content.splitlines() if name.endswith("l") else [content]:
             jsonschema.validate(json.loads(document), schema)
 

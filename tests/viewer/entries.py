@@ -14,6 +14,7 @@ from proctor_protocol.archive import (
     StateRecord,
     TurnRecord,
     merge_patch,
+    trajectory_file,
 )
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import (
@@ -142,8 +143,22 @@ def write_day(
         "updates.jsonl": ArchivedUpdate(sequence=0, data={}).model_dump_json().encode(),
         "turns.jsonl": b"\n".join(record.model_dump_json().encode() for record in records),
         "states.jsonl": b"\n".join(state.model_dump_json().encode() for state in states),
+        **{trajectory_file(turn): to_json(_trajectory(written)) for turn in range(1, min(turns, 2) + 1)},
     }
     return archive.write(entry, files, {"initial_state": to_json(initial)})
+
+
+def _trajectory(written: str) -> dict[str, Any]:
+    """A transcript of one question and one answer with a call, with the same words everywhere."""
+    answer = {
+        "source": "agent",
+        "message": written,
+        "reasoning_content": written,
+        "tool_calls": [{"tool_call_id": "c1", "function_name": written, "arguments": {"labels": [written]}}],
+        "observation": {"results": [{"source_call_id": "c1", "content": f"labelled: {written}"}]},
+        "metrics": {"prompt_tokens": 1200, "completion_tokens": 30},
+    }
+    return {"schema_version": "ATIF-v1.7", "steps": [{"source": "user", "message": written}, answer], "notes": written}
 
 
 def _results(name: str, log: list[ActionLogEntryWithTurn], turns: int, text: str | None) -> AssessmentResults:

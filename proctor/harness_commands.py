@@ -1,0 +1,159 @@
+"""``proctor harness``: which CLI agents there are, how each is started, and whether one works here."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from rich.console import Console
+from rich.text import Text
+
+from activities.simulation.lifecycle import summarise
+from proctor.agent_check.playing import Play, Table
+from proctor.agent_check.watch import Watch
+from proctor.console import make_console, plain_table, show
+from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.own_simulator import own_simulator
+from proctor.phrases import counted
+from proctor.settings import LOOPBACK, read_settings
+from proctor_processes.guard import Guard
+from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
+from proctor_settings.config import GreenAgentConfig, merge_configs
+from purple_sdk.harness.agent import HarnessAgent
+from purple_sdk.harness.clis import HARNESSES, find_harness
+from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch
+from purple_sdk.harness.installing import cache_folder, find_program, install, read_version
+from purple_sdk.harness.settings import HarnessConfig
+
+_TRY_SECONDS = 120.0
+
+
+def print_list() -> ExitCode:
+    """Print each CLI agent with its protocol, and where it is installed."""
+    table = plain_table()
+    for heading in ("name", "agent", "asks its model by", "installed"):
+        table.add_column(heading, overflow="fold")
+    for harness in HARNESSES.values():
+        try:
+            where = find_program(harness)
+        except HarnessError:
+            where = f"no: `proctor harness install {harness.name}` ({harness.size})" if harness.packages else "no"
+        table.add_row(harness.name, harness.title, harness.wire, where)
+    show(make_console(), table)
+    return ExitCode.DONE
+
+
+def print_one(name: str) -> ExitCode:
+    """Print the files, the commands and the environment of a CLI agent.
+
+    Raises:
+        UsageError: it isn't known.
+    """
+    harness = _known(name)
+    first = Launch("PROGRAM", "MODEL", "PROMPT", None, "SESSION", Path("HOME"), Path("WORK"), "http://RELAY")
+    later = Launch("PROGRAM", "MODEL", "PROMPT", "SESSION", "SESSION", Path("HOME"), Path("WORK"), "http://RELAY")
+    lines = [
+        f"{harness.title}: {', '.join(harness.packages)} ({harness.size}), in {cache_folder(harness)}",
+        f"asks its model by: {harness.wire}",
+        f"first turn:  {' '.join(harness.command(first))}",
+        f"later turns: {' '.join(harness.command(later))}",
+        *(f"environment: {key}={value}" for key, value in harness.environment(first).items()),
+        f"environment: {TOKEN_VARIABLE}: the turn's key for the relay, at which it finds its model and the simulation",
+    ]
+    for path, content in harness.files(first).items():
+        lines += [f"\nHOME/{path}", content]
+    print("\n".join(lines))
+    return ExitCode.DONE
+
+
+def install_all(names: Sequence[str]) -> ExitCode:
+    """Install CLI agents one after the other.
+
+    Raises:
+        CommandError: one can't be installed.
+    """
+    chosen = list(HARNESSES.values()) if "all" in names else [_known(name) for name in names]
+    for harness in chosen:
+        if not harness.packages:
+            continue
+        print(f"{harness.title}: installing {', '.join(harness.packages)} ({harness.size}) ...", flush=True)
+        began = time.monotonic()
+        try:
+            version = asyncio.run(install(harness))
+        except HarnessError as problem:
+            raise CommandError(str(problem)) from None
+        print(f"{harness.title}: {version}, in {time.monotonic() - began:.0f} s", flush=True)
+    return ExitCode.DONE
+
+
+def try_one(name: str, model: str | None, model_url: str | None, program: str | None) -> ExitCode:
+    """Play one turn of a miniature day with a CLI agent, and say what works; 1 where something doesn't.
+
+    Raises:
+        UsageError: it isn't known.
+    """
+    harness = _known(name)
+    console = make_console()
+    flags = {"harness": name, "model": model, "model_base_url": model_url, "program": program}
+    with tempfile.TemporaryDirectory(prefix="proctor-try-", ignore_cleanup_errors=True) as folder:
+        config = read_settings(HarnessConfig, **flags, homes=folder, turn_seconds=_TRY_SECONDS)
+        try:
+            asyncio.run(_try(harness, config, console))
+        except HarnessError as problem:
+            console.print(Text(f"wrong      {problem}", style="bold red"), soft_wrap=True)
+            return ExitCode.FAILED
+    return ExitCode.DONE
+
+
+async def _try(harness: Harness, config: HarnessConfig, console: Console) -> None:
+    where = find_program(harness, config.program)
+    _say(console, "installed", f"{harness.title} {read_version(harness, where)}, {where}")
+    guard = Guard()
+    watch = Watch()
+    try:
+        agent = HarnessAgent(config, harness, guard)
+        _say(console, "model", f"{config.model} at {config.model_base_url or 'its provider'}")
+        with own_simulator(read_settings(GreenAgentConfig), LOOPBACK, watch.wrap) as settings:
+            await _play_one_turn(agent, settings, watch, console)
+    finally:
+        guard.dismiss()
+
+
+async def _play_one_turn(agent: HarnessAgent, settings: GreenAgentConfig, watch: Watch, console: Console) -> None:
+    port = urlsplit(settings.ues_url).port
+    own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
+    play = Play("http://127.0.0.1:9", merge_configs(settings, own), watch, _TRY_SECONDS, 0.0)
+    table = Table("first", play, None)
+    await table.lay()
+    access = table.simulation.make_access(table.issue)
+    agent.initialize(access.address, access.secret, table.now, play.day.instructions)
+    start = AssessmentStartMessage(
+        ues_url=access.address,
+        api_key=access.secret,
+        mcp_url=access.mcp,
+        assessment_instructions=play.day.instructions,
+        current_time=table.now,
+        initial_state_summary=await summarise(table.simulation.admin, table.now),
+    )
+    await agent.on_assessment_start(start)
+    agent.begin_turn(TurnStartMessage(turn_number=1, current_time=table.now, events_processed=0))
+    began = time.monotonic()
+    answer = await agent.execute_turn()
+    await agent.aclose()
+    tokens = [f"{use.calls} calls, {use.input_tokens} tokens in, {use.output_tokens} out" for use in answer.model_usage]
+    _say(console, "model", f"answered: {'; '.join(tokens) or 'never'}")
+    _say(console, "MCP", f"the tools were listed and offered; {counted(len(answer.actions), 'action')}")
+    _say(console, "turn", f"ended in {time.monotonic() - began:.1f} s: {(answer.notes or '')[:200]}")
+
+
+def _say(console: Console, what: str, sentence: str) -> None:
+    console.print(Text(f"{what:<10} {sentence}"), soft_wrap=True)
+
+
+def _known(name: str) -> Harness:
+    try:
+        return find_harness(name)
+    except HarnessError as problem:
+        raise UsageError(str(problem)) from None

@@ -1,0 +1,174 @@
+"""A CLI agent as a participant for as long as a command runs: ``--harness``, in place of ``--agent``."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from proctor.errors import UsageError
+from proctor.local import OF_GATEWAYS, answers, proctor_command
+from proctor.settings import LOOPBACK, read_settings
+from proctor.supervisor import Service, Supervisor
+from proctor_processes.ports import free_ports
+from purple_sdk.harness.agent import HarnessAgent
+from purple_sdk.harness.clis import find_harness
+from purple_sdk.harness.declared import HarnessError
+from purple_sdk.harness.settings import HarnessConfig
+
+T = TypeVar("T")
+
+STARTED = "http://127.0.0.1:9"
+"""Stands for the address of a CLI agent that is yet to be started."""
+
+_NOTICE = 15.0
+"""Seconds by which the CLI agent is stopped before the evaluator gives the turn up, so that it can say why."""
+
+_LONGEST_PAUSE = 1.0
+
+
+@dataclass(frozen=True)
+class HarnessChoice:
+    """What a person asked for: a CLI agent, its model, the model's address, its executable, seconds for a turn."""
+
+    name: str
+    model: str | None = None
+    model_url: str | None = None
+    program: str | None = None
+    turn_timeout: float | None = None
+
+    def fields(self) -> dict[str, str | float]:
+        """The settings of ``HarnessConfig`` that were asked for."""
+        seconds = None if self.turn_timeout is None else max(1.0, self.turn_timeout - _NOTICE)
+        chosen = {
+            "harness": self.name,
+            "model": self.model,
+            "model_base_url": self.model_url,
+            "program": self.program,
+            "turn_seconds": seconds,
+        }
+        return {name: value for name, value in chosen.items() if value is not None}
+
+
+def choose_harness(
+    name: str | None,
+    model: str | None,
+    model_url: str | None,
+    program: str | None = None,
+    turn_timeout: float | None = None,
+    *,
+    has_agent: bool,
+) -> HarnessChoice | None:
+    """What the flags ask for; None where they name an agent's address.
+
+    Raises:
+        UsageError: they name both, or neither, or a model without a CLI agent.
+    """
+    if name is not None and has_agent:
+        raise UsageError("--agent and --harness exclude each other: name an agent's address, or a CLI agent to start")
+    if name is None:
+        if not has_agent:
+            raise UsageError(
+                "no agent is named: give --agent URL for one that is served, or --harness NAME for a CLI agent such as "
+                "claude-code (`proctor harness list`)"
+            )
+        for flag, value in (("--model", model), ("--model-url", model_url), ("--program", program)):
+            if value is not None:
+                raise UsageError(f"{flag} {value}: only a CLI agent has it; add --harness NAME")
+        return None
+    return HarnessChoice(name, model, model_url, program, turn_timeout)
+
+
+def choose_harnesses(
+    names: Sequence[str], model: str | None, model_url: str | None, program: str | None, *, detach: bool
+) -> dict[str, HarnessChoice]:
+    """What a campaign's flags ask for, by the names of the CLI agents.
+
+    Raises:
+        UsageError: one is there twice, or ``--program`` stands for several, or nothing would be left to play them.
+    """
+    if len(set(names)) < len(names):
+        raise UsageError(f"--harness {', '.join(names)}: name each CLI agent once")
+    if program is not None and len(names) > 1:
+        raise UsageError(f"--program {program}: it is the executable of one CLI agent, and {len(names)} are named")
+    if names and detach:
+        raise UsageError("--detach and --harness exclude each other: CLI agents that a command starts end with it")
+    return {
+        name: choice
+        for name in names
+        if (choice := choose_harness(name, model, model_url, program, has_agent=False)) is not None
+    }
+
+
+def require_near(gateway_url: str) -> None:
+    """A CLI agent that a command starts is only reached from this machine.
+
+    Raises:
+        UsageError: the evaluator is on another one.
+    """
+    host = urlsplit(gateway_url).hostname or ""
+    if host not in ("localhost", "127.0.0.1", "::1"):
+        raise UsageError(
+            f"the evaluator at {gateway_url} can't reach a CLI agent that is started here: serve it with "
+            "`proctor agent harness NAME --host 0.0.0.0 --card-url URL`, and name its address with --agent"
+        )
+
+
+def with_harness(choice: HarnessChoice, work: Callable[[str], Coroutine[object, object, T]]) -> T:
+    """Do some work with the address of a CLI agent that is served meanwhile.
+
+    Raises:
+        UsageError: it can't be started as asked for; a sentence that says why.
+    """
+
+    async def run() -> T:
+        async with serving_harness(choice) as url:
+            return await work(url)
+
+    return asyncio.run(run())
+
+
+@asynccontextmanager
+async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None) -> AsyncIterator[str]:
+    """Serve a CLI agent on a free port, for the evaluator at ``gateway_url``; gives its address.
+
+    Its server is started again when it dies, and finds the sessions of its assessments. Both are gone at the end.
+
+    Raises:
+        UsageError: it isn't installed, a setting or the model's key is missing, or the evaluator can't reach it.
+    """
+    if gateway_url is not None:
+        require_near(gateway_url)
+    require_playable(choice)
+    port = free_ports(1)[0]
+    url = f"http://{LOOPBACK}:{port}"
+    with tempfile.TemporaryDirectory(prefix="proctor-harness-", ignore_cleanup_errors=True) as folder:
+        environment: Mapping[str, str | None] = {
+            **dict.fromkeys(OF_GATEWAYS),
+            **{f"AGENTBEATS_PURPLE_{name}".upper(): str(value) for name, value in choice.fields().items()},
+            "AGENTBEATS_PURPLE_HOMES": f"{folder}/homes",
+        }
+        command = proctor_command("agent", "harness", choice.name, "--host", LOOPBACK, "--port", str(port))
+        service = Service("harness", command, answers(f"{url}/.well-known/agent-card.json"), environment)
+        lines: list[str] = []
+        supervisor = Supervisor(
+            [service], Path(folder, "logs"), lines.append, temporary=Path(folder), longest_pause=_LONGEST_PAUSE
+        )
+        async with supervisor:
+            await supervisor.start()
+            yield url
+
+
+def require_playable(choice: HarnessChoice) -> None:
+    """Look whether a CLI agent can play, before anything is started.
+
+    Raises:
+        UsageError: it can't; the sentence says why.
+    """
+    try:
+        HarnessAgent(read_settings(HarnessConfig, **choice.fields()), find_harness(choice.name))
+    except HarnessError as problem:
+        raise UsageError(str(problem)) from None

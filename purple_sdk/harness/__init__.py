@@ -1,0 +1,12 @@
+"""CLI agents, such as Claude Code and Codex, as participants.
+
+* ``declared``: what has to be known of a CLI agent: installation, configuration, commands, how its output is read
+* ``clis``: the declarations, one file each; ``HARNESSES`` lists them
+* ``agent``: ``HarnessAgent``, the participant that starts the CLI agent once for each turn
+* ``relay``: the only way from the CLI agent to its model and to the simulation; it counts and records
+* ``reporting``: the actions and tokens of a turn, by what the relay recorded
+* ``functions``: participants whose turns a function plays, such as one that runs a framework's agent
+* ``folders``: the home folder of an assessment, and its copies from before each turn
+* ``program``: runs the CLI agent's process within its limits
+* ``installing``: finds and installs the programs
+"""

@@ -1,0 +1,25 @@
+"""The CLI agents that are known."""
+
+from purple_sdk.harness.clis.claude_code import CLAUDE_CODE
+from purple_sdk.harness.clis.codex import CODEX
+from purple_sdk.harness.clis.gemini_cli import GEMINI_CLI
+from purple_sdk.harness.clis.hermes import HERMES
+from purple_sdk.harness.clis.openclaw import OPENCLAW
+from purple_sdk.harness.clis.opencode import OPENCODE
+from purple_sdk.harness.declared import Harness, HarnessError
+
+HARNESSES: dict[str, Harness] = {
+    harness.name: harness for harness in (CLAUDE_CODE, CODEX, GEMINI_CLI, OPENCODE, OPENCLAW, HERMES)
+}
+"""By name."""
+
+
+def find_harness(name: str) -> Harness:
+    """The declaration of a CLI agent.
+
+    Raises:
+        HarnessError: it isn't known.
+    """
+    if name not in HARNESSES:
+        raise HarnessError(f'the CLI agent "{name}" is not known: choose one of {", ".join(HARNESSES)}')
+    return HARNESSES[name]

@@ -1,0 +1,69 @@
+"""Claude Code. Without ``--allowedTools`` it refuses every call and still reports success."""
+
+import json
+
+from purple_sdk.harness.declared import (
+    SERVER,
+    TOKEN_VARIABLE,
+    Harness,
+    Launch,
+    Outcome,
+    Printed,
+    as_json,
+    bearer_of,
+)
+
+
+def _files(launch: Launch) -> dict[str, str]:
+    server = {"type": "http", "url": launch.mcp, "headers": bearer_of(f"${{{TOKEN_VARIABLE}}}"), "alwaysLoad": True}
+    return {"mcp.json": as_json({"mcpServers": {SERVER: server}})}
+
+
+def _command(launch: Launch) -> list[str]:
+    session = ["--resume", launch.session] if launch.session else ["--session-id", launch.new_session]
+    options = ["--output-format", "json", "--model", launch.model, "--mcp-config", str(launch.home / "mcp.json")]
+    rules = ["--strict-mcp-config", "--tools=", f"--allowedTools=mcp__{SERVER}"]
+    return [launch.program, "-p", launch.prompt, *options, *rules, *session]
+
+
+def _environment(launch: Launch) -> dict[str, str]:
+    return {
+        "ANTHROPIC_BASE_URL": launch.relay,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "3",
+        # Without these it doesn't wait for the tools on a slow machine, and asks its model without them.
+        "MCP_CONNECTION_NONBLOCKING": "0",
+        "MCP_CONNECT_TIMEOUT_MS": "60000",
+        "MCP_TIMEOUT": "60000",
+        "DISABLE_AUTOUPDATER": "1",
+    }
+
+
+def _read(printed: Printed, launch: Launch) -> Outcome:
+    try:
+        result = json.loads(printed.stdout)
+        answer = str(result["result"]) if "result" in result else str(result["subtype"])
+    except (ValueError, KeyError, TypeError):
+        return Outcome(problem=f"printed no result in JSON; {printed.ending()}")
+    session = str(result.get("session_id") or launch.session or launch.new_session)
+    usage = result.get("usage") or {}
+    tokens = (sum(usage.get(name) or 0 for name in _INPUT), usage.get("output_tokens") or 0)
+    # "subtype" may be "success" though it has failed.
+    return Outcome(answer, session, answer if result.get("is_error") else None, tokens)
+
+
+_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+CLAUDE_CODE = Harness(
+    name="claude-code",
+    title="Claude Code",
+    packages=("@anthropic-ai/claude-code@2.1.197",),
+    program="claude",
+    wire="anthropic",
+    files=_files,
+    command=_command,
+    environment=_environment,
+    read=_read,
+    oldest=(2, 1),
+    size="235 MB",
+)

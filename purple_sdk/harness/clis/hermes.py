@@ -1,0 +1,65 @@
+"""Hermes. Only ``chat`` resumes a session; it prints its errors on standard output, as if they were the answer."""
+
+import re
+
+from purple_sdk.harness.declared import SERVER, TOKEN_VARIABLE, Harness, Launch, Outcome, Printed
+
+_CONFIG = """\
+model:
+  default: {model}
+  provider: custom
+  base_url: "{relay}/v1"
+  api_key: "${{{variable}}}"
+  context_length: 200000
+agent:
+  max_turns: 200
+updates:
+  check: false
+mcp_servers:
+  {server}:
+    url: "{mcp}"
+    headers:
+      Authorization: "Bearer ${{{variable}}}"
+    timeout: 60
+    tools:
+      resources: false
+      prompts: false
+"""
+
+_SESSION = re.compile(r"session[_ ]id:?\s*(\S+)", re.I)
+
+
+def _files(launch: Launch) -> dict[str, str]:
+    model = '"' + launch.model.replace("\\", "").replace('"', "") + '"'
+    filled = _CONFIG.format(model=model, relay=launch.relay, mcp=launch.mcp, variable=TOKEN_VARIABLE, server=SERVER)
+    return {".hermes/config.yaml": filled}
+
+
+def _command(launch: Launch) -> list[str]:
+    resume = ["--resume", launch.session] if launch.session else []
+    return [launch.program, "chat", "-Q", "-t", SERVER, "--ignore-rules", *resume, "-q", launch.prompt]
+
+
+def _read(printed: Printed, launch: Launch) -> Outcome:
+    found = _SESSION.findall(printed.stderr) or _SESSION.findall(printed.stdout)
+    session = found[-1] if found else launch.session
+    answer = printed.stdout.strip()
+    if printed.exit_code or session is None:
+        return Outcome(answer, session, answer[-300:] or printed.ending())
+    return Outcome(answer, session)
+
+
+HERMES = Harness(
+    name="hermes",
+    title="Hermes",
+    packages=("hermes-agent[mcp,acp,anthropic]==0.19.0",),
+    program="hermes",
+    wire="chat",
+    files=_files,
+    command=_command,
+    environment=lambda launch: {"HERMES_HOME": str(launch.home / ".hermes")},
+    read=_read,
+    oldest=(0, 19),
+    size="233 MB",
+    installer="pip",
+)

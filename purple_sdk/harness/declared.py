@@ -1,0 +1,147 @@
+"""What has to be known of a CLI agent so that it can play: a ``Harness``."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Wire = Literal["anthropic", "responses", "chat", "gemini"]
+"""The protocol in which a CLI agent asks its model."""
+
+SERVER = "proctor"
+"""The name of the MCP server in every CLI agent's configuration."""
+
+TOKEN_VARIABLE = "PROCTOR_TURN_TOKEN"
+"""The environment variable with the key for model and simulation. It is valid in one try of one turn."""
+
+_LONGEST_QUOTE = 300
+
+
+class HarnessError(Exception):
+    """A CLI agent can't play, or didn't play its turn; the text names it and says what to do."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One start of a CLI agent: one try of one turn.
+
+    Attributes:
+        program: the executable.
+        model: the model's name.
+        prompt: the turn's prompt.
+        session: the session to resume; None starts a new one.
+        new_session: the id of the new session, for CLI agents that let the caller choose it.
+        home: the home folder.
+        work: the working directory.
+        relay: the address of the relay without a path, such as ``http://127.0.0.1:4711``.
+    """
+
+    program: str
+    model: str
+    prompt: str
+    session: str | None
+    new_session: str
+    home: Path
+    work: Path
+    relay: str
+
+    @property
+    def mcp(self) -> str:
+        """Where the simulation speaks MCP."""
+        return f"{self.relay}/mcp"
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The output of a CLI agent that has ended."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+
+    def ending(self) -> str:
+        """The last words of its output, for an error."""
+        text = (self.stderr.strip() or self.stdout.strip())[-_LONGEST_QUOTE:]
+        return f"its output ends with: {text}" if text else "it printed nothing"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a CLI agent's turn ended, by its output.
+
+    Attributes:
+        answer: its last words.
+        session: the session to resume in the next turn.
+        problem: why the turn doesn't count; None where it is complete.
+        claimed_tokens: input and output tokens by its own account; None where it has none.
+    """
+
+    answer: str = ""
+    session: str | None = None
+    problem: str | None = None
+    claimed_tokens: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Harness:
+    """One CLI agent.
+
+    Attributes:
+        name: as in ``--harness NAME``.
+        title: as people write it.
+        packages: what is installed, in this order; each with its version.
+        program: the executable's name.
+        wire: how it asks its model.
+        files: the configuration files of a launch: paths below the home folder, and their content.
+        command: the command line of a launch.
+        environment: what is added to the environment of a launch.
+        read: what the output says.
+        oldest: the oldest version that works.
+        size: of an installation, in words.
+        installer: with which tool the packages are installed.
+        hints: regular expressions of output that means a known problem, each with the remedy.
+    """
+
+    name: str
+    title: str
+    packages: tuple[str, ...]
+    program: str
+    wire: Wire
+    files: Callable[[Launch], Mapping[str, str]]
+    command: Callable[[Launch], Sequence[str]]
+    environment: Callable[[Launch], Mapping[str, str]]
+    read: Callable[[Printed, Launch], Outcome]
+    oldest: tuple[int, ...]
+    size: str
+    installer: Literal["npm", "pip", "none"] = "npm"
+    hints: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        """The version that is installed."""
+        return re.split(r"==|@(?=[^@/]+$)", self.packages[-1])[-1] if self.packages else ""
+
+
+def as_json(value: Any) -> str:
+    """The text of a JSON configuration file."""
+    return json.dumps(value, indent=1)
+
+
+def json_lines(text: str) -> list[dict[str, Any]]:
+    """The JSON objects among the lines of a text; other lines are left out."""
+    found = []
+    for line in text.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def bearer_of(variable: str) -> dict[str, str]:
+    """The MCP header with the turn's token, for configuration files in which ``variable`` is expanded."""
+    return {"Authorization": f"Bearer {variable}"}

@@ -1,0 +1,142 @@
+"""The folder of an assessment: the CLI agent's home as it is now, and a copy of it from before each turn.
+
+    NAME/now/home        the home folder; always at this path
+    NAME/now/work        the working directory; always at this path
+    NAME/now/state.json  the session to resume, and the last turn that was completed
+    NAME/before-3        a copy of ``now`` from before turn 3
+    NAME/process         id and start time of the last CLI agent's process
+
+A session that was killed in mid-turn keeps the killed turn's prompt and must not be resumed: a turn that is played
+again begins with the copy from before it. The folder outlives the process that made it, so that an agent that is
+started again continues where it was.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+MOST_COPIES = 40
+"""Copies that are kept of one assessment: those of the last turns."""
+
+_ORPHAN_SECONDS = 5.0
+
+
+class Folders:
+    """Those of one assessment.
+
+    Args:
+        root: holds the folders of all assessments.
+        name: what identifies the assessment, such as its A2A context id.
+    """
+
+    def __init__(self, root: Path, name: str) -> None:
+        self._base = root.resolve() / hashlib.sha256(name.encode()).hexdigest()[:16]
+        self._now = self._base / "now"
+
+    @property
+    def base(self) -> Path:
+        """The folder that holds all of them."""
+        return self._base
+
+    @property
+    def home(self) -> Path:
+        """The home folder."""
+        return self._now / "home"
+
+    @property
+    def work(self) -> Path:
+        """The working directory."""
+        return self._now / "work"
+
+    @property
+    def session(self) -> str | None:
+        """The session to resume; None where the next turn starts one."""
+        session = self._read_state().get("session")
+        return session if isinstance(session, str) else None
+
+    def go_to(self, turn: int) -> None:
+        """Make ``now`` what it was before a turn; no process of the CLI agent may run.
+
+        A turn that was begun before is set back to the copy from before it. The turn after the last completed one is
+        begun: ``now`` is copied. For any other turn nothing is known: the CLI agent starts with an empty home.
+        """
+        before = self._copy(turn)
+        if before.exists():
+            _remove(self._now)
+            shutil.copytree(before, self._now, symlinks=True)
+            self._forget(lambda number: number > turn)
+            return
+        if self._read_state().get("after_turn") != turn - 1:
+            self.clear()
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.work.mkdir(parents=True, exist_ok=True)
+        half = self._base / "half"
+        _remove(half)
+        shutil.copytree(self._now, half, symlinks=True)
+        half.rename(before)
+        self._forget(lambda number: number <= turn - MOST_COPIES)
+
+    def complete(self, turn: int, session: str | None) -> None:
+        """Note that a turn is completed, and which session continues."""
+        file = self._now / "state.json"
+        written = file.with_suffix(".new")
+        written.write_text(json.dumps({"session": session, "after_turn": turn}))
+        written.replace(file)
+
+    def clear(self) -> None:
+        """Remove everything."""
+        _remove(self._base)
+        self._base.mkdir(parents=True, mode=0o700)
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        _remove(self._base)
+
+    def note_process(self, pid: int) -> None:
+        """Remember the CLI agent's process, which leads a process group."""
+        (self._base / "process").write_text(f"{pid} {_start_of(pid)}")
+
+    def end_orphan(self) -> None:
+        """Kill what is left of the CLI agent that an earlier process of this agent started, and wait for its end."""
+        with suppress(OSError, ValueError):
+            pid, start = map(int, (self._base / "process").read_text().split())
+            until = time.monotonic() + _ORPHAN_SECONDS
+            while start and _start_of(pid) == start and time.monotonic() < until:
+                os.killpg(pid, signal.SIGKILL)
+                time.sleep(0.02)
+
+    def _copy(self, turn: int) -> Path:
+        return self._base / f"before-{turn}"
+
+    def _forget(self, is_old: Callable[[int], bool]) -> None:
+        for folder in self._base.glob("before-*"):
+            if is_old(int(folder.name.removeprefix("before-"))):
+                _remove(folder)
+
+    def _read_state(self) -> dict[str, object]:
+        try:
+            state = json.loads((self._now / "state.json").read_text())
+        except (OSError, ValueError):
+            state = {"after_turn": 0} if not self._now.exists() else {}
+        return state if isinstance(state, dict) else {}
+
+
+def _start_of(pid: int) -> int:
+    """When a process began, in the kernel's ticks; 0 where it is gone, or a zombie, or the system doesn't say so."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return 0 if fields[0] == "Z" else int(fields[19])
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():  # a file that was just written there
+        shutil.rmtree(folder)

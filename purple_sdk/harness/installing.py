@@ -1,0 +1,127 @@
+"""Finds CLI agents on this machine, and installs them from npm or PyPI into a cache folder."""
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from purple_sdk.harness.declared import Harness, HarnessError
+
+_INSTALL_SECONDS = 900
+_VERSION_SECONDS = 60
+
+
+def cache_folder(harness: Harness) -> Path:
+    """Where a CLI agent is installed."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "proctor" / "harness" / harness.name
+
+
+def find_program(harness: Harness, program: str | None = None) -> str:
+    """The executable of a CLI agent: as named, else as installed by ``install``, else in PATH.
+
+    Raises:
+        HarnessError: there is none.
+    """
+    if program is not None:
+        found = shutil.which(program)
+        if found is None:
+            raise HarnessError(f"--program {program}: there is no such executable")
+        return found
+    own = [str(cache_folder(harness) / folder) for folder in ("node_modules/.bin", "bin")]
+    found = shutil.which(harness.program, path=os.pathsep.join(own)) or shutil.which(harness.program)
+    if found is None:
+        raise HarnessError(
+            f"{harness.title} is not installed: `proctor harness install {harness.name}` installs it "
+            f"({harness.size}), or name its executable with --program"
+        )
+    return found
+
+
+def read_version(harness: Harness, program: str) -> str:
+    """The version that a CLI agent says it is.
+
+    Raises:
+        HarnessError: it doesn't start, says none, or is too old.
+    """
+    try:
+        said = subprocess.run(
+            [program, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_VERSION_SECONDS,
+            env={**os.environ, "PATH": f"{os.path.dirname(program)}:{os.environ.get('PATH', os.defpath)}"},
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise HarnessError(f"{program} --version doesn't end well: {problem}") from None
+    numbers = re.search(r"\d+(?:\.\d+)+", said.stdout + said.stderr)
+    if numbers is None:
+        words = (said.stderr or said.stdout).strip()[-200:]
+        raise HarnessError(f"{program} --version names no version (exit code {said.returncode}): {words}")
+    if tuple(map(int, numbers[0].split("."))) < harness.oldest:
+        oldest = ".".join(map(str, harness.oldest))
+        raise HarnessError(
+            f"{harness.title} {numbers[0]} is too old ({program}): {oldest} or newer is needed; "
+            f"`proctor harness install {harness.name}` installs {harness.version}"
+        )
+    return numbers[0]
+
+
+async def install(harness: Harness) -> str:
+    """Install a CLI agent into its cache folder; returns its version.
+
+    Raises:
+        HarnessError: a tool for that is missing, or the installation failed.
+    """
+    folder = cache_folder(harness)
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in harness.packages:
+        await _run_installer(harness, _installer(harness, folder, package), folder)
+    return read_version(harness, find_program(harness))
+
+
+def _installer(harness: Harness, folder: Path, package: str) -> list[str]:
+    if harness.installer == "npm":
+        npm = shutil.which("npm")
+        if npm is None:
+            raise HarnessError(f"{harness.title} is installed by npm, which isn't here: install Node.js 20 or newer")
+        return [npm, "install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(folder), package]
+    if not (folder / "bin" / "pip").exists():
+        _make_environment(harness, folder)
+    return [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", package]
+
+
+def _make_environment(harness: Harness, folder: Path) -> None:
+    """A virtual environment, by the first Python that works; a name in PATH may be that of a version manager."""
+    for python in ("python3.12", "python3.13", sys.executable):
+        command = [python, "-m", "venv", str(folder)]
+        if shutil.which(python) and subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            return
+    raise HarnessError(
+        f"{harness.title} needs a Python that can make a virtual environment: install python3.12 and venv"
+    )
+
+
+async def _run_installer(harness: Harness, command: list[str], folder: Path) -> None:
+    path = f"{folder / 'node_modules/.bin'}:{os.environ.get('PATH', os.defpath)}"
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "PATH": path},
+        cwd=folder,
+    )
+    try:
+        _, errors = await asyncio.wait_for(process.communicate(), _INSTALL_SECONDS)
+    except TimeoutError:
+        process.kill()
+        raise HarnessError(f"{harness.title} was not installed within {_INSTALL_SECONDS} s: try again") from None
+    if process.returncode:
+        last = errors.decode(errors="replace").strip()[-500:]
+        raise HarnessError(f"{harness.title} can't be installed ({' '.join(command[:2])} failed): {last}")

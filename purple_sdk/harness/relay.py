@@ -1,0 +1,270 @@
+"""The only way from a CLI agent to its model and to the simulation, in one try of one turn.
+
+A small HTTP server on the loopback address: ``/mcp`` is the simulation's MCP endpoint, every other path the model's.
+The CLI agent has one key for both, which is valid until the relay is closed. The keys of model and simulation never
+reach its process, its files or its log, and a process that outlives its turn can't act any more.
+
+What passes is counted and recorded: the tokens by the model's own answers, and each call of a tool with its result.
+"""
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Self
+
+import httpx
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from proctor_processes.serving import address_of, listen
+from purple_sdk.harness.counting import ModelAnswer, read_answer, wire_of
+from purple_sdk.harness.upstream import Upstream
+from purple_sdk.ues.tls import tls
+
+_LOOPBACK = "127.0.0.1"
+_DRAIN_SECONDS = 5.0
+_MODEL_SECONDS = 600.0
+_DROPPED = {
+    *("host", "content-length", "accept-encoding", "connection", "transfer-encoding", "expect", "keep-alive"),
+    *("authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"),
+}
+_KEPT = ("content-type", "retry-after", "request-id", "x-request-id", "mcp-session-id", "mcp-protocol-version")
+_METHODS = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"]
+
+
+@dataclass(frozen=True)
+class UsedTool:
+    """A call of a tool of the simulation, and its result."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    result: str
+    is_error: bool
+    at: datetime
+
+
+@dataclass(frozen=True)
+class AskedModel:
+    """A request for an answer of the model. ``status`` is the HTTP status; ``answer`` is None where it was an error."""
+
+    status: int
+    answer: ModelAnswer | None
+    at: datetime
+
+
+@dataclass
+class Record:
+    """What passed through a relay, in order.
+
+    Attributes:
+        events: answers of the model and calls of tools.
+        has_listed_tools: whether the CLI agent asked which tools the simulation has.
+        has_offered_tools: whether it offered tools to its model.
+    """
+
+    events: list[UsedTool | AskedModel] = field(default_factory=list)
+    has_listed_tools: bool = False
+    has_offered_tools: bool = False
+
+    @property
+    def answers(self) -> list[ModelAnswer]:
+        """All answers of the model."""
+        return [event.answer for event in self.events if isinstance(event, AskedModel) and event.answer is not None]
+
+    @property
+    def used_tools(self) -> list[UsedTool]:
+        """All calls of tools."""
+        return [event for event in self.events if isinstance(event, UsedTool)]
+
+    @property
+    def tokens(self) -> int:
+        """Of all prompts and answers."""
+        return sum(answer.input_tokens + answer.output_tokens for answer in self.answers)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without signal handlers: it runs inside of another server's process."""
+
+    def capture_signals(self) -> Any:
+        return nullcontext()
+
+
+class Relay:
+    """Use as an async context manager.
+
+    Args:
+        upstream: the model's endpoint.
+        mcp_url: the simulation's.
+        api_key: the simulation's key.
+        most_tokens: further requests to the model are refused once the turn has used as many.
+    """
+
+    def __init__(self, upstream: Upstream, mcp_url: str, api_key: str, most_tokens: int) -> None:
+        self.token = f"turn-{secrets.token_urlsafe(24)}"
+        self.record = Record()
+        self.is_over_limit = False
+        self._upstream = upstream
+        self._mcp_url = mcp_url
+        self._api_key = api_key
+        self._most_tokens = most_tokens
+        self._listener = listen(_LOOPBACK, 0, "the relay")
+        self.address = address_of(self._listener)
+        self._acting = 0
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+        self._is_closed = False
+
+    async def __aenter__(self) -> Self:
+        self._http = httpx.AsyncClient(timeout=httpx.Timeout(_MODEL_SECONDS, connect=10.0), verify=tls())
+        routes = [Route("/{path:path}", self._answer, methods=_METHODS)]
+        config = uvicorn.Config(
+            Starlette(routes=routes), log_config=None, access_log=False, lifespan="off", ws="none",
+            timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        self._server = _Server(config)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[self._listener]))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Refuse what comes from now on, and wait for calls of tools that are under way: they are done when it ends."""
+        self._is_closed = True
+        await asyncio.shield(self._close())
+
+    async def _close(self) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._is_idle.wait(), _DRAIN_SECONDS)
+        self._server.should_exit = True
+        self._server.force_exit = True
+        await asyncio.wait({self._serving}, timeout=2.0)
+        self._serving.cancel()
+        self._listener.close()
+        await self._http.aclose()
+
+    async def _answer(self, request: Request) -> Response:
+        if request.headers.get("upgrade"):
+            return _problem(426, "no WebSocket here: use HTTP")
+        if request.method == "HEAD":
+            return Response()
+        if not self._is_known(request):
+            return _problem(401, "this key is not valid: the turn that it was made for has ended")
+        body = await request.body()
+        if request.url.path.rstrip("/") == "/mcp":
+            return await self._act(request, body)
+        return await self._ask(request, body)
+
+    def _is_known(self, request: Request) -> bool:
+        headers = request.headers
+        given = [headers.get(name, "") for name in ("x-api-key", "x-goog-api-key", "api-key")]
+        given += [headers.get("authorization", "").removeprefix("Bearer "), request.query_params.get("key", "")]
+        return not self._is_closed and any(secrets.compare_digest(key.encode(), self.token.encode()) for key in given)
+
+    async def _act(self, request: Request, body: bytes) -> Response:
+        headers = {**_passed(request.headers), "X-API-Key": self._api_key}
+        with self._under_way():
+            try:
+                reply = await self._http.request(request.method, self._mcp_url, content=body, headers=headers)
+            except httpx.HTTPError as problem:
+                return _problem(502, f"the simulation can't be reached: {type(problem).__name__}")
+            self._note_call(_json(body), reply)
+        return Response(reply.content, reply.status_code, headers=_returned(reply.headers))
+
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        self._acting += 1
+        self._is_idle.clear()
+        try:
+            yield
+        finally:
+            self._acting -= 1
+            if not self._acting:
+                self._is_idle.set()
+
+    def _note_call(self, message: Any, reply: httpx.Response) -> None:
+        if not isinstance(message, dict):
+            return
+        if message.get("method") == "tools/list":
+            self.record.has_listed_tools = reply.is_success
+        if message.get("method") != "tools/call":
+            return
+        call = message.get("params") or {}
+        answer = _json(reply.content) or _json(_last_event(reply.text).encode()) or {}
+        result = answer.get("result") or {}
+        texts = [part.get("text") or "" for part in result.get("content") or [] if isinstance(part, dict)]
+        used = UsedTool(
+            name=str(call.get("name")),
+            arguments=call.get("arguments") or {},
+            result="\n".join(texts) or json.dumps(answer.get("error") or {}),
+            is_error=not reply.is_success or bool(result.get("isError")) or "error" in answer,
+            at=datetime.now(UTC),
+        )
+        self.record.events.append(used)
+
+    async def _ask(self, request: Request, body: bytes) -> Response:
+        path = request.url.path
+        wire, question = wire_of(path), _json(body)
+        if wire is not None and self.record.tokens >= self._most_tokens:
+            self.is_over_limit = True
+            return _problem(400, f"the turn has used its {self._most_tokens} tokens")
+        if wire == "chat" and isinstance(question, dict) and question.get("stream"):
+            question.setdefault("stream_options", {})["include_usage"] = True
+            body = json.dumps(question).encode()
+        headers = {**_passed(request.headers), **self._upstream.headers, "accept-encoding": "identity"}
+        query = {name: value for name, value in request.query_params.items() if name != "key"}
+        asked = self._http.build_request(
+            request.method, self._upstream.url(path), params=query, content=body, headers=headers
+        )
+        try:
+            reply = await self._http.send(asked, stream=True)
+        except httpx.HTTPError as problem:
+            return _problem(502, f"the model's endpoint can't be reached: {type(problem).__name__} {problem}")
+        known = question if isinstance(question, dict) else {}
+        self.record.has_offered_tools |= bool(known.get("tools"))
+        return StreamingResponse(
+            self._pass_on(reply, wire, known, path), reply.status_code, headers=_returned(reply.headers)
+        )
+
+    async def _pass_on(
+        self, reply: httpx.Response, wire: Any, question: dict[str, Any], path: str
+    ) -> AsyncIterator[bytes]:
+        pieces: list[bytes] = []
+        try:
+            async for piece in reply.aiter_bytes():
+                pieces.append(piece)
+                yield piece
+        finally:
+            await asyncio.shield(reply.aclose())
+            if wire is not None:
+                answer = read_answer(wire, question, path, b"".join(pieces)) if reply.is_success else None
+                self.record.events.append(AskedModel(reply.status_code, answer, datetime.now(UTC)))
+
+
+def _problem(status: int, sentence: str) -> JSONResponse:
+    kind = "invalid_request_error" if status < 500 else "api_error"
+    error = {"type": kind, "message": sentence, "code": status, "status": kind.upper()}
+    return JSONResponse({"type": "error", "error": error}, status)
+
+
+def _passed(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.lower() not in _DROPPED}
+
+
+def _returned(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: headers[name] for name in _KEPT if name in headers}
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def _last_event(text: str) -> str:
+    return next((line[5:] for line in reversed(text.splitlines()) if line.startswith("data:")), "")

@@ -1,0 +1,150 @@
+"""A CLI agent, its server and the worker are killed at each moment of a turn; nothing is done twice, nothing is lost.
+
+    python -m tests.chaos.harness_kills          30 placements, some 10 minutes; prints a table
+
+A moment is a request of the CLI agent to its model: of turn 1, 2 or 3, its first, second or third one. The last moment
+is a little after an answer, when the CLI agent calls a tool.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+
+from proctor.local import answers
+from proctor.supervisor import Service, Supervisor
+from proctor_processes.ports import free_ports
+from tests.processes import module
+from tests.purple_sdk.harness.playing import says
+from tests.scripted_model import ScriptedModel
+from tests.stack import Stack, assess, running_stack
+
+Victim = Literal["CLI agent", "its server", "worker"]
+VICTIMS: tuple[Victim, ...] = ("CLI agent", "its server", "worker")
+MOMENTS = [(turn, request, 0.0) for turn in (1, 2, 3) for request in (1, 2, 3)] + [(2, 1, 0.03)]
+
+SCRIPT = {turn: says(f"turn {turn}, first", f"turn {turn}, second") for turn in (1, 2, 3)}
+WANTED = Counter(str(arguments["content"]) for calls in SCRIPT.values() for _, arguments in calls)
+
+
+@dataclass
+class Kill:
+    """One kill: before the answer to a request of a turn, or ``late`` seconds after it."""
+
+    victim: Victim
+    turn: int
+    request: int
+    late: float
+    homes: Path
+    worker: Callable[[], int | None]
+    server: Callable[[], int | None]
+    is_done: bool = False
+
+    def __call__(self, request: dict[str, Any]) -> None:
+        """Called by the model's endpoint before it answers."""
+        texts = [str(message.get("content")) for message in request["messages"]]
+        place = max(place for place, text in enumerate(texts) if "This is turn" in text)
+        results = sum(message["role"] == "tool" for message in request["messages"][place:])
+        if self.is_done or f"This is turn {self.turn}" not in texts[place] or results != self.request - 1:
+            return
+        self.is_done = True
+        if self.late:
+            threading.Timer(self.late, self._kill).start()
+        else:
+            self._kill()
+
+    def _kill(self) -> None:
+        if self.victim == "CLI agent":
+            for pid in cli_agents(self.homes):
+                os.kill(pid, signal.SIGKILL)
+        elif pid := (self.worker if self.victim == "worker" else self.server)():
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def cli_agents(homes: Path) -> list[int]:
+    """The processes whose home is below a folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("HOME", "").startswith(str(homes)):
+                found.append(process.pid)
+        except psutil.Error:
+            continue
+    return found
+
+
+@asynccontextmanager
+async def served(model_url: str, folder: Path) -> AsyncIterator[tuple[str, Callable[[], int | None]]]:
+    """The fake CLI agent's server, started again when it dies; gives its address, and its present process."""
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    environment: dict[str, str | None] = {
+        "AGENTBEATS_PURPLE_MODEL": "scripted-1",
+        "AGENTBEATS_PURPLE_MODEL_BASE_URL": model_url,
+        "AGENTBEATS_PURPLE_HOMES": str(folder / "homes"),
+    }
+    command = module("tests.purple_sdk.harness.serve_fake", "--port", str(port))
+    service = Service("fake", command, answers(f"{url}/.well-known/agent-card.json"), environment)
+    async with Supervisor([service], folder / "logs", print, longest_pause=0.5) as supervisor:
+        await supervisor.start()
+        yield url, lambda: supervisor.find_pid("fake")
+
+
+async def placed(stack: Stack, victim: Victim, turn: int, request: int, late: float = 0.0) -> Counter[str]:
+    """Play three turns with one kill; what the user's chat got, by the simulation's own event log.
+
+    Raises:
+        AssertionError: the assessment didn't complete, or nothing was killed, or a CLI agent is left.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="proctor-kill-", ignore_cleanup_errors=True) as name,
+        ScriptedModel(SCRIPT) as model,
+    ):
+        folder = Path(name)
+        async with served(model.url, folder) as (url, server):
+            kill = Kill(
+                victim, turn, request, late, folder / "homes", lambda: stack.supervisor.find_pid("worker"), server
+            )
+            model.before_answer = kill
+            assessed = await assess(stack, url, "email_triage_basic", max_turns=3)
+            assert kill.is_done
+            assert assessed.results is not None and assessed.state == "completed", assessed.sentence
+            assert cli_agents(folder) == []
+            log = assessed.results.action_log
+            return Counter(str(entry.parameters["content"]) for entry in log if entry.action == "chat.send_message")
+
+
+async def main() -> int:
+    """All placements; the number that went wrong."""
+    wrong = 0
+    with running_stack() as stack:
+        for turn, request, late in MOMENTS:
+            for victim in VICTIMS:
+                began = time.monotonic()
+                try:
+                    done = await placed(stack, victim, turn, request, late)
+                    doubled, lost = done - WANTED, WANTED - done
+                    outcome = f"{sum(doubled.values())} doubled, {sum(lost.values())} lost"
+                    wrong += bool(doubled or lost)
+                except AssertionError as problem:
+                    outcome, wrong = f"failed: {problem}", wrong + 1
+                where = f"turn {turn}, request {request}{', a little later' if late else ''}"
+                print(f"{victim:<11} {where:<32} {outcome} ({time.monotonic() - began:.1f} s)", flush=True)
+    print(f"{len(MOMENTS) * len(VICTIMS)} placements, {wrong} wrong")
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(bool(asyncio.run(main())))

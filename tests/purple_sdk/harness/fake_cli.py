@@ -1,0 +1,81 @@
+"""A CLI agent in little: a session in its home, a model by chat completions, tools by MCP, JSON lines as output.
+
+    fake_cli.py MODEL RELAY SESSION PROMPT
+
+As real ones do, it writes the prompt into its session before it asks the model. The model's name says what it does
+wrong, if anything.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+MODEL, RELAY, SESSION, PROMPT = sys.argv[1:5]
+TOKEN = os.environ["PROCTOR_TURN_TOKEN"]
+FILE = Path(os.environ["HOME"], ".fake", f"{SESSION}.json")
+
+
+def ask(path: str, body: dict[str, Any]) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+    headers["Accept"] = "application/json, text/event-stream"
+    request = urllib.request.Request(RELAY + path, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        content = reply.read()
+    return json.loads(content) if content else {}
+
+
+def mcp(method: str, **params: Any) -> Any:
+    return ask("/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})["result"]
+
+
+def play(messages: list[dict[str, Any]]) -> str:
+    if MODEL == "no-mcp":
+        return "All is done."
+    listed = mcp("tools/list")["tools"]
+    tools = [{"type": "function", "function": {"name": tool["name"], "parameters": {}}} for tool in listed]
+    while True:
+        reply = ask("/v1/chat/completions", {"model": MODEL, "messages": messages, "tools": tools})
+        message = reply["choices"][0]["message"]
+        messages.append(message)
+        FILE.write_text(json.dumps(messages))
+        if not message.get("tool_calls"):
+            return str(message["content"])
+        for call in message["tool_calls"]:
+            result = mcp(
+                "tools/call", name=call["function"]["name"], arguments=json.loads(call["function"]["arguments"])
+            )
+            text = "\n".join(part["text"] for part in result["content"])
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
+            FILE.write_text(json.dumps(messages))
+
+
+def main() -> None:
+    FILE.parent.mkdir(exist_ok=True)
+    messages = json.loads(FILE.read_text()) if FILE.exists() else []
+    messages.append({"role": "user", "content": PROMPT})
+    FILE.write_text(json.dumps(messages))
+    if MODEL == "login":
+        sys.exit("Please log in first: run `fake login`.")
+    if MODEL == "waits":
+        print("Do you trust this folder? [y/n]", file=sys.stderr, flush=True)
+        time.sleep(600)
+    if MODEL == "leaves-a-child":
+        # In a session of its own, so that the end of the process group doesn't reach it.
+        Path(os.environ["HOME"], "token").write_text(TOKEN)
+        subprocess.Popen(["sleep", "30"], start_new_session=False)
+    answer = play(messages)
+    if MODEL == "no-json":
+        print(answer)
+        return
+    print(json.dumps({"type": "turn", "session": SESSION}))
+    if MODEL != "no-end":
+        print(json.dumps({"type": "end", "text": answer, "env": sorted(os.environ), "folder": os.getcwd()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""What models' answers say, in four protocols; transcripts of turns; folders of assessments."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from purple_sdk.harness.counting import ModelAnswer, ToolCall, read_answer, wire_of
+from purple_sdk.harness.declared import HarnessError
+from purple_sdk.harness.folders import Folders
+from purple_sdk.harness.relay import AskedModel, Record, UsedTool
+from purple_sdk.harness.trajectory import MOST_BYTES, trajectory_of
+from purple_sdk.harness.upstream import find_upstream
+from tests.scripted_model import CACHED, INPUT, OUTPUT, Call, answer_in
+
+PATHS = {
+    "anthropic": "/v1/messages",
+    "responses": "/v1/responses",
+    "chat": "/v1/chat/completions",
+    "gemini": "/v1beta/models/scripted-1:streamGenerateContent",
+}
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("wire", PATHS)
+def test_calls_texts_and_tokens_are_read_in_each_protocol(wire: Any, streamed: bool) -> None:
+    path = PATHS[wire]
+    assert wire_of(path) == wire
+    body = answer_in(path, Call("email_send", None, {"subject": "Hi"}), streamed).encode()
+    asked = read_answer(wire, {"model": "scripted-1"}, path, body)
+    assert [(call.name, call.arguments) for call in asked.calls] == [("email_send", {"subject": "Hi"})]
+    assert (asked.input_tokens, asked.cached_tokens, asked.output_tokens) == (INPUT, CACHED, OUTPUT)
+    said = read_answer(wire, {"model": "scripted-1"}, path, answer_in(path, "Done.", streamed).encode())
+    assert (said.text, said.calls, said.model, said.is_estimated) == ("Done.", (), "scripted-1", False)
+
+
+def test_tokens_are_estimated_where_the_endpoint_names_none() -> None:
+    body = json.dumps({"choices": [{"message": {"content": "x" * 400}}]}).encode()
+    answer = read_answer("chat", {"model": "m"}, PATHS["chat"], body)
+    assert answer.is_estimated
+    assert answer.output_tokens == 100
+
+
+def test_a_transcript_has_calls_with_their_results_and_stays_small() -> None:
+    call = ToolCall("c1", "mcp__proctor__chat_send", {"content": "hi"})
+    asked = AskedModel(200, ModelAnswer("m", "", "Say hi.", (call,), 10, 5, 1), NOW)
+    used = UsedTool("chat_send", {"content": "hi"}, "sent", False, NOW)
+    record = Record([asked, used, AskedModel(500, None, NOW)])
+    about = {"agent": "fake", "version": "1.0", "model": "m", "session": "s", "prompt": "Do it."}
+    made = trajectory_of(record, **about)
+    assert [step["source"] for step in made["steps"]] == ["user", "agent", "system"]
+    assert made["steps"][1]["observation"] == {"results": [{"source_call_id": "c1", "content": "sent"}]}
+    assert made["steps"][1]["reasoning_content"] == "Say hi."
+    assert made["final_metrics"]["total_prompt_tokens"] == 10
+    long = Record([AskedModel(200, ModelAnswer("m", "word " * 2000), NOW)] * 2000)
+    assert len(json.dumps(trajectory_of(long, **about))) < MOST_BYTES + 10_000
+
+
+def test_a_turn_that_was_begun_before_is_set_back(tmp_path: Path) -> None:
+    folders = Folders(tmp_path, "one")
+    for turn in (1, 2, 3):
+        folders.go_to(turn)
+        (folders.home / "diary").open("a").write(f"{turn} ")
+        folders.complete(turn, f"session-{turn}")
+    folders.go_to(2)
+    assert ((folders.home / "diary").read_text(), folders.session) == ("1 ", "session-1")
+    folders.go_to(3)  # after a reset to turn 2 that wasn't played to its end: nothing is known before turn 3
+    assert (folders.session, list(folders.home.iterdir())) == (None, [])
+
+
+def test_a_gap_begins_with_an_empty_home(tmp_path: Path) -> None:
+    folders = Folders(tmp_path, "one")
+    folders.go_to(1)
+    folders.complete(1, "session")
+    folders.go_to(4)
+    assert folders.session is None
+
+
+@pytest.mark.parametrize(
+    ("wire", "base", "path", "url"),
+    [
+        ("chat", "http://m:1", "/v1/chat/completions", "http://m:1/v1/chat/completions"),
+        ("chat", "http://m:1/v1beta/openai/", "/v1/chat/completions", "http://m:1/v1beta/openai/chat/completions"),
+        ("responses", None, "/v1/responses", "https://api.openai.com/v1/responses"),
+        ("anthropic", "http://m:1/v1", "/v1/messages", "http://m:1/v1/messages"),
+        ("gemini", "http://m:1/v1beta", "/v1beta/models/x:generateContent", "http://m:1/v1beta/models/x:generateContent"),
+    ],
+)  # fmt: skip
+def test_a_request_finds_its_endpoint(wire: Any, base: str | None, path: str, url: str) -> None:
+    assert find_upstream(wire, base, {"OPENAI_API_KEY": "k"}).url(path) == url
+
+
+@pytest.mark.parametrize(
+    ("wire", "base", "sentence"),
+    [
+        ("anthropic", None, "ANTHROPIC_API_KEY isn't set: .* or name another endpoint with --model-url"),
+        ("gemini", None, "GEMINI_API_KEY or GOOGLE_API_KEY isn't set"),
+        ("chat", "localhost:8080", '--model-url "localhost:8080" is not an address: write it as http'),
+    ],
+)
+def test_a_missing_key_or_a_wrong_address_is_named(wire: Any, base: str | None, sentence: str) -> None:
+    with pytest.raises(HarnessError, match=sentence):
+        find_upstream(wire, base, {})

@@ -1,0 +1,163 @@
+"""A CLI agent's turns: its session, tries that are repeated, its processes, its keys, and each fault in a sentence."""
+
+import asyncio
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from purple_sdk.harness.declared import HarnessError
+from purple_sdk.harness.relay import Relay
+from tests.purple_sdk.harness.playing import KEY, fake_agent, says, simulated
+from tests.scripted_model import INPUT, OUTPUT, ScriptedModel
+
+
+def _turns_in(request: dict[str, Any]) -> list[str]:
+    return [turn for text in _texts(request) for turn in re.findall(r"This is (turn \d+)", text)]
+
+
+def _texts(request: dict[str, Any]) -> list[str]:
+    return [str(message.get("content")) for message in request["messages"] if message["role"] == "user"]
+
+
+def _processes_of(homes: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("HOME", "").startswith(str(homes)) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+async def test_turns_continue_one_session_are_counted_and_leak_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    async with simulated() as day:
+        with ScriptedModel({1: says("one", "two"), 2: says("three")}) as model:
+            agent = fake_agent(tmp_path, model.url)
+            await day.greet(agent)
+            day.begin(agent, 1)
+            first = await agent.play_turn()
+            day.begin(agent, 2)
+            second = await agent.play_turn()
+            kept = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
+        assert await day.texts() == ["one", "two", "three"]
+        assert [entry.action for entry in first.actions or []] == ["chat.send_message"] * 2
+        (usage,) = second.model_usage
+        assert (usage.calls, usage.input_tokens, usage.output_tokens) == (2, 2 * INPUT, 2 * OUTPUT)
+        assert _turns_in(model.requests[-1]) == ["turn 1", "turn 2"]
+        assert set(model.keys) == {f"Bearer {KEY}"}
+        assert not any(secret.encode() in content for content in kept for secret in (KEY, agent.api_key))
+        await agent.aclose()
+
+
+async def test_a_repeated_try_begins_with_the_home_from_before_the_turn(tmp_path: Path) -> None:
+    hangs = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def hang(request: dict[str, Any]) -> None:
+        if _turns_in(request)[-1] == "turn 2" and not hangs.is_set():
+            loop.call_soon_threadsafe(hangs.set)
+            while _processes_of(tmp_path):
+                time.sleep(0.02)
+
+    async with simulated() as day:
+        with ScriptedModel({1: says("one"), 2: says("two")}, before_answer=hang) as model:
+            agent = fake_agent(tmp_path, model.url)
+            await day.greet(agent)
+            day.begin(agent, 1)
+            await agent.play_turn()
+            day.begin(agent, 2)
+            cancelled = asyncio.create_task(agent.play_turn())
+            await hangs.wait()
+            cancelled.cancel()
+            await asyncio.wait({cancelled})
+            assert cancelled.cancelled()
+            assert _processes_of(tmp_path) == []
+
+            again = fake_agent(tmp_path, model.url)  # as after a restart of the agent's server
+            await day.greet(again, resumes_turn=2)
+            day.begin(again, 2, attempt=2)
+            await again.play_turn()
+            assert _turns_in(model.requests[-1]) == ["turn 1", "turn 2"]
+        assert await day.texts() == ["one", "two"]
+
+
+async def test_an_agent_without_the_session_is_told_that_others_played(tmp_path: Path) -> None:
+    async with simulated() as day:
+        with ScriptedModel({}) as model:
+            agent = fake_agent(tmp_path, model.url)
+            await day.greet(agent, resumes_turn=3)
+            day.begin(agent, 3)
+            await agent.play_turn()
+            assert "played by someone else" in _texts(model.requests[-1])[0]
+
+
+async def test_a_new_assessment_of_the_same_context_begins_with_an_empty_home(tmp_path: Path) -> None:
+    async with simulated() as day:
+        with ScriptedModel({}) as model:
+            for _ in range(2):
+                agent = fake_agent(tmp_path, model.url)
+                await day.greet(agent)
+                day.begin(agent, 1)
+                await agent.play_turn()
+            assert _turns_in(model.requests[-1]) == ["turn 1"]
+
+
+async def test_the_key_of_a_turn_opens_nothing_after_it(tmp_path: Path) -> None:
+    async with simulated() as day:
+        with ScriptedModel({}) as model:
+            agent = fake_agent(tmp_path, model.url)
+            await day.greet(agent)
+            async with Relay(agent._upstream, f"{agent.ues_url}/mcp", agent.api_key, 1000) as relay:
+                call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+                headers = {"Authorization": f"Bearer {relay.token}", "Accept": "application/json, text/event-stream"}
+                async with httpx.AsyncClient(base_url=relay.address, headers=headers, trust_env=False) as http:
+                    assert (await http.post("/mcp", json=call)).status_code == 200
+                    assert (
+                        await http.post("/mcp", json=call, headers={"Authorization": "Bearer x"})
+                    ).status_code == 401
+                    relay._is_closed = True
+                    assert (await http.post("/mcp", json=call)).status_code == 401
+            with pytest.raises(httpx.ConnectError):
+                await httpx.AsyncClient(trust_env=False).post(f"{relay.address}/mcp", json=call)
+
+
+@pytest.mark.parametrize(
+    ("model_name", "sentence"),
+    [
+        ("login", r"exit code 1\): printed no end .* log in first.*: it asks for a login or a key: keys come from"),
+        ("no-json", r"printed no end of its turn in JSON lines; its output ends with: Done with turn 1"),
+        ("no-end", r"printed no end of its turn"),
+        ("no-mcp", r"ignored the simulation's tools: it ended its turn without asking for them.*harness try fake"),
+        ("waits", r"did not end its turn within 2 s and was stopped; .*trust this folder.*raise --turn-timeout"),
+    ],
+)
+async def test_a_fault_is_a_sentence_with_the_remedy(model_name: str, sentence: str, tmp_path: Path) -> None:
+    async with simulated() as day:
+        with ScriptedModel({}) as model:
+            agent = fake_agent(tmp_path, model.url, model_name, turn_seconds=2 if model_name == "waits" else 60)
+            await day.greet(agent)
+            day.begin(agent, 1)
+            with pytest.raises(HarnessError, match=sentence):
+                await agent.play_turn()
+            assert _processes_of(tmp_path) == []
+
+
+async def test_a_turn_ends_at_its_limit_of_tokens(tmp_path: Path) -> None:
+    async with simulated() as day:
+        with ScriptedModel({1: says(*map(str, range(9)))}) as model:
+            agent = fake_agent(tmp_path, model.url, tokens_per_turn=2 * (INPUT + OUTPUT))
+            await day.greet(agent)
+            day.begin(agent, 1)
+            with pytest.raises(HarnessError, match=r"used the 2100 tokens .*raise AGENTBEATS_PURPLE_TOKENS_PER_TURN"):
+                await agent.play_turn()
+            assert len(model.requests) == 2
+            assert len(agent.actions) == 2  # what it did is reported all the same
