@@ -225,7 +225,8 @@ def rehearse(
         scenarios_dir: the folder of the scenario. By default the scenarios that come with proctor.
         seed: decides the day's random choices, and a family's day.
         difficulty: of a family's day, 1 to 4. By default 2.
-        clock, noise: as in ``assess``.
+        clock: as in ``assess``.
+        noise: as in ``assess``.
 
     Raises:
         temporalio.exceptions.ApplicationError: the scenario can't be played; the message says why.

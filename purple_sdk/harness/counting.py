@@ -104,7 +104,7 @@ def _parsed_json(text: str) -> Any:
 
 
 def _number(counts: Any, *names: str) -> int:
-    """The sum of counts in an object; whatever isn't a number is none."""
+    """The sum of counts in an object; values that aren't numbers count as 0."""
     found = (counts.get(name) for name in names) if isinstance(counts, Mapping) else ()
     return sum(int(number) for number in found if isinstance(number, int | float))
 

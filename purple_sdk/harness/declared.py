@@ -1,4 +1,4 @@
-"""What has to be known of a CLI agent so that it can play: a ``Harness``."""
+"""The declaration of a CLI agent that can play: a ``Harness``."""
 
 import json
 import re

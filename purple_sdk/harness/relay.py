@@ -4,7 +4,7 @@ A small HTTP server on the loopback address: ``/mcp`` is the simulation's MCP en
 The CLI agent has one key for both, which is valid until the relay is closed. The keys of model and simulation never
 reach its process, its files or its log, and a process that outlives its turn can't act any more.
 
-What passes is counted and recorded: the tokens by the model's own answers, and each call of a tool with its result.
+It counts and records the traffic: the tokens by the model's own answers, and each call of a tool with its result.
 """
 
 import asyncio

@@ -120,7 +120,8 @@ async def placed(stack: Stack, victim: Victim, turn: int, request: int, late: fl
             model.before_answer = kill
             assessed = await assess(stack, url, "email_triage_basic", max_turns=3)
             assert kill.is_done
-            assert assessed.results is not None and assessed.state == "completed", assessed.sentence
+            assert assessed.state == "completed", assessed.sentence
+            assert assessed.results is not None
             assert cli_agents(folder) == []
             log = assessed.results.action_log
             return Counter(str(entry.parameters["content"]) for entry in log if entry.action == "chat.send_message")
