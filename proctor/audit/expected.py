@@ -9,7 +9,7 @@ from scenarios.kit.making.days import OTHER_POINTS, Day
 from scenarios.kit.making.duty import Duty, Lapse
 
 CARELESS = 4
-"""Actions that nothing asked for, each done with the lapse rate; so many cost all points for doing nothing else."""
+"""Actions that nothing asked for, each done with the lapse rate; together they cost all of ``nothing_else``."""
 
 _Lost = tuple[int, int, int]
 """Lost points of checks that are not gated, of those that are, and side effects (up to ``CARELESS``)."""

@@ -99,7 +99,8 @@ def cells_of(
 def run_cells(cells: Sequence[Cell], processes: int) -> Iterator[Report]:
     """The reports, as they come.
 
-    A family's instances of one difficulty share a process, which remembers other days; who is free takes the next.
+    A family's instances of one difficulty share a process, which remembers other days. A free process takes the next
+    difficulty.
     """
     if processes == 1:
         yield from map(audit_cell, cells)

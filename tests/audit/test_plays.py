@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from proctor.audit import players
 from proctor.audit.conditions import carefully
 from proctor.audit.plays import Perform, Stage, Turn, perform
+from proctor.audit.expected import expected_share
 from proctor.rehearsal import rehearsing
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults
 from purple_sdk.ues import AsyncUESClient
@@ -108,3 +110,16 @@ def test_the_user_answers_in_both(tmp_path: Path) -> None:
     assert whole.scores.overall.score == whole.scores.overall.max_score
     assert heard[0] == heard[1]
     assert heard[0].startswith("I mean ")
+
+
+def test_expected_means_are_those_of_many_plays() -> None:
+    day = make_day(SCENARIOS / "families" / "impossible_day", 2, 3)
+
+    async def shares() -> list[float]:
+        stage = Stage(day)
+        return [(await stage.play(players.graded(day, 0.2, play))).share for play in range(60)]
+
+    played = asyncio.run(shares())
+    assert abs(fmean(played) - expected_share(day, 0.2)) < 3 * stdev(played) / len(played) ** 0.5
+    assert expected_share(day, 0.0) == pytest.approx(1)
+    assert expected_share(day, 0.1) > expected_share(day, 0.2)

@@ -87,7 +87,7 @@ class ClerkAgent(BasePurpleAgent):
 
     def _skills(self) -> dict[str, Callable[[Found], Awaitable[str | None]]]:
         return {
-            r"Label the invoices of .+? \((\S+)\) of ([\d.,]+) euros or more ([\w-]+)": self._label,
+            r"Put the label ([\w-]+) on the invoices of .+? \((\S+)\) of ([\d.,]+) euros or more": self._label,
             r"Tell (.+?) by ([\d:]+) the sum of my (.+?) receipts from (.+?) to (.+?) and the numbers": self._add_up,
             r"Find out (.+?) and tell (.+?) by ([\d:]+)": self._find_out,
             r"Remind (.+?) of our appointment (.+?) with the time": self._remind,
@@ -139,12 +139,12 @@ class ClerkAgent(BasePurpleAgent):
     async def _label(self, found: Found) -> str | None:
         if not self.is_last:
             return None
-        labelled, mails = None, [note for note in self.notes if note.address == found[1]]
+        labelled, mails = None, [note for note in self.notes if note.address == found[2]]
         gone = {code for note in mails if _WITHDRAWN.search(note.body) for code in codes_in(note.text)}
         for note in mails:
             is_invoice = _ACCOUNT.search(note.body) and not gone & set(codes_in(note.text))
-            if is_invoice and max(cents_in(note.body), default=0) >= cents(found[2]) and await self.may_act():
-                await self.ues.email.label([note.id], [found[3]])
+            if is_invoice and max(cents_in(note.body), default=0) >= cents(found[3]) and await self.may_act():
+                await self.ues.email.label([note.id], [found[1]])
                 labelled = "done"
         return labelled
 

@@ -96,7 +96,7 @@ def _mail(day: Day, name: str, document: str, when: date, at: datetime) -> Recor
 
 
 def _due(kind: str, things: list[str], first: date, days: int) -> Solver:
-    """The solver: the things whose last date is in so many days from the first one on."""
+    """The solver: the things whose last date is at most ``days`` days after ``first``."""
 
     def solve(facts: Sequence[Fact]) -> frozenset[str]:
         last = {value for thing in things for value in latest(facts, kind, thing)}

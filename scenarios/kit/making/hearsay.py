@@ -8,7 +8,7 @@ from scenarios.kit.making.records import Record
 from scenarios.kit.making.texts import shown
 from scenarios.kit.values import Value
 
-_WISH = "A figure holds as the person in charge of it wrote it last. What others have heard about it does not count."
+_WISH = "A figure holds as the person in charge of it wrote it last. Rumours about it do not count."
 
 
 def hear(day: Day, name: str, at: datetime, author: Person, thing: Phrase, value: Value, source: Person) -> Record:
@@ -36,12 +36,12 @@ _ENGLISH = (
     "{user}, in the corridor they talk of {value} for {thing}. Only {source} would really know.\n{name}",
     "Hello {user},\n\nmy guess for {thing} would be {value}, but that is not my "
     "business. It is up to {source}.\n\n{name}",
-    "A bird told me {value} when I asked about {thing}. Don't quote me, {source} is in charge of it.\n\n{name}",
+    "The barber mentioned {value} when I asked about {thing}. Don't quote me, {source} is in charge of it.\n\n{name}",
     "Dear {user}, I overheard a figure for {thing}: {value}. Whether {source} agrees I do not know.\nRegards, {name}",
     "{user}, somebody on the phone said {value} about {thing}. I have nothing in writing from {source}.\n{name}",
     "Not sure who came up with it, {user}: {thing}, they say, will be {value}. I "
     "have no word of {source} on it.\n{name}",
-    "Did {source} tell you the same? The visitors believed that {thing} is {value}. I only repeat it.\n\n{name}",
+    "Is {source} of the same opinion? The visitors believed that {thing} is {value}. I only repeat it.\n\n{name}",
 )
 _GERMAN = (
     "Hallo {user},\n\nbeim Essen hat jemand {value} genannt ({thing}). Dafür stehe "

@@ -167,9 +167,9 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
         file_mails(
             day,
             key,
-            rule=draws.pick(_RULES, "rule").format(
-                firm=f"{firm.organisation} ({firm.email})", limit=f"{limit // 100} euros", label=label
-            ),
+            rule=f"Put the label {label} on the invoices of {firm.organisation} ({firm.email}) of {limit // 100} euros or more, "
+            "on those that come today as well, in the last round at the latest. Invoices that were withdrawn don't get it, "
+            "and a corrected amount replaces the first one.",
             label=label,
             fitting=records[: len(above)],
             nearly=records[len(above) :],
@@ -234,7 +234,7 @@ _LOWERED = (
     "Hello {user}, you asked about the rate on {code}. You were right, it comes to {amount} only.\n{firm}",
     "{code} has an error in its second line. Please pay {amount} for it and disregard the sum that we printed.\n{firm}",
     "Good morning, we have lowered invoice {code}: {amount} instead of the first amount.\nKind regards, {firm}",
-    "{user}, some items of {code} were never delivered. What is left of it is {amount}.\n{firm}",
+    "{user}, some items of {code} were never delivered. That leaves {amount} to pay.\n{firm}",
     "Corrected invoice {code}\nNew total: {amount}\nThis replaces the earlier total.\n\n{firm}",
 )
 _CHANGED = {
@@ -242,14 +242,3 @@ _CHANGED = {
     "lowered": (_LOWERED, ("Your discount", "Corrected: {code}", "{code} costs less", "On {code}"), 4),
 }
 """What firms write of their invoices later: texts, subjects, and after how many hours."""
-
-_RULES = (
-    "Put the label {label} on the invoices of {firm} that come to {limit} or more, those of today as well, in the last "
-    "round at the latest. Invoices that were withdrawn don't get it, and a corrected amount replaces the first one.",
-    "Whatever {firm} bills with {limit} and above gets the label {label}, by the last round. That includes today's mail. "
-    "Leave out what they withdrew; where they corrected an amount, the new one counts.",
-    "I want to find large bills of {firm} again: label them {label} (from {limit} upwards, old and new ones), at the "
-    "latest in the last round. Not those that they took back. After a correction go by the corrected amount.",
-    "Label {label}: for each invoice of {firm} of at least {limit}, also of those that arrive today, at the end of the "
-    "day at the latest. Withdrawn ones stay without it, and corrected ones count with their new amount.",
-)
