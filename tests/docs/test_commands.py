@@ -38,6 +38,8 @@ ELSEWHERE = {
     "proctor new-family": "tests/audit/test_commands.py",
     "make check": "what lands is checked by it",
     "proctor up": "tests/proctor/test_up.py",
+    "proctor harness": "tests/purple_sdk/harness: the CLI agents themselves are played by make agents",
+    "export OPENAI_API_KEY=": "a key of your own",
     "proctor prune": "tests/proctor/test_archive_commands.py",
     "proctor replay": "tests/proctor/test_replay.py",
     "proctor judge calibrate": "tests/proctor/test_judge_commands.py",

@@ -1,0 +1,52 @@
+"""``python -m tests.agents [NAME…]``: install CLI agents and play a day with each, against a scripted model.
+
+The model asks for what the day's oracle does, so a CLI agent that works earns all points. Some 2 GB are installed.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+
+from proctor.harness_runs import HarnessChoice, serving_harness
+from purple_sdk.harness.clis import HARNESSES, find_harness
+from purple_sdk.harness.declared import HarnessError
+from purple_sdk.harness.installing import find_program, install
+from tests.oracle_script import oracle_script
+from tests.scripted_model import ScriptedModel
+from tests.stack import assess, running_stack
+
+FAMILY, DIFFICULTY, SEED = "clear_the_day", 1, 1
+
+
+async def play(names: Sequence[str]) -> int:
+    """Play with each; the number that did not earn all points."""
+    wrong = 0
+    with running_stack() as stack, ScriptedModel(oracle_script(FAMILY, DIFFICULTY, SEED)) as model:
+        for name in names:
+            began = time.monotonic()
+            choice = HarnessChoice(name, "scripted-1", model.url)
+            async with serving_harness(choice, stack.gateway_url) as url:
+                assessed = await assess(stack, url, FAMILY, difficulty=DIFFICULTY, seed=SEED)
+            results = assessed.results
+            scores = results.scores.overall if results else None
+            wrong += scores is None or scores.score < scores.max_score
+            tokens = sum(use.input_tokens + use.output_tokens for use in results.participant_usage) if results else 0
+            points = f"{scores.score}/{scores.max_score} points" if scores else assessed.sentence
+            print(f"{name:<12} {points}, {tokens:,} tokens, {time.monotonic() - began:.0f} s", flush=True)
+    return wrong
+
+
+async def main(names: Sequence[str]) -> int:
+    """Install what is missing, then play."""
+    for name in names:
+        try:
+            find_program(find_harness(name))
+        except HarnessError:
+            print(f"installing {name} ...", flush=True)
+            await install(find_harness(name))
+    return await play(names)
+
+
+if __name__ == "__main__":
+    sys.exit(bool(asyncio.run(main(sys.argv[1:] or [name for name, each in HARNESSES.items() if each.packages]))))
