@@ -23,6 +23,8 @@ FOR_SERVICES = {"proctor_processes.slow_senders"}
 """What the evaluator's own servers use, for which ``proctor`` itself brings httptools."""
 NEED_A_MODEL = ("purple_sdk.examples.assistant_agent", "purple_sdk.examples.terminal_agent")
 """The extra ``assistant`` brings what they need."""
+NEED_A_FRAMEWORK = "purple_sdk.examples.frameworks.with_"
+"""What they need is in their folder's README; ``tests/assessments/test_frameworks.py`` plays them."""
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +112,7 @@ def test_with_all_that_it_needs_it_is_small_and_every_module_of_it_works(
         - FOR_SCENARIOS
         - FOR_SERVICES
     )
-    lines = [f"import {name}" for name in sorted(modules) if not name.startswith(NEED_A_MODEL)]
+    lines = [f"import {name}" for name in sorted(modules) if not name.startswith((*NEED_A_MODEL, NEED_A_FRAMEWORK))]
     done = subprocess.run(
         [str(tmp_path / "environment" / "bin" / "python"), "-c", "\n".join(lines)],
         cwd=tmp_path,
