@@ -10,7 +10,7 @@ It counts and records the traffic: the tokens by the model's own answers, and ea
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -117,6 +117,7 @@ class Relay:
         self._listener = listen(_LOOPBACK, 0, "the relay")
         self.address = address_of(self._listener)
         self._acting = 0
+        self._notes: list[Callable[[], None]] = []
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self._is_closed = False
@@ -146,6 +147,8 @@ class Relay:
         self._serving.cancel()
         self._listener.close()
         await self._http.aclose()
+        for note in self._notes:
+            note()
 
     async def _answer(self, request: Request) -> Response:
         if request.headers.get("upgrade"):
@@ -226,23 +229,38 @@ class Relay:
             return _problem(502, f"the model's endpoint can't be reached: {type(problem).__name__} {problem}")
         known = question if isinstance(question, dict) else {}
         self.record.has_offered_tools |= bool(known.get("tools"))
-        return StreamingResponse(
-            self._pass_on(reply, wire, known, path), reply.status_code, headers=_returned(reply.headers)
-        )
-
-    async def _pass_on(
-        self, reply: httpx.Response, wire: Any, question: dict[str, Any], path: str
-    ) -> AsyncIterator[bytes]:
         pieces: list[bytes] = []
-        try:
-            async for piece in reply.aiter_bytes():
-                pieces.append(piece)
-                yield piece
-        finally:
-            await asyncio.shield(reply.aclose())
-            if wire is not None:
-                answer = read_answer(wire, question, path, b"".join(pieces)) if reply.is_success else None
-                self.record.events.append(AskedModel(reply.status_code, answer, datetime.now(UTC)))
+
+        def read() -> ModelAnswer | None:
+            return read_answer(wire, known, path, b"".join(pieces)) if wire and reply.is_success else None
+
+        note = (lambda: None) if wire is None else self._noting(reply.status_code, read)
+        return StreamingResponse(_pass_on(reply, pieces, note), reply.status_code, headers=_returned(reply.headers))
+
+    def _noting(self, status: int, read: Callable[[], ModelAnswer | None]) -> Callable[[], None]:
+        """Keep a place among the events for an answer; what is returned fills it, as does the relay's end.
+
+        A CLI agent may hang up as soon as it has the whole answer, before the stream has ended.
+        """
+        place, at = len(self.record.events), datetime.now(UTC)
+        self.record.events.append(AskedModel(status, None, at))
+
+        def note() -> None:
+            self.record.events[place] = AskedModel(status, read(), at)
+
+        self._notes.append(note)
+        return note
+
+
+async def _pass_on(reply: httpx.Response, pieces: list[bytes], note: Callable[[], None]) -> AsyncIterator[bytes]:
+    """The body of a reply, piece by piece; ``pieces`` gets them, too, and ``note`` is called at the end."""
+    try:
+        async for piece in reply.aiter_bytes():
+            pieces.append(piece)
+            yield piece
+    finally:
+        note()
+        await asyncio.shield(reply.aclose())
 
 
 def _problem(status: int, sentence: str) -> JSONResponse:

@@ -11,8 +11,8 @@ import pytest
 
 from proctor.audit import players
 from proctor.audit.conditions import carefully
-from proctor.audit.plays import Perform, Stage, Turn, perform
 from proctor.audit.expected import expected_share
+from proctor.audit.plays import Perform, Stage, Turn, perform
 from proctor.rehearsal import rehearsing
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults
 from purple_sdk.ues import AsyncUESClient
