@@ -91,7 +91,7 @@ def test_a_model_that_is_built_when_it_is_first_used_can_be() -> None:
 WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
     (["fly"], {}, "fly"),
     (["assess"], {}, "Missing argument"),
-    (["assess", "email_triage_basic"], {}, "Missing option '--agent'"),
+    (["assess", "email_triage_basic"], {}, "no agent is named: give --agent URL"),
     (
         ["assess", "x", "--agent", "http://a", "--agent", "http://b"],
         {},
