@@ -68,7 +68,7 @@ class HarnessAgent(BasePurpleAgent):
         """Take the assessment's folder; an assessment that begins, or begins again, finds it empty."""
         if message.mcp_url is None:
             raise HarnessError("the simulation speaks no MCP: CLI agents need the embedded simulator")
-        self._folders = Folders(self.config.homes, self.context_id or str(uuid.uuid4()))
+        self._folders = Folders(self.config.homes.expanduser(), self.context_id or str(uuid.uuid4()))
         await _to_the_end(self._folders.end_orphan)
         if message.resumes_turn is None:
             await _to_the_end(self._folders.clear)

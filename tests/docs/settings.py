@@ -10,6 +10,7 @@ from pydantic_core import PydanticUndefined
 
 from proctor.terminal_settings import TerminalSettings
 from proctor_settings.config import AgentBeatsConfig, GreenAgentConfig, PurpleAgentConfig, ReadBy
+from purple_sdk.harness.settings import HarnessConfig
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/settings.md"
@@ -29,6 +30,9 @@ def page() -> str:
     for title, kind in (("The evaluator", GreenAgentConfig), ("Agents", PurpleAgentConfig)):
         parts += [f"\n## {title}\n", "| variable | what it is | read by |", "| --- | --- | --- |"]
         parts += [_row(f"{kind.model_config['env_prefix']}{name}", field) for name, field in kind.model_fields.items()]
+    parts += ["\n## CLI agents\n", "Of `proctor agent harness` and `--harness`.\n"]
+    parts += ["| variable | what it is | read by |", "| --- | --- | --- |"]
+    parts += [_row(f"AGENTBEATS_PURPLE_{name}", field) for name, field in of_cli_agents().items()]
     parts += [
         "\n## Runs of terminal tasks\n",
         "Keys of `config.toml`. The variable of `n_attempts` in `[evaluation]` is",
@@ -46,10 +50,18 @@ def sections() -> Iterator[tuple[str, dict[str, FieldInfo]]]:
             yield section, field.annotation.model_fields
 
 
+def of_cli_agents() -> dict[str, FieldInfo]:
+    """The settings that CLI agents have beside those of all agents."""
+    return {
+        name: field for name, field in HarnessConfig.model_fields.items() if name not in PurpleAgentConfig.model_fields
+    }
+
+
 def every_setting() -> Iterator[tuple[str, FieldInfo]]:
     """All settings with their names."""
     for kind in (AgentBeatsConfig, GreenAgentConfig, PurpleAgentConfig):
         yield from ((f"{kind.__name__}.{name}", field) for name, field in kind.model_fields.items())
+    yield from ((f"HarnessConfig.{name}", field) for name, field in of_cli_agents().items())
     for section, fields in sections():
         yield from ((f"{section}.{name}", field) for name, field in fields.items())
 
