@@ -12,6 +12,7 @@ import pytest
 
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.relay import Relay
+from purple_sdk.harness.upstream import find_upstream
 from tests.purple_sdk.harness.playing import KEY, fake_agent, says, simulated
 from tests.scripted_model import INPUT, OUTPUT, ScriptedModel
 
@@ -39,6 +40,7 @@ async def test_turns_continue_one_session_are_counted_and_leak_no_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ANOTHER_TOKEN", KEY)
     async with simulated() as day:
         with ScriptedModel({1: says("one", "two"), 2: says("three")}) as model:
             agent = fake_agent(tmp_path, model.url)
@@ -128,6 +130,28 @@ async def test_the_key_of_a_turn_opens_nothing_after_it(tmp_path: Path) -> None:
                     assert (await http.post("/mcp", json=call)).status_code == 401
             with pytest.raises(httpx.ConnectError):
                 await httpx.AsyncClient(trust_env=False).post(f"{relay.address}/mcp", json=call)
+
+
+async def test_a_call_that_is_under_way_is_done_when_the_relay_has_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, done = asyncio.Event(), asyncio.Event()
+
+    async def slow(*_: object, **__: object) -> httpx.Response:
+        begun.set()
+        await asyncio.sleep(0.2)
+        done.set()
+        return httpx.Response(200, json={"result": {}})
+
+    relay = Relay(find_upstream("chat", "http://127.0.0.1:9"), "http://127.0.0.1:9/mcp", "key", 1000)
+    async with relay, httpx.AsyncClient(trust_env=False) as http:
+        monkeypatch.setattr(relay._http, "request", slow)
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "email_send"}}
+        headers = {"Authorization": f"Bearer {relay.token}"}
+        asking = asyncio.create_task(http.post(f"{relay.address}/mcp", json=call, headers=headers))
+        await begun.wait()
+        await relay.__aexit__()
+        assert done.is_set()
+        assert [used.name for used in relay.record.used_tools] == ["email_send"]
+        await asyncio.wait({asking})
 
 
 @pytest.mark.parametrize(
