@@ -20,12 +20,11 @@ from proctor.phrases import counted
 from proctor.settings import LOOPBACK, read_settings
 from proctor_processes.guard import Guard
 from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
-from proctor_settings.config import GreenAgentConfig, merge_configs
+from proctor_settings.config import GreenAgentConfig, HarnessConfig, merge_configs
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.clis import HARNESSES, find_harness
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch
 from purple_sdk.harness.installing import cache_folder, find_program, install, read_version
-from purple_sdk.harness.settings import HarnessConfig
 
 _TRY_SECONDS = 120.0
 

@@ -14,10 +14,10 @@ from proctor.local import OF_GATEWAYS, answers, proctor_command
 from proctor.settings import LOOPBACK, read_settings
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
+from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.clis import find_harness
 from purple_sdk.harness.declared import HarnessError
-from purple_sdk.harness.settings import HarnessConfig
 
 T = TypeVar("T")
 

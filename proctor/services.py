@@ -270,9 +270,9 @@ def run_harness(**flags: str | int | None) -> None:
         UsageError: a setting doesn't fit, or something that the agent needs is missing.
         CommandError: the address can't be listened on.
     """
+    from proctor_settings.config import HarnessConfig
     from purple_sdk.harness.declared import HarnessError
     from purple_sdk.harness.serving import serve_harness
-    from purple_sdk.harness.settings import HarnessConfig
 
     config = read_settings(HarnessConfig, **flags)
     warn_of_settings(config)

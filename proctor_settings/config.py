@@ -651,6 +651,33 @@ class PurpleAgentConfig(AgentBeatsConfig):
     )
 
 
+class HarnessConfig(PurpleAgentConfig):
+    """Settings of a CLI agent as a participant: those of all agents, and its own."""
+
+    model_config = SettingsConfigDict(env_prefix="AGENTBEATS_PURPLE_", extra="ignore", frozen=True)
+
+    model: Annotated[str, ReadBy("the agent")] = Field(default="", description="Model that the agent asks.")
+    harness: Annotated[str, ReadBy("purple_sdk.harness")] = Field(
+        default="claude-code", description="Name of the CLI agent."
+    )
+    program: Annotated[str | None, ReadBy("purple_sdk.harness")] = Field(
+        default=None, description="The CLI agent's executable, where it isn't the installed one."
+    )
+    turn_seconds: Annotated[float, ReadBy("purple_sdk.harness")] = Field(
+        default=280.0, gt=0, le=86_400, description="Seconds after which a turn of the CLI agent is stopped."
+    )
+    tokens_per_turn: Annotated[int, ReadBy("purple_sdk.harness")] = Field(
+        default=5_000_000, ge=500, description="Limit of tokens in a turn, those of prompts and answers together."
+    )
+    homes: Annotated[Path, ReadBy("purple_sdk.harness")] = Field(
+        default=Path("~/.local/state/proctor/harness-homes"),
+        description="Folder of the CLI agents' home folders, one for each assessment.",
+    )
+    keep_homes: Annotated[bool, ReadBy("purple_sdk.harness")] = Field(
+        default=False, description="Keep the home folders of ended assessments."
+    )
+
+
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
 
 
@@ -669,7 +696,7 @@ def merge_configs(base: ConfigT, overrides: dict[str, Any]) -> ConfigT:
 def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
     """Names of environment variables that look like ours and aren't, each with the nearest of our names."""
     nearest: dict[str, str] = {}
-    for kind in (PurpleAgentConfig, GreenAgentConfig, AgentBeatsConfig):
+    for kind in (HarnessConfig, PurpleAgentConfig, GreenAgentConfig, AgentBeatsConfig):
         for field in kind.model_fields:
             variable = f"{kind.model_config.get('env_prefix', '')}{field}".upper()
             nearest |= {variable.removeprefix(COMMON_PREFIX): variable, field.upper(): variable}

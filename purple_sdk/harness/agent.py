@@ -17,6 +17,7 @@ from proctor_protocol.messages import (
     AssessmentStartMessage,
     TurnCompleteMessage,
 )
+from proctor_settings.config import HarnessConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
 from purple_sdk.harness.folders import Folders
@@ -25,7 +26,6 @@ from purple_sdk.harness.program import run_program
 from purple_sdk.harness.prompts import first_prompt, later_prompt
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.reporting import report
-from purple_sdk.harness.settings import HarnessConfig
 from purple_sdk.harness.trajectory import trajectory_of
 from purple_sdk.harness.upstream import find_upstream
 

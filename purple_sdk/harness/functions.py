@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from proctor_protocol.messages import TurnCompleteMessage
-from proctor_settings.config import PurpleAgentConfig
+from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.declared import HarnessError, Wire
 from purple_sdk.harness.prompts import first_prompt
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.reporting import report
-from purple_sdk.harness.settings import HarnessConfig
 from purple_sdk.harness.trajectory import trajectory_of
 from purple_sdk.harness.upstream import find_upstream
 from purple_sdk.server import serve

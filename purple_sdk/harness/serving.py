@@ -1,11 +1,10 @@
 """A CLI agent as an A2A server."""
 
 from proctor_processes.guard import Guard
-from proctor_settings.config import PurpleAgentConfig
+from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.clis import find_harness
 from purple_sdk.harness.installing import find_program, read_version
-from purple_sdk.harness.settings import HarnessConfig
 from purple_sdk.server import serve
 
 

@@ -9,8 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from proctor.terminal_settings import TerminalSettings
-from proctor_settings.config import AgentBeatsConfig, GreenAgentConfig, PurpleAgentConfig, ReadBy
-from purple_sdk.harness.settings import HarnessConfig
+from proctor_settings.config import AgentBeatsConfig, GreenAgentConfig, HarnessConfig, PurpleAgentConfig, ReadBy
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/settings.md"
@@ -51,10 +50,8 @@ def sections() -> Iterator[tuple[str, dict[str, FieldInfo]]]:
 
 
 def of_cli_agents() -> dict[str, FieldInfo]:
-    """The settings that CLI agents have beside those of all agents."""
-    return {
-        name: field for name, field in HarnessConfig.model_fields.items() if name not in PurpleAgentConfig.model_fields
-    }
+    """The settings that CLI agents have beside those of all agents, or with another default."""
+    return {name: field for name, field in HarnessConfig.model_fields.items() if name in HarnessConfig.__annotations__}
 
 
 def every_setting() -> Iterator[tuple[str, FieldInfo]]:

@@ -12,10 +12,9 @@ from proctor.agent_check.playing import Play, Table
 from proctor.agent_check.watch import Watch
 from proctor.own_simulator import own_simulator
 from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
-from proctor_settings.config import GreenAgentConfig, merge_configs
+from proctor_settings.config import GreenAgentConfig, HarnessConfig, merge_configs
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.declared import Harness, Launch, Outcome, Printed, json_lines
-from purple_sdk.harness.settings import HarnessConfig
 
 KEY = "sk-the-callers-own-key"
 

@@ -4,9 +4,8 @@ import argparse
 import sys
 
 from proctor_processes.guard import Guard
-from proctor_settings.config import PurpleAgentConfig
+from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.harness.agent import HarnessAgent
-from purple_sdk.harness.settings import HarnessConfig
 from purple_sdk.server import serve
 from tests.purple_sdk.harness.playing import FAKE
 
