@@ -426,7 +426,15 @@ def audit_families(
     folders = [_family_folder(manager, name) for name in families or manager.list_families()]
     if not folders:
         raise UsageError(f"there are no families in {manager.directory}")
-    return audit(folders, levels, seeds_in(seeds), processes=processes, quick=quick, json_file=json_file)
+    return audit(
+        folders,
+        levels,
+        seeds_in(seeds),
+        processes=processes,
+        quick=quick,
+        json_file=json_file,
+        scenarios_dir=scenarios_dir,
+    )
 
 
 def _family_folder(manager: ScenarioManager, name: str) -> Path:

@@ -44,6 +44,7 @@ def audit(
     processes: int = 0,
     quick: bool = False,
     json_file: Path | None = None,
+    scenarios_dir: str | None = None,
 ) -> ExitCode:
     """Audit families; exit code 1 where anything is violated.
 
@@ -53,6 +54,7 @@ def audit(
         processes: how many instances at once; 0 for as many as there are processors.
         quick: the cheapest form: fewer lapses, and no checks that need many instances.
         json_file: receives the figures.
+        scenarios_dir: the flag for the families' place, for the commands that show violations again.
     """
     cells, began, console = cells_of(directories, difficulties, seeds, quick=quick), time.monotonic(), make_console()
     columns = (
@@ -75,7 +77,7 @@ def audit(
     for name, check, difficulty, seed, sentence in violations:
         where = f"{name}, difficulty {difficulty}" + (f", seed {seed}" if seed is not None else "")
         console.print(Text(f"check {check} ({CHECKS[check]}), {where}: {sentence}", style="red"))
-        console.print(Text(f"  {command_for(name, difficulty, seed)}"))
+        console.print(Text(f"  {command_for(name, difficulty, seed, scenarios_dir)}"))
     plays = sum(report.plays for report in reports)
     console.print(
         f"{len(reports)} instances, {plays:,} plays, {len(violations)} violations, {time.monotonic() - began:.0f} s",

@@ -1,5 +1,6 @@
 """The audit of families: many instances side by side, and the checks that need several of them (10 and 11)."""
 
+import shlex
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -181,7 +182,8 @@ def _compare_difficulties(audit: FamilyAudit) -> None:
                 audit.violations.append((11, hard, None, said))
 
 
-def command_for(family: str, difficulty: int, seed: int | None) -> str:
-    """The command that shows a violation again."""
+def command_for(family: str, difficulty: int, seed: int | None, scenarios_dir: str | None = None) -> str:
+    """The command that shows a violation again; ``scenarios_dir`` is the flag's value, where it was given."""
     seeds = "" if seed is None else f" --seeds {seed}"
-    return f"proctor scenarios audit {family} --difficulty {difficulty}{seeds}"
+    folder = "" if scenarios_dir is None else f" --scenarios-dir {shlex.quote(scenarios_dir)}"
+    return f"proctor scenarios audit {family} --difficulty {difficulty}{seeds}{folder}"

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 from typer.main import get_command
 
+from proctor.audit.families import command_for
 from proctor.errors import CommandError, UsageError
 from proctor.main import app
 
@@ -29,6 +30,13 @@ def test_a_new_family_passes_its_audit(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "2 instances" in result.output
     assert "0 violations" in result.output
+
+
+def test_the_command_that_shows_a_violation_names_the_families_place() -> None:
+    assert command_for("barn_sale", 2, 7, "my days") == (
+        "proctor scenarios audit barn_sale --difficulty 2 --seeds 7 --scenarios-dir 'my days'"
+    )
+    assert command_for("barn_sale", 2, None) == "proctor scenarios audit barn_sale --difficulty 2"
 
 
 def test_a_day_is_shown_with_its_truth(folder: Path) -> None:
