@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from proctor.help_pages import EXAMPLES, GROUPS
 from proctor.main import app
-from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
+from proctor_settings.config import GreenAgentConfig, HarnessConfig
 from tests.docs.blocks import DOCUMENTS, Command, commands, document, of_language, spans
 from tests.processes import ROOT
 
@@ -133,5 +133,5 @@ def test_what_the_text_says_of_commands_is_so(name: str) -> None:
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_setting_that_is_named_is_one(name: str) -> None:
     for kind, setting in re.findall(r"AGENTBEATS_(GREEN|PURPLE)_([A-Z][A-Z_]*[A-Z])\b", document(name)):
-        model = {"GREEN": GreenAgentConfig, "PURPLE": PurpleAgentConfig}[kind]
+        model = {"GREEN": GreenAgentConfig, "PURPLE": HarnessConfig}[kind]
         assert setting.lower() in model.model_fields, f"{name}: AGENTBEATS_{kind}_{setting}"
