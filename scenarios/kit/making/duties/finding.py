@@ -108,8 +108,8 @@ def find_out(
         key=key,
         title=f"Tell {reader.name} {thing.en}, or that it can't be had",
         dimension="accuracy",
-        brief=f"Find out {thing.en} and tell {reader.name} by {due:%H:%M}. If it can't be had, tell {reader.first} the number "
-        "of the notice that says so.",
+        brief=f"Find out {thing.en} and tell {reader.name} by {due:%H:%M}. If it can't be had, tell {reader.first} the "
+        "number of the notice that says so, and report the point as impossible.",
         checks=[
             message_check(check, 7, f"{reader.name} knows {what}", reader, [values[-1]], wrong, before=due),
             OnceCheck(id=once, points=1, sentence="only once", gated=True, to=reader.addresses, values=(values[-1],)),

@@ -153,7 +153,7 @@ def _clearance(day: Day, name: str, source: Person, person: Person, what: Phrase
     return subject.format(**slots), form.format(**slots)
 
 
-_NOBODY = ("{names} or anybody else", "{names} and all the others", "{names} or anybody else who asks")
+_NOBODY = ("{names} or anybody else", "{names} or any of the others", "{names} or anybody else who asks")
 _NOBODY_DE = ("{names} und alle anderen", "{names} oder sonst jemand")
 _SUBJECTS = ("{who} may know", "about {who}", "you can tell {who}", "{who} and {what}")
 _SUBJECTS_DE = ("{who} darf es wissen", "zu {who}", "{who}")
