@@ -77,7 +77,7 @@ def _pick_up(day: Day, legs: list[Leg], flight: list[Record], stranger: Person) 
             thing=ARRIVAL,
             said=[(leg.at, day.user, moment(leg.arrives)) for leg in legs],
             office=office,
-            asked=day.turn(1, -day.draws.between(5, 50, "pick-up", "asked")),
+            asked=day.turn(2, -day.draws.between(1, 10, "pick-up", "asked")) if d > 2 else day.turn(1, -30),
             until=day.turn(4),
             stranger=stranger,
             rival=draw_office(day, "other-visitors", tasks[1], holders=1) if d > 2 else None,

@@ -324,6 +324,7 @@ class Day:
             "Deal with what comes in as far as it concerns these points or asks something of me that you can find out. "
             "Who asks for something without naming a time gets the answer at the latest two rounds after the one in "
             "which you first see the question. "
+            "Name only what is valid: a message that names an old or wrong value beside the right one counts as wrong. "
             "Leave everything else as it is: nothing may be sent, booked, moved, answered or deleted without need."
         )
         if self.listed:
