@@ -25,15 +25,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from activities.scenario_code import system_calls
-from activities.scenario_code.landlock import allow_only, landlock_version
+from proctor_processes.landlock import KNOWS_PORTS, allow_only, landlock_version
 
 _MB = 1024 * 1024
 _GROWTH = 20
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
-_KNOWS_PORTS = 4
-"""The version of Landlock's interface that knows TCP ports."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def find_missing_protections() -> list[str]:
     lacks = {
         "system calls are not filtered (Linux with libseccomp)": None in filters,
         "files can be read and written (Linux 5.13 or later with Landlock)": version < 1,
-        "TCP ports can be reached (Linux 6.7 or later with Landlock)": version < _KNOWS_PORTS,
+        "TCP ports can be reached (Linux 6.7 or later with Landlock)": version < KNOWS_PORTS,
     }
     return [sentence for sentence, is_lacking in lacks.items() if is_lacking]
 

@@ -24,6 +24,9 @@ _RIGHTS_OF_VERSION = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 _OF_FILES = _EXECUTE | _WRITE | _READ | 1 << 14 | 1 << 15
 """Those of them that a file can have; the others are a folder's."""
 
+KNOWS_PORTS = 4
+"""The version of the interface that knows TCP ports."""
+
 _BIND_TCP, _CONNECT_TCP = 1 << 0, 1 << 1
 _SCOPES = 1 << 0 | 1 << 1
 """Abstract sockets, and signals, of processes outside."""
@@ -51,7 +54,12 @@ def landlock_version() -> int:
 
 
 def allow_only(
-    readable: Iterable[str], writable: Iterable[str], port: int | None, listable: Iterable[str] = ()
+    readable: Iterable[str],
+    writable: Iterable[str],
+    port: int | None,
+    listable: Iterable[str] = (),
+    *,
+    listens: bool = False,
 ) -> bool:
     """Leave this process, and what it starts, these files and this TCP port; nothing lifts that again.
 
@@ -60,6 +68,7 @@ def allow_only(
         writable: the same.
         port: the one that it may connect to; None for none.
         listable: folders whose names it may see, and those below them.
+        listens: whether it may listen on TCP ports.
 
     Returns:
         Whether the kernel does so. A kernel of version 1 to 3 leaves the network as it was.
@@ -71,14 +80,15 @@ def allow_only(
     if not version:
         return False
     rights = sum(right for since, right in _RIGHTS_OF_VERSION.items() if since <= version)
-    wanted = _Ruleset(rights, _BIND_TCP | _CONNECT_TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0)
+    ports = _CONNECT_TCP if listens else _BIND_TCP | _CONNECT_TCP
+    wanted = _Ruleset(rights, ports if version >= KNOWS_PORTS else 0, _SCOPES if version >= 6 else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = _call(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
         for paths, allowed in ((readable, _READ | _READ_DIR | _EXECUTE), (writable, rights), (listable, _READ_DIR)):
             for path in paths:
                 _allow_path(ruleset, path, allowed & rights)
-        if port is not None and version >= 4:
+        if port is not None and version >= KNOWS_PORTS:
             rule = _PortRule(_CONNECT_TCP, port)
             _call(_ADD_RULE, ruleset, ctypes.c_int(_NET_PORT), ctypes.byref(rule), ctypes.c_uint32(0))
         _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
