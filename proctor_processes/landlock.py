@@ -54,12 +54,7 @@ def landlock_version() -> int:
 
 
 def allow_only(
-    readable: Iterable[str],
-    writable: Iterable[str],
-    port: int | None,
-    listable: Iterable[str] = (),
-    *,
-    listens: bool = False,
+    readable: Iterable[str], writable: Iterable[str], port: int | None, listable: Iterable[str] = ()
 ) -> bool:
     """Leave this process, and what it starts, these files and this TCP port; nothing lifts that again.
 
@@ -68,7 +63,6 @@ def allow_only(
         writable: the same.
         port: the one that it may connect to; None for none.
         listable: folders whose names it may see, and those below them.
-        listens: whether it may listen on TCP ports.
 
     Returns:
         Whether the kernel does so. A kernel of version 1 to 3 leaves the network as it was.
@@ -80,8 +74,8 @@ def allow_only(
     if not version:
         return False
     rights = sum(right for since, right in _RIGHTS_OF_VERSION.items() if since <= version)
-    ports = _CONNECT_TCP if listens else _BIND_TCP | _CONNECT_TCP
-    wanted = _Ruleset(rights, ports if version >= KNOWS_PORTS else 0, _SCOPES if version >= 6 else 0)
+    ports = _BIND_TCP | _CONNECT_TCP if version >= KNOWS_PORTS else 0
+    wanted = _Ruleset(rights, ports, _SCOPES if version >= 6 else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = _call(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:

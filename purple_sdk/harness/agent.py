@@ -9,6 +9,7 @@ import os
 import re
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
@@ -148,14 +149,15 @@ class HarnessAgent(BasePurpleAgent):
             raise HarnessError(f"{self.harness.name} {problem}") from None
 
     def _rules(self, launch: Launch, folders: Folders) -> Rules:
-        writable = (folders.home, folders.work, folders.temporary)
+        writable = (folders.home, folders.work, folders.temporary, *map(Path, self.harness.writes))
+        for folder in writable:
+            folder.mkdir(mode=0o700, exist_ok=True)
         return Rules(
             work=str(folders.work),
             writable=[str(folder) for folder in writable],
             hidden=str(folders.base.parent),
             own=str(folders.work.parent),
             port=urlsplit(launch.relay).port or 80,
-            listens=self.harness.listens,
         )
 
     def _environment(self, launch: Launch, folders: Folders, token: str) -> dict[str, str]:

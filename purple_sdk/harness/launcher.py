@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from proctor_processes.capabilities import drop_capabilities
 from proctor_processes.landlock import KNOWS_PORTS, allow_only, landlock_version
 
 _FILE_BYTES = 1_024_000_000
-_MEMORY_BYTES = 16 << 30
+MEMORY_BYTES = 4 << 30
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _FOR_PYTHON = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONCOERCECLOCALE": "0"}
 """How this Python finds the launcher in the CLI agent's environment; taken out before the CLI agent begins."""
@@ -33,7 +34,6 @@ class Rules:
         hidden: the folder with those of all assessments.
         own: the one below it that it may read.
         port: the TCP port that it may connect to.
-        listens: whether it may listen on TCP ports.
     """
 
     work: str
@@ -41,7 +41,6 @@ class Rules:
     hidden: str
     own: str
     port: int
-    listens: bool = False
 
 
 def launcher_command(rules: Rules, command: Sequence[str]) -> list[str]:
@@ -73,18 +72,24 @@ def confine(rules: Rules) -> None:
     for kind, most in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, _FILE_BYTES),
-        (resource.RLIMIT_DATA, _MEMORY_BYTES),
+        (resource.RLIMIT_DATA, MEMORY_BYTES),
     ):
         _lower(kind, most)
     readable = [*_all_but(Path(rules.hidden)), rules.own]
-    allow_only(readable, [*rules.writable, *_DEVICES], rules.port, ["/"], listens=rules.listens)
+    allow_only(readable, [*rules.writable, *_DEVICES], rules.port, ["/"])
+    if sys.platform == "linux":
+        drop_capabilities()
 
 
 def _all_but(hidden: Path) -> Iterator[str]:
-    """What lies beside a folder, and beside each folder above it: Landlock has no rules that exclude."""
+    """What lies beside a folder, and beside each folder above it: Landlock has no rules that exclude.
+
+    Links are left out: they may lead to the folder.
+    """
     for folder in (hidden, *hidden.parents):
         if folder != folder.parent:
-            yield from (entry.path for entry in os.scandir(folder.parent) if entry.name != folder.name)
+            beside = (entry for entry in os.scandir(folder.parent) if entry.name != folder.name)
+            yield from (entry.path for entry in beside if not entry.is_symlink())
 
 
 def _lower(kind: int, most: int) -> None:
