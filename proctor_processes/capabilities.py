@@ -1,4 +1,4 @@
-"""What root may do beyond other users, and how a process gives that up (Linux)."""
+"""How a process gives up what root may do beyond other users (Linux)."""
 
 import ctypes
 import os
@@ -10,10 +10,18 @@ _READS_ANY_FILE = 1 << 1 | 1 << 2
 """CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: in a container, its files may belong to another user."""
 
 
+_PR_SET_NO_NEW_PRIVS = 38
+
+
+def forbid_new_privileges() -> None:
+    """Let no program that this process runs from now on have more powers than this process."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
 def drop_capabilities() -> None:
     """Give up root's powers over other processes and the system, where this process has any.
 
-    A program that is run later has them again, unless the process can't get new privileges (``landlock``).
+    Programs that are run later have them again, except after ``forbid_new_privileges``.
     """
     number = _CAPSET.get(platform.machine())
     if number is None or os.geteuid() != 0:

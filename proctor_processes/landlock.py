@@ -12,10 +12,11 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 
+from proctor_processes.capabilities import forbid_new_privileges
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _QUERY_VERSION = 1
 _PATH_BENEATH, _NET_PORT = 1, 2
-_PR_SET_NO_NEW_PRIVS = 38
 
 _EXECUTE, _WRITE, _READ, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _RIGHTS_OF_VERSION = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
@@ -24,8 +25,8 @@ _RIGHTS_OF_VERSION = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 _OF_FILES = _EXECUTE | _WRITE | _READ | 1 << 14 | 1 << 15
 """Those of them that a file can have; the others are a folder's."""
 
-KNOWS_PORTS = 4
-"""The version of the interface that knows TCP ports."""
+KNOWS_PORTS, KNOWS_SIGNALS = 4, 6
+"""The versions of the interface since which it knows TCP ports, and signals."""
 
 _BIND_TCP, _CONNECT_TCP = 1 << 0, 1 << 1
 _SCOPES = 1 << 0 | 1 << 1
@@ -75,7 +76,7 @@ def allow_only(
         return False
     rights = sum(right for since, right in _RIGHTS_OF_VERSION.items() if since <= version)
     ports = _BIND_TCP | _CONNECT_TCP if version >= KNOWS_PORTS else 0
-    wanted = _Ruleset(rights, ports, _SCOPES if version >= 6 else 0)
+    wanted = _Ruleset(rights, ports, _SCOPES if version >= KNOWS_SIGNALS else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = _call(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
@@ -85,7 +86,7 @@ def allow_only(
         if port is not None and version >= KNOWS_PORTS:
             rule = _PortRule(_CONNECT_TCP, port)
             _call(_ADD_RULE, ruleset, ctypes.c_int(_NET_PORT), ctypes.byref(rule), ctypes.c_uint32(0))
-        _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        forbid_new_privileges()
         _call(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
     finally:
         os.close(ruleset)

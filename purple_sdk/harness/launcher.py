@@ -2,7 +2,7 @@
 
 The rules are put on this process, which then becomes the CLI agent: nothing lifts them again. Landlock (Linux 5.13+)
 refuses writing any file but those of its own folders, reading the folders of other assessments, and every TCP port but
-the relay's. It needs no root. Only the standard library is imported here.
+the relay's. It needs no root; root's capabilities are dropped. Only the standard library is imported here.
 """
 
 import json
@@ -11,14 +11,17 @@ import resource
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from proctor_processes.capabilities import drop_capabilities
-from proctor_processes.landlock import KNOWS_PORTS, allow_only, landlock_version
+from proctor_processes.capabilities import drop_capabilities, forbid_new_privileges
+from proctor_processes.landlock import KNOWS_PORTS, KNOWS_SIGNALS, allow_only, landlock_version
 
 _FILE_BYTES = 1_024_000_000
 MEMORY_BYTES = 4 << 30
+"""Of data for each process. A limit on address space would break JavaScript engines, which reserve much of it."""
+
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _FOR_PYTHON = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONCOERCECLOCALE": "0"}
 """How this Python finds the launcher in the CLI agent's environment; taken out before the CLI agent begins."""
@@ -59,6 +62,8 @@ def find_missing_confinement() -> list[str]:
     lacks = {
         "it can write files outside of its home (Linux 5.13 or later with Landlock prevents that)": version < 1,
         "it can connect to any address (Linux 6.7 or later with Landlock prevents that)": version < KNOWS_PORTS,
+        "it can send signals to your other processes (Linux 6.12 or later with Landlock prevents that)": version
+        < KNOWS_SIGNALS,
     }
     return [sentence for sentence, is_lacking in lacks.items() if is_lacking]
 
@@ -69,25 +74,23 @@ def confine(rules: Rules) -> None:
     Raises:
         OSError: the kernel has Landlock, and refused.
     """
-    for kind, most in (
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_FSIZE, _FILE_BYTES),
-        (resource.RLIMIT_DATA, MEMORY_BYTES),
-    ):
-        _lower(kind, most)
-    readable = [*_all_but(Path(rules.hidden)), rules.own]
-    allow_only(readable, [*rules.writable, *_DEVICES], rules.port, ["/"])
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_FSIZE, _FILE_BYTES)
     if sys.platform == "linux":
+        _lower(resource.RLIMIT_DATA, MEMORY_BYTES)
+        readable = [*_all_but(Path(rules.hidden)), rules.own]
+        forbid_new_privileges()
+        allow_only(readable, [*rules.writable, *_DEVICES], rules.port, ["/"])
         drop_capabilities()
 
 
 def _all_but(hidden: Path) -> Iterator[str]:
     """What lies beside a folder, and beside each folder above it: Landlock has no rules that exclude.
 
-    Links are left out: they may lead to the folder.
+    Links are left out, since they may lead to the folder, and what lies in a folder that this user can't list.
     """
-    for folder in (hidden, *hidden.parents):
-        if folder != folder.parent:
+    for folder in (hidden, *hidden.parents[:-1]):
+        with suppress(PermissionError):
             beside = (entry for entry in os.scandir(folder.parent) if entry.name != folder.name)
             yield from (entry.path for entry in beside if not entry.is_symlink())
 

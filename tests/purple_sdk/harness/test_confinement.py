@@ -32,7 +32,9 @@ async def test_it_can_not_leave_its_folders_nor_the_relay(tmp_path: Path) -> Non
     assert "PYTHONPATH" not in json.loads((home / "environment.json").read_text())
 
 
-@pytest.mark.parametrize(("version", "missing"), [(0, ["write files", "connect"]), (3, ["connect"]), (4, [])])
+@pytest.mark.parametrize(
+    ("version", "missing"), [(0, ["write files", "connect", "signals"]), (5, ["signals"]), (6, [])]
+)
 def test_an_older_kernel_is_named(version: int, missing: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher, "landlock_version", lambda: version)
     sentences = find_missing_confinement()
