@@ -25,6 +25,7 @@ from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.clis import HARNESSES, find_harness
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch
 from purple_sdk.harness.installing import cache_folder, find_program, install, read_version
+from purple_sdk.harness.launcher import find_missing_confinement
 
 _TRY_SECONDS = 120.0
 
@@ -109,6 +110,9 @@ def try_one(name: str, model: str | None, model_url: str | None, program: str | 
 async def _try(harness: Harness, config: HarnessConfig, console: Console) -> None:
     where = find_program(harness, config.program)
     _say(console, "installed", f"{harness.title} {read_version(harness, where)}, {where}")
+    missing = find_missing_confinement()
+    kept = "it writes only in its home, and connects only to the relay"
+    _say(console, "confined", f"no: {'; '.join(missing)}" if missing else kept)
     guard = Guard()
     watch = Watch()
     try:

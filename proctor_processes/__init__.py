@@ -5,4 +5,6 @@
 * ``guard``: ends the children of a process that was killed, and removes its temporary folder
 * ``serving``: a server that listens first, says when it is ready, and ends on request
 * ``ports``: which ports are free, who has the others, and who may start a server at one
+* ``capabilities``: how a process gives up root's powers
+* ``landlock``: which files and TCP ports a process may still reach
 """

@@ -12,7 +12,6 @@ Python's audit hook refuses processes, programs and signals too: with a sentence
 
 import ctypes
 import os
-import platform
 import resource
 import signal
 import site
@@ -25,15 +24,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from activities.scenario_code import system_calls
-from activities.scenario_code.landlock import allow_only, landlock_version
+from proctor_processes.capabilities import drop_capabilities
+from proctor_processes.landlock import KNOWS_PORTS, allow_only, landlock_version
 
 _MB = 1024 * 1024
 _GROWTH = 20
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
-_KNOWS_PORTS = 4
-"""The version of Landlock's interface that knows TCP ports."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def confine(limits: Limits) -> None:
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
     if sys.platform == "linux":
         _lower(resource.RLIMIT_AS, _address_space() + limits.memory_mb * _MB)
-        _drop_capabilities()
+        drop_capabilities()
     sys.addaudithook(_refuse)
 
 
@@ -97,7 +95,7 @@ def find_missing_protections() -> list[str]:
     lacks = {
         "system calls are not filtered (Linux with libseccomp)": None in filters,
         "files can be read and written (Linux 5.13 or later with Landlock)": version < 1,
-        "TCP ports can be reached (Linux 6.7 or later with Landlock)": version < _KNOWS_PORTS,
+        "TCP ports can be reached (Linux 6.7 or later with Landlock)": version < KNOWS_PORTS,
     }
     return [sentence for sentence, is_lacking in lacks.items() if is_lacking]
 
@@ -200,20 +198,3 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
-
-
-_CAPSET = {"x86_64": 126, "aarch64": 91}
-_CAPABILITY_VERSION_3 = 0x20080522
-_READS_ANY_FILE = 1 << 1 | 1 << 2
-"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: in a container, a scenario's folder may belong to another user."""
-
-
-def _drop_capabilities() -> None:
-    """Give up root's powers over other processes and the system, where this process has any."""
-    number = _CAPSET.get(platform.machine())
-    if number is None or os.geteuid() != 0:
-        return
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    kept = ctypes.c_uint32(_READS_ANY_FILE)
-    data = (ctypes.c_uint32 * 6)(kept.value, kept.value, 0, 0, 0, 0)
-    _libc().syscall(number, header, data)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from activities.scenario_code.confinement import find_missing_protections
-from activities.scenario_code.landlock import landlock_version
 from activities.scenario_code.manager import ScenarioError, ScenarioManager
 from proctor.doctor.findings import Finding, of_problem
 from proctor.doctor.temporal import of_clock
+from proctor_processes.landlock import landlock_version
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage import threads

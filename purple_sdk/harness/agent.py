@@ -9,7 +9,9 @@ import os
 import re
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
+from urllib.parse import urlsplit
 
 from proctor_processes.guard import Guard
 from proctor_protocol.messages import (
@@ -22,6 +24,7 @@ from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
 from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.installing import find_program
+from purple_sdk.harness.launcher import Rules
 from purple_sdk.harness.program import run_program
 from purple_sdk.harness.prompts import first_prompt, later_prompt
 from purple_sdk.harness.relay import Relay
@@ -136,8 +139,8 @@ class HarnessAgent(BasePurpleAgent):
         try:
             return await run_program(
                 self.harness.command(launch),
-                work=launch.work,
-                environment=self._environment(launch, relay.token),
+                rules=self._rules(launch, folders),
+                environment=self._environment(launch, folders, relay.token),
                 seconds=self.config.turn_seconds,
                 guard=self._guard,
                 started=folders.note_process,
@@ -145,15 +148,25 @@ class HarnessAgent(BasePurpleAgent):
         except HarnessError as problem:
             raise HarnessError(f"{self.harness.name} {problem}") from None
 
-    def _environment(self, launch: Launch, token: str) -> dict[str, str]:
+    def _rules(self, launch: Launch, folders: Folders) -> Rules:
+        writable = (folders.home, folders.work, folders.temporary, *map(Path, self.harness.writes))
+        for folder in writable:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        return Rules(
+            work=str(folders.work),
+            writable=[str(folder) for folder in writable],
+            hidden=str(folders.base.parent),
+            own=str(folders.work.parent),
+            port=urlsplit(launch.relay).port or 80,
+        )
+
+    def _environment(self, launch: Launch, folders: Folders, token: str) -> dict[str, str]:
         """All that the CLI agent gets: nothing of the caller's environment but the places of programs."""
         kept = {name: os.environ[name] for name in _PATHS_KEPT if name in os.environ}
-        temporary = launch.work.parent / "tmp"
-        temporary.mkdir(exist_ok=True)
         folder = os.path.dirname(self._program)
         own = {
             "HOME": str(launch.home),
-            "TMPDIR": str(temporary),
+            "TMPDIR": str(folders.temporary),
             "PATH": f"{folder}:{kept.get('PATH', os.defpath)}",
             TOKEN_VARIABLE: token,
             **dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), token),

@@ -102,6 +102,7 @@ class Harness:
         size: of an installation, in words.
         installer: with which tool the packages are installed.
         hints: regular expressions of output that means a known problem, each with the remedy.
+        writes: folders outside of its home in which it has to write, since their paths are fixed.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Harness:
     size: str
     installer: Literal["npm", "pip", "none"] = "npm"
     hints: Mapping[str, str] = field(default_factory=dict)
+    writes: tuple[str, ...] = ()
 
     @property
     def version(self) -> str:

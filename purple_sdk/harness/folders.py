@@ -2,6 +2,7 @@
 
     NAME/now/home        the home folder; always at this path
     NAME/now/work        the working directory; always at this path
+    NAME/now/tmp         the folder for temporary files
     NAME/now/state.json  the session to resume, and the last turn that was completed
     NAME/before-3        a copy of ``now`` from before turn 3
     NAME/process         id and start time of the last CLI agent's process
@@ -55,6 +56,11 @@ class Folders:
         return self._now / "work"
 
     @property
+    def temporary(self) -> Path:
+        """The folder for temporary files."""
+        return self._now / "tmp"
+
+    @property
     def session(self) -> str | None:
         """The session to resume; None where the next turn starts one."""
         session = self._read_state().get("session")
@@ -74,8 +80,8 @@ class Folders:
             return
         if self._read_state().get("after_turn") != turn - 1:
             self.clear()
-        self.home.mkdir(parents=True, exist_ok=True)
-        self.work.mkdir(parents=True, exist_ok=True)
+        for folder in (self.home, self.work, self.temporary):
+            folder.mkdir(parents=True, exist_ok=True)
         half = self._base / "half"
         _remove(half)
         shutil.copytree(self._now, half, symlinks=True)

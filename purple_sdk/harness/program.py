@@ -8,20 +8,16 @@ from pathlib import Path
 from proctor_processes.child import Child
 from proctor_processes.guard import Guard
 from purple_sdk.harness.declared import HarnessError, Printed
+from purple_sdk.harness.launcher import Rules, launcher_command, launcher_environment
 
 MOST_OUTPUT = 20_000_000
 """Bytes of standard output that are read."""
-
-_FILE_BLOCKS = 2_000_000
-"""Blocks of 512 bytes: no file of the CLI agent may be larger (1 GB)."""
-
-_LIMITED = f'ulimit -c 0; ulimit -f {_FILE_BLOCKS}; umask 077; cd "$1" && shift && exec "$@"'
 
 
 async def run_program(
     command: Sequence[str],
     *,
-    work: Path,
+    rules: Rules,
     environment: Mapping[str, str],
     seconds: float,
     guard: Guard | None,
@@ -31,7 +27,7 @@ async def run_program(
 
     Args:
         command: program and arguments.
-        work: the working directory.
+        rules: what it may do.
         environment: all of its environment.
         seconds: how long it may take.
         guard: ends it should this process be killed.
@@ -40,13 +36,13 @@ async def run_program(
     Raises:
         HarnessError: it took too long, or can't be started.
     """
-    errors = work.parent / "stderr.log"
+    errors = Path(rules.work).parent / "stderr.log"
     with errors.open("w+b") as stderr:
         try:
             child = await Child.start(
-                ["/bin/sh", "-c", _LIMITED, "sh", str(work), *command],
+                launcher_command(rules, command),
                 guard,
-                environment=environment,
+                environment=launcher_environment(environment),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr,
             )

@@ -17,9 +17,9 @@ import pytest
 import pytest_asyncio
 
 from activities.scenario_code.freezing import packed
-from activities.scenario_code.landlock import landlock_version
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioValidationError
 from activities.scenario_code.processes import EvaluatorFailedError, ScenarioCode
+from proctor_processes.landlock import landlock_version
 from tests.activities.scenario_code import ATTACKS, GOOD, LIMITS, SHORT, Write, judged_by
 
 ENDLESS = ("sleeps", "waits", "spins")

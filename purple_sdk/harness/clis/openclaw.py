@@ -1,6 +1,7 @@
 """OpenClaw. On older Node.js npm installs an empty placeholder of it; its own Node.js comes with it here."""
 
 import json
+import os
 
 from purple_sdk.harness.declared import (
     SERVER,
@@ -29,6 +30,7 @@ def _files(launch: Launch) -> dict[str, str]:
         "mcp": {"servers": {SERVER: server}},
         "tools": {"toolSearch": False, "allow": ["bundle-mcp"]},
         "update": {"checkOnStart": False},
+        "logging": {"file": str(launch.home / "openclaw.log")},
         "telemetry": {"enabled": False},
     }
     return {"openclaw.json": as_json(config)}
@@ -74,5 +76,6 @@ OPENCLAW = Harness(
     environment=_environment,
     read=_read,
     oldest=(2026, 9),
+    writes=(f"/tmp/openclaw-state-locks-{os.getuid()}",),  # it locks its state there, whatever TMPDIR says
     size="768 MB",
 )

@@ -3,15 +3,19 @@
     fake_cli.py MODEL RELAY SESSION PROMPT
 
 As real ones do, it writes the prompt into its session before it asks the model. The model's name says what it does
-wrong, if anything.
+wrong, if anything. ``breaks-out:PORT`` tries what it may not, and notes in its home how that ended.
 """
 
+import errno
 import json
 import os
+import resource
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +58,32 @@ def play(messages: list[dict[str, Any]]) -> str:
             FILE.write_text(json.dumps(messages))
 
 
+def break_out(port: int) -> None:
+    home = Path(os.environ["HOME"])
+    homes = home.parents[2]
+    attempts: dict[str, Callable[[], object]] = {
+        "write in its home": lambda: (home / "own").write_text("x"),
+        "write a temporary file": lambda: Path(os.environ["TMPDIR"], "own").write_text("x"),
+        "write outside": lambda: (homes / "outside").write_text("x"),
+        "change the notes on its session": lambda: (home.parent / "state.json").write_text("{}"),
+        "read another's home": (homes / "another" / "secret").read_text,
+        "read its parent's environment": lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes(),
+        "connect elsewhere": lambda: socket.create_connection(("127.0.0.1", port)),
+        "listen": lambda: socket.create_server(("127.0.0.1", 0)),
+    }
+    found: dict[str, str | int] = {name: outcome(attempt) for name, attempt in attempts.items()}
+    found["memory"] = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    (home / "attempts.json").write_text(json.dumps(found))
+
+
+def outcome(attempt: Callable[[], object]) -> str:
+    try:
+        attempt()
+    except OSError as problem:
+        return errno.errorcode[problem.errno or 0]
+    return "done"
+
+
 def main() -> None:
     FILE.parent.mkdir(exist_ok=True)
     Path(os.environ["HOME"], "environment.json").write_text(json.dumps(dict(os.environ)))
@@ -69,6 +99,8 @@ def main() -> None:
         # In a session of its own, so that the end of the process group doesn't reach it.
         Path(os.environ["HOME"], "token").write_text(TOKEN)
         subprocess.Popen(["sleep", "30"], start_new_session=False)
+    if MODEL.startswith("breaks-out"):
+        break_out(int(MODEL.partition(":")[2]))
     answer = play(messages)
     if MODEL == "no-json":
         print(answer)

@@ -12,10 +12,11 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 
+from proctor_processes.capabilities import forbid_new_privileges
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _QUERY_VERSION = 1
 _PATH_BENEATH, _NET_PORT = 1, 2
-_PR_SET_NO_NEW_PRIVS = 38
 
 _EXECUTE, _WRITE, _READ, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _RIGHTS_OF_VERSION = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
@@ -23,6 +24,9 @@ _RIGHTS_OF_VERSION = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 
 _OF_FILES = _EXECUTE | _WRITE | _READ | 1 << 14 | 1 << 15
 """Those of them that a file can have; the others are a folder's."""
+
+KNOWS_PORTS, KNOWS_SIGNALS = 4, 6
+"""The versions of the interface since which it knows TCP ports, and signals."""
 
 _BIND_TCP, _CONNECT_TCP = 1 << 0, 1 << 1
 _SCOPES = 1 << 0 | 1 << 1
@@ -71,17 +75,18 @@ def allow_only(
     if not version:
         return False
     rights = sum(right for since, right in _RIGHTS_OF_VERSION.items() if since <= version)
-    wanted = _Ruleset(rights, _BIND_TCP | _CONNECT_TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0)
+    ports = _BIND_TCP | _CONNECT_TCP if version >= KNOWS_PORTS else 0
+    wanted = _Ruleset(rights, ports, _SCOPES if version >= KNOWS_SIGNALS else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = _call(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
         for paths, allowed in ((readable, _READ | _READ_DIR | _EXECUTE), (writable, rights), (listable, _READ_DIR)):
             for path in paths:
                 _allow_path(ruleset, path, allowed & rights)
-        if port is not None and version >= 4:
+        if port is not None and version >= KNOWS_PORTS:
             rule = _PortRule(_CONNECT_TCP, port)
             _call(_ADD_RULE, ruleset, ctypes.c_int(_NET_PORT), ctypes.byref(rule), ctypes.c_uint32(0))
-        _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        forbid_new_privileges()
         _call(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
     finally:
         os.close(ruleset)

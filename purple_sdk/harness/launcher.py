@@ -1,0 +1,124 @@
+"""Starts a CLI agent in confinement: ``python -S -P -m purple_sdk.harness.launcher RULES PROGRAM ARGUMENT…``.
+
+The rules are put on this process, which then becomes the CLI agent: nothing lifts them again. Landlock (Linux 5.13+)
+refuses writing any file but those of its own folders, reading the folders of other assessments, and every TCP port but
+the relay's. It needs no root; root's capabilities are dropped. Only the standard library is imported here.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from proctor_processes.capabilities import drop_capabilities, forbid_new_privileges
+from proctor_processes.landlock import KNOWS_PORTS, KNOWS_SIGNALS, allow_only, landlock_version
+
+_FILE_BYTES = 1_024_000_000
+MEMORY_BYTES = 4 << 30
+"""Of data for each process. A limit on address space would break JavaScript engines, which reserve much of it."""
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
+_FOR_PYTHON = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONCOERCECLOCALE": "0"}
+"""How this Python finds the launcher in the CLI agent's environment; taken out before the CLI agent begins."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a CLI agent may do.
+
+    Attributes:
+        work: its working directory.
+        writable: the folders in which it may write.
+        hidden: the folder with those of all assessments.
+        own: the one below it that it may read.
+        port: the TCP port that it may connect to.
+    """
+
+    work: str
+    writable: Sequence[str]
+    hidden: str
+    own: str
+    port: int
+
+
+def launcher_command(rules: Rules, command: Sequence[str]) -> list[str]:
+    """The command line that starts a CLI agent under rules."""
+    return [sys.executable, "-S", "-P", "-m", __name__, json.dumps(asdict(rules)), *command]
+
+
+def launcher_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of that command, by the CLI agent's own."""
+    return {**environment, **_FOR_PYTHON}
+
+
+def find_missing_confinement() -> list[str]:
+    """What of the confinement this machine lacks, in sentences; none where all is there."""
+    version = landlock_version()
+    lacks = {
+        "it can write files outside of its home (Linux 5.13 or later with Landlock prevents that)": version < 1,
+        "it can connect to any address (Linux 6.7 or later with Landlock prevents that)": version < KNOWS_PORTS,
+        "it can send signals to your other processes (Linux 6.12 or later with Landlock prevents that)": version
+        < KNOWS_SIGNALS,
+    }
+    return [sentence for sentence, is_lacking in lacks.items() if is_lacking]
+
+
+def confine(rules: Rules) -> None:
+    """Put the rules on this process.
+
+    Raises:
+        OSError: the kernel has Landlock, and refused.
+    """
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_FSIZE, _FILE_BYTES)
+    if sys.platform == "linux":
+        _lower(resource.RLIMIT_DATA, MEMORY_BYTES)
+        readable = [*_all_but(Path(rules.hidden)), rules.own]
+        forbid_new_privileges()
+        allow_only(readable, [*rules.writable, *_DEVICES], rules.port, ["/"])
+        drop_capabilities()
+
+
+def _all_but(hidden: Path) -> Iterator[str]:
+    """What lies beside a folder, and beside each folder above it: Landlock has no rules that exclude.
+
+    Links are left out, since they may lead to the folder, and what lies in a folder that this user can't list.
+    """
+    for folder in (hidden, *hidden.parents[:-1]):
+        with suppress(PermissionError):
+            beside = (entry for entry in os.scandir(folder.parent) if entry.name != folder.name)
+            yield from (entry.path for entry in beside if not entry.is_symlink())
+
+
+def _lower(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))
+
+
+def main() -> None:
+    """Become the CLI agent."""
+    rules, command = Rules(**json.loads(sys.argv[1])), sys.argv[2:]
+    try:
+        confine(rules)
+    except OSError as problem:
+        sys.exit(f"{command[0]} can't be confined: {problem}")
+    for name in _FOR_PYTHON:
+        del os.environ[name]
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and the CLI agent would too
+    os.umask(0o077)
+    os.chdir(rules.work)
+    try:
+        os.execvp(command[0], command)
+    except OSError as problem:
+        sys.exit(f"{command[0]} can't be started: {problem.strerror}")
+
+
+if __name__ == "__main__":
+    main()
