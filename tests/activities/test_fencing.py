@@ -86,7 +86,7 @@ async def test_an_attempt_after_another_one_that_left_no_note_opens_with_a_new_k
     begun: list[int] = []
 
     class Simulations:
-        async def begin(self, _name: str, _checkpoint: Any, *, mark: str, issue: int) -> Any:
+        async def begin(self, _name: str, _checkpoint: Any, *, mark: str, issue: int, conditions: object = None) -> Any:
             begun.append(issue)
             return SimpleNamespace(mark=mark)
 

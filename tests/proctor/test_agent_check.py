@@ -41,7 +41,7 @@ def looks(agents: str) -> Iterator[dict[str, Future[list[Finding]]]]:
 
     def look(fault: str) -> list[Finding]:
         timeout = 5.0 if fault == "never-answers" else PATIENT
-        settle = 3.0 if fault in SHOWS_LATER else 0.2
+        settle = 10.0 if fault in SHOWS_LATER else 0.2
         return look_at(f"{agents}/{fault}", config, timeout, settle=settle)
 
     with ThreadPoolExecutor(4) as at_once:
