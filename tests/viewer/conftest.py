@@ -28,10 +28,10 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
     campaigns of assessments and of trials, ordinary and hostile.
     """
     kept = Archive(str(tmp_path_factory.mktemp("archive")))
-    write_day(kept, "day-one")
+    write_day(kept, "day-one", transcripts=2)
     write_day(kept, "day-two", did="fyi")
-    write_day(kept, "hostile", text=HOSTILE)
-    write_day(kept, "huge", turns=1, text="huge " * 200_000)
+    write_day(kept, "hostile", text=HOSTILE, transcripts=2)
+    write_day(kept, "huge", turns=1, text="huge " * 200_000, transcripts=1)
     write_campaign(kept, "campaign-1")
     write_run(kept, "run-1", doubtful=2)
     write_campaign(kept, "hostile-campaign", text=HOSTILE + ESCAPES)

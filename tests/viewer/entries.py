@@ -62,6 +62,7 @@ def write_day(
     text: str | None = None,
     campaign: str | None = None,
     scenario: str = "lunch",
+    transcripts: int = 0,
 ) -> ArchiveEntry:
     """An assessment of some turns, in each of which a mail comes in and is labelled.
 
@@ -73,6 +74,7 @@ def write_day(
         text: what everybody writes everywhere; ordinary words where it isn't said.
         campaign: the campaign that it is of.
         scenario: the scenario's id.
+        transcripts: the number of turns, from the first on, whose transcript the participant sent.
     """
     written = text or "Could we have lunch on Thursday?"
     before: Items = {
@@ -143,7 +145,7 @@ def write_day(
         "updates.jsonl": ArchivedUpdate(sequence=0, data={}).model_dump_json().encode(),
         "turns.jsonl": b"\n".join(record.model_dump_json().encode() for record in records),
         "states.jsonl": b"\n".join(state.model_dump_json().encode() for state in states),
-        **{trajectory_file(turn): to_json(_trajectory(written)) for turn in range(1, min(turns, 2) + 1)},
+        **{trajectory_file(turn): to_json(_trajectory(written)) for turn in range(1, transcripts + 1)},
     }
     return archive.write(entry, files, {"initial_state": to_json(initial)})
 

@@ -55,7 +55,7 @@ async def take(folder: Path, word: str) -> None:
     """Take the pictures."""
     with tempfile.TemporaryDirectory() as place:
         archive = Archive(place)
-        write_day(archive, "day-one")
+        write_day(archive, "day-one", transcripts=2)
         write_day(archive, "day-two", did="fyi")
         write_campaign(archive, "campaign-1")
         write_run(archive, "run-1")
