@@ -28,11 +28,9 @@ from purple_sdk.harness.launcher import Rules
 from purple_sdk.harness.program import run_program
 from purple_sdk.harness.prompts import first_prompt, later_prompt
 from purple_sdk.harness.relay import Relay
-from purple_sdk.harness.reporting import report
-from purple_sdk.harness.trajectory import trajectory_of
+from purple_sdk.harness.reporting import complete, reported_relay
 from purple_sdk.harness.upstream import find_upstream
 
-_LONGEST_NOTES = 2_000
 _LONGEST_PROBLEM = 600
 _ASKS_FOR_LOGIN = re.compile(r"(?i)\b(?:log ?in|sign ?in|not logged in|authenticat|api[ _-]?key)\b")
 _PATHS_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
@@ -85,34 +83,25 @@ class HarnessAgent(BasePurpleAgent):
         assert self._folders is not None
         folders, turn = self._folders, self.turn_number
         await _to_the_end(lambda: folders.go_to(turn))
-        relay = Relay(self._upstream, self._mcp_url(), self.api_key, self.config.tokens_per_turn)
-        try:
-            async with relay:
-                launch = self._launch(folders, relay, await self._prompt(folders.session))
-                printed = await self._run(launch, folders, relay)
-        finally:
-            report(self, relay.record)
+        async with reported_relay(self, self.config, self._upstream) as relay:
+            launch = self._launch(folders, relay, await self._prompt(folders.session))
+            printed = await self._run(launch, folders, relay)
         outcome = self._judge(printed, launch, relay)
         await _to_the_end(lambda: folders.complete(turn, outcome.session))
-        return self.complete_turn(
-            notes=outcome.answer[:_LONGEST_NOTES] or None,
-            trajectory=trajectory_of(
-                relay.record,
-                agent=self.harness.name,
-                version=self._version,
-                model=self.config.model,
-                session=outcome.session or "",
-                prompt=launch.prompt,
-            ),
+        return complete(
+            self,
+            relay.record,
+            name=self.harness.name,
+            answer=outcome.answer,
+            prompt=launch.prompt,
+            version=self._version,
+            session=outcome.session,
         )
 
     async def on_assessment_complete(self, message: AssessmentCompleteMessage) -> None:
         """Remove the folder."""
         if self._folders is not None and not self.config.keep_homes:
             await _to_the_end(self._folders.remove)
-
-    def _mcp_url(self) -> str:
-        return f"{self.ues_url}/mcp"
 
     async def _prompt(self, session: str | None) -> str:
         if session is not None:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from purple_sdk.harness.declared import Wire
@@ -70,18 +70,14 @@ def read_answer(wire: Wire, request: Json, path: str, body: bytes) -> ModelAnswe
     model = str(request.get("model") or (named[1] if named else ""))
     answer = _READERS[wire](values)
     if not answer.input_tokens and not answer.output_tokens:
-        answer = _replaced(
+        answer = replace(
             answer,
             input_tokens=len(json.dumps(request)) // _TOKEN,
             output_tokens=len(answer.text + answer.thoughts + json.dumps([call.arguments for call in answer.calls]))
             // _TOKEN,
             is_estimated=True,
         )
-    return _replaced(answer, model=answer.model or model)
-
-
-def _replaced(answer: ModelAnswer, **changes: Any) -> ModelAnswer:
-    return ModelAnswer(**{**answer.__dict__, **changes})
+    return replace(answer, model=answer.model or model)
 
 
 def _values(body: bytes) -> Iterator[Json]:

@@ -75,13 +75,11 @@ class Outcome:
         answer: its last words.
         session: the session to resume in the next turn.
         problem: why the turn doesn't count; None where it is complete.
-        claimed_tokens: input and output tokens by its own account; None where it has none.
     """
 
     answer: str = ""
     session: str | None = None
     problem: str | None = None
-    claimed_tokens: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +122,12 @@ class Harness:
     def version(self) -> str:
         """The version that is installed."""
         return re.split(r"==|@(?=[^@/]+$)", self.packages[-1])[-1] if self.packages else ""
+
+
+def filled(template: str, launch: Launch) -> str:
+    """A configuration file in TOML or YAML: a template with the launch's model and addresses."""
+    model = '"' + launch.model.replace("\\", "").replace('"', "") + '"'
+    return template.format(model=model, relay=launch.relay, mcp=launch.mcp, variable=TOKEN_VARIABLE, server=SERVER)
 
 
 def as_json(value: Any) -> str:

@@ -13,13 +13,9 @@ from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.declared import HarnessError, Wire
 from purple_sdk.harness.prompts import first_prompt
-from purple_sdk.harness.relay import Relay
-from purple_sdk.harness.reporting import report
-from purple_sdk.harness.trajectory import trajectory_of
+from purple_sdk.harness.reporting import complete, reported_relay
 from purple_sdk.harness.upstream import find_upstream
 from purple_sdk.server import serve
-
-_LONGEST_NOTES = 2_000
 
 
 @dataclass(frozen=True)
@@ -71,18 +67,11 @@ class FunctionAgent(BasePurpleAgent):
     async def execute_turn(self) -> TurnCompleteMessage:
         """Have the function play the turn; its exception fails this try of the turn."""
         prompt = first_prompt(await self.get_user_instructions(), self.turn_number, self.current_time)
-        relay = Relay(self._upstream, f"{self.ues_url}/mcp", self.api_key, self.config.tokens_per_turn)
-        try:
-            async with relay:
-                model_url = relay.address if self._wire in ("anthropic", "gemini") else f"{relay.address}/v1"
-                turn = Turn(prompt, self.config.model, model_url, f"{relay.address}/mcp", relay.token)
-                answer = await self._play(turn)
-        finally:
-            report(self, relay.record)
-        trajectory = trajectory_of(
-            relay.record, agent=self.name, version="", model=self.config.model, session="", prompt=prompt
-        )
-        return self.complete_turn(notes=answer[:_LONGEST_NOTES] or None, trajectory=trajectory)
+        async with reported_relay(self, self.config, self._upstream) as relay:
+            model_url = relay.address if self._wire in ("anthropic", "gemini") else f"{relay.address}/v1"
+            turn = Turn(prompt, self.config.model, model_url, f"{relay.address}/mcp", relay.token)
+            answer = await self._play(turn)
+        return complete(self, relay.record, name=self.name, answer=answer, prompt=prompt)
 
 
 def serve_function(play: Play, *, name: str, wire: Wire = "chat") -> None:

@@ -117,7 +117,7 @@ class Relay:
         self._listener = listen(_LOOPBACK, 0, "the relay")
         self.address = address_of(self._listener)
         self._acting = 0
-        self._notes: list[Callable[[], None]] = []
+        self._open: dict[int, Callable[[], None]] = {}
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self._is_closed = False
@@ -147,7 +147,7 @@ class Relay:
         self._serving.cancel()
         self._listener.close()
         await self._http.aclose()
-        for note in self._notes:
+        for note in list(self._open.values()):
             note()
 
     async def _answer(self, request: Request) -> Response:
@@ -247,8 +247,9 @@ class Relay:
 
         def note() -> None:
             self.record.events[place] = AskedModel(status, read(), at)
+            self._open.pop(place, None)
 
-        self._notes.append(note)
+        self._open[place] = note
         return note
 
 

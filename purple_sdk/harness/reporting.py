@@ -1,15 +1,59 @@
-"""The report of a turn, by what passed through its relay: the actions, and the use of models."""
+"""The report of a turn, by what passed through its relay: the actions, the use of models, and the transcript."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from proctor_protocol.actions import USER_ACTIONS, action_name
-from proctor_protocol.messages import ActionLogEntry
+from proctor_protocol.messages import ActionLogEntry, TurnCompleteMessage
+from proctor_settings.config import HarnessConfig
 from purple_sdk.agent import BasePurpleAgent
-from purple_sdk.harness.relay import Record, UsedTool
+from purple_sdk.harness.relay import Record, Relay, UsedTool
+from purple_sdk.harness.trajectory import trajectory_of
+from purple_sdk.harness.upstream import Upstream
 
+_LONGEST_NOTES = 2_000
 _LONGEST_PROBLEM = 600
 
 
-def report(agent: BasePurpleAgent, record: Record) -> None:
-    """Count the models' use and report the actions of a turn."""
+@asynccontextmanager
+async def reported_relay(agent: BasePurpleAgent, config: HarnessConfig, upstream: Upstream) -> AsyncIterator[Relay]:
+    """A relay for a try of the agent's turn. At its end the use of models and the actions are reported, also of a try
+    that fails.
+    """
+    relay = Relay(upstream, f"{agent.ues_url}/mcp", agent.api_key, config.tokens_per_turn)
+    try:
+        async with relay:
+            yield relay
+    finally:
+        _report(agent, relay.record)
+
+
+def complete(
+    agent: BasePurpleAgent,
+    record: Record,
+    *,
+    name: str,
+    answer: str,
+    prompt: str,
+    version: str = "",
+    session: str | None = None,
+) -> TurnCompleteMessage:
+    """The end of a turn, with its transcript.
+
+    Args:
+        agent: the participant.
+        record: what passed through the relay.
+        name, version: of the program that played the turn.
+        answer: its last words.
+        prompt: the turn's prompt.
+        session: the id of its session, where it has one.
+    """
+    model = agent.config.model
+    transcript = trajectory_of(record, agent=name, version=version, model=model, session=session or "", prompt=prompt)
+    return agent.complete_turn(notes=answer[:_LONGEST_NOTES] or None, trajectory=transcript)
+
+
+def _report(agent: BasePurpleAgent, record: Record) -> None:
     for answer in record.answers:
         agent.note_model_use(answer.model or agent.config.model, answer.input_tokens, answer.output_tokens)
     for used in record.used_tools:

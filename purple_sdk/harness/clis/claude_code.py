@@ -46,13 +46,9 @@ def _read(printed: Printed, launch: Launch) -> Outcome:
     except (ValueError, KeyError, TypeError):
         return Outcome(problem=f"printed no result in JSON; {printed.ending()}")
     session = str(result.get("session_id") or launch.session or launch.new_session)
-    usage = result.get("usage") or {}
-    tokens = (sum(usage.get(name) or 0 for name in _INPUT), usage.get("output_tokens") or 0)
     # "subtype" may be "success" though it has failed.
-    return Outcome(answer, session, answer if result.get("is_error") else None, tokens)
+    return Outcome(answer, session, answer if result.get("is_error") else None)
 
-
-_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 CLAUDE_CODE = Harness(
     name="claude-code",

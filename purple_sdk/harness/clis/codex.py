@@ -1,6 +1,6 @@
-"""Codex. Its usage is cumulative over the session; items of type ``error`` may be mere warnings."""
+"""Codex. Items of type ``error`` may be mere warnings."""
 
-from purple_sdk.harness.declared import SERVER, TOKEN_VARIABLE, Harness, Launch, Outcome, Printed, json_lines
+from purple_sdk.harness.declared import Harness, Launch, Outcome, Printed, filled, json_lines
 
 _CONFIG = """\
 model = {model}
@@ -34,9 +34,7 @@ default_tools_approval_mode = "approve"
 
 
 def _files(launch: Launch) -> dict[str, str]:
-    model = '"' + launch.model.replace("\\", "").replace('"', "") + '"'
-    filled = _CONFIG.format(model=model, relay=launch.relay, mcp=launch.mcp, variable=TOKEN_VARIABLE, server=SERVER)
-    return {".codex/config.toml": filled}
+    return {".codex/config.toml": filled(_CONFIG, launch)}
 
 
 def _command(launch: Launch) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 
-from purple_sdk.harness.declared import SERVER, TOKEN_VARIABLE, Harness, Launch, Outcome, Printed
+from purple_sdk.harness.declared import SERVER, Harness, Launch, Outcome, Printed, filled
 
 _CONFIG = """\
 model:
@@ -30,9 +30,7 @@ _SESSION = re.compile(r"session[_ ]id:?\s*(\S+)", re.I)
 
 
 def _files(launch: Launch) -> dict[str, str]:
-    model = '"' + launch.model.replace("\\", "").replace('"', "") + '"'
-    filled = _CONFIG.format(model=model, relay=launch.relay, mcp=launch.mcp, variable=TOKEN_VARIABLE, server=SERVER)
-    return {".hermes/config.yaml": filled}
+    return {".hermes/config.yaml": filled(_CONFIG, launch)}
 
 
 def _command(launch: Launch) -> list[str]:
