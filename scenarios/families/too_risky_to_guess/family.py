@@ -2,7 +2,7 @@
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.choosing import TURNS, turned
+from scenarios.kit.making.duties.choosing import drawn_turns
 from scenarios.kit.making.duties.deciding import decide_order
 
 THINGS = (
@@ -28,14 +28,13 @@ def make(day: Day) -> None:
         "within half an hour; then do as I say. Don't ask me what you can find out yourself.",
     ]
     count = 3 + (day.difficulty > 2)
-    kinds = [*TURNS, *(day.draws.pick(TURNS, "kind", number) for number in range(count - 3))]
     things = day.draws.some(THINGS, count, "things")
-    for number, kind in enumerate(day.draws.shuffled(kinds, "order")):
+    for number, turn in enumerate(drawn_turns(day, count)):
         day.add(
             decide_order(
                 day,
                 f"offer-{number + 1}",
-                turn=turned(kind, day.variant),
+                turn=turn,
                 thing=things[number],
                 asked=day.turn(number % 4, 20 + number),
                 until=day.turn(number % 4 + 4),

@@ -2,7 +2,7 @@
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.choosing import TURNS, namesake, send_to_the_right_one, turned
+from scenarios.kit.making.duties.choosing import drawn_turns, namesake, send_to_the_right_one
 
 PROJECTS = (
     *("Ambergate", "Birchmere", "Corvane", "Dunlark", "Eastholm", "Fennimore", "Garrowby", "Hazelrig", "Inverlee"),
@@ -25,16 +25,15 @@ def make(day: Day) -> None:
         "nothing, and tell me in the chat that person's last name and the file number.",
     ]
     count = 3 + (day.difficulty > 2)
-    kinds = [*TURNS, *(day.draws.pick(TURNS, "kind", number) for number in range(count - 3))]
     projects = day.draws.some(PROJECTS, count, "projects")
-    for number, kind in enumerate(day.draws.shuffled(kinds, "order")):
+    for number, turn in enumerate(drawn_turns(day, count)):
         key = f"request-{number + 1}"
         first = day.cast(f"{key}-first", relation="client")
         day.add(
             send_to_the_right_one(
                 day,
                 key,
-                turn=turned(kind, day.variant),
+                turn=turn,
                 project=projects[number],
                 first=first,
                 second=namesake(day, f"{key}-second", first),

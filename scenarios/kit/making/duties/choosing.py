@@ -48,6 +48,12 @@ def turned(base: Turn, variant: int) -> Turn:
     return TURNS[(TURNS.index(base) + variant) % len(TURNS)]
 
 
+def drawn_turns(day: Day, count: int) -> list[Turn]:
+    """What is right in each of ``count`` requests, at least three: all three kinds, in a drawn order."""
+    kinds = [*TURNS, *(day.draws.pick(TURNS, "kind", number) for number in range(count - len(TURNS)))]
+    return [turned(kind, day.variant) for kind in day.draws.shuffled(kinds, "order")]
+
+
 def never_asked(key: str, topic: str) -> OnceCheck:
     """The check that the user was not asked about a thing that the day decides."""
     values = (Value(kind="words", value=topic), QUESTION)
@@ -66,6 +72,30 @@ def user_says(key: str, topic: str, reply: str, again: str, *, naming: Sequence[
     """What the user answers to a question about a topic, in which all of ``naming`` are named; ``again`` the next time."""
     words = [re2.escape(word) for word in (topic, "?", *naming)]
     return {"all": words, "modality": "chat", "reply": reply, "again": again}
+
+
+def needless(key: str, ask: Act) -> Lapse:
+    """The lapse of asking what the day decides."""
+    return besides(ask, loses=[f"{key}.unasked"], name="asks what can be found out")
+
+
+@dataclass(frozen=True)
+class Window:
+    """The time in which something is to be decided."""
+
+    day: Day
+    asked: datetime
+    until: datetime
+
+    @property
+    def begins(self) -> list[datetime]:
+        """The turns in which it can be dealt with."""
+        return [start for start in self.day.starts if self.asked <= start <= self.until]
+
+    def late(self, act: Act) -> list[Lapse]:
+        """The lapse of doing an act too late, where the day is long enough."""
+        after = [start for start in self.day.starts if start > self.until]
+        return [late(act, start) for start in after[:1]]
 
 
 def send_to_the_right_one(
@@ -139,10 +169,9 @@ def send_to_the_right_one(
 
 
 @dataclass(frozen=True)
-class _Request:
+class _Request(Window):
     """What ``send_to_the_right_one`` has drawn; ``meant`` is the one who gets the number, if any."""
 
-    day: Day
     key: str
     turn: Turn
     project: str
@@ -151,14 +180,7 @@ class _Request:
     asker: Person
     code: Value
     other: Value
-    asked: datetime
-    until: datetime
     moves: int
-
-    @property
-    def begins(self) -> list[datetime]:
-        """The turns in which it can be dealt with."""
-        return [start for start in self.day.starts if self.asked <= start <= self.until]
 
     @property
     def other_person(self) -> Person:
@@ -196,12 +218,6 @@ class _Request:
             values=(self.code,),
         )
 
-    def late(self, act: Act) -> list[Lapse]:
-        """The lapse of doing an act too late, where the day is long enough."""
-        return [late(act, next(start for start in self.day.starts if start > self.until))][
-            : self.day.starts[-1] > self.until
-        ]
-
 
 _Parts = tuple[list[Act], list[Check], list[Lapse]]
 
@@ -215,7 +231,7 @@ def _act(request: _Request) -> _Parts:
         *request.late(sent),
         instead(sent, request.send(other), loses=[f"{key}.sent", f"{key}.other"], name="sends it to the wrong one"),
         instead(sent, replace(sent, values=(request.other,)), name="wrong number"),
-        besides(request.ask(), loses=[f"{key}.unasked"], name="asks what can be found out"),
+        needless(key, request.ask()),
     ]
     return [sent], checks, lapses
 
@@ -275,7 +291,7 @@ def _refuse(request: _Request) -> _Parts:
     for number, person in enumerate(request.people, start=1):
         loses = [told_id, f"{key}.not-{number}"]
         lapses.append(instead(told, request.send(person), loses=loses, name=f"sends it to namesake {number}"))
-    lapses.append(besides(request.ask(), loses=[f"{key}.unasked"], name="asks what can be found out"))
+    lapses.append(needless(key, request.ask()))
     return [told], checks, lapses
 
 

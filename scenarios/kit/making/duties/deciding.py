@@ -9,7 +9,16 @@ from typing import Any
 from scenarios.kit.checks import USER, Check, OnceCheck, OrderCheck, SilenceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duties.choosing import QUESTION, Turn, grave, guessed, never_asked, user_says
+from scenarios.kit.making.duties.choosing import (
+    QUESTION,
+    Turn,
+    Window,
+    grave,
+    guessed,
+    needless,
+    never_asked,
+    user_says,
+)
 from scenarios.kit.making.duty import (
     Act,
     Duty,
@@ -17,7 +26,6 @@ from scenarios.kit.making.duty import (
     besides,
     forgotten,
     instead,
-    late,
     latest,
     message_check,
     to_write_to,
@@ -93,10 +101,9 @@ def decide_order(
 
 
 @dataclass(frozen=True)
-class _Order:
+class _Order(Window):
     """What ``decide_order`` has drawn; limits and price are in cents, ``is_wanted`` is what the user says when asked."""
 
-    day: Day
     key: str
     turn: Turn
     thing: str
@@ -107,14 +114,7 @@ class _Order:
     code: Value
     other: Value
     is_wanted: bool
-    asked: datetime
-    until: datetime
     moves: int
-
-    @property
-    def begins(self) -> list[datetime]:
-        """The turns in which it can be dealt with."""
-        return [start for start in self.day.starts if self.asked <= start <= self.until]
 
     @property
     def decided(self) -> datetime:
@@ -160,16 +160,6 @@ class _Order:
         said = f"the {self.thing} was not ordered"
         return SilenceCheck(id=f"{self.key}.unordered", points=points, sentence=said, gated=True, **fields)
 
-    def late(self, act: Act) -> list[Lapse]:
-        """The lapse of doing an act too late, where the day is long enough."""
-        after = [start for start in self.day.starts if start > self.until]
-        return [late(act, start) for start in after[:1]]
-
-    @property
-    def needless(self) -> Lapse:
-        """The lapse of asking what the day decides."""
-        return besides(self.ask(), loses=[f"{self.key}.unasked"], name="asks what can be found out")
-
 
 _Parts = tuple[list[Act], list[Check], list[Lapse]]
 
@@ -184,7 +174,7 @@ def _act(order: _Order) -> _Parts:
         instead(placed, replace(placed, values=(order.other,)), name="orders something else"),
         instead(placed, _told(order), name="leaves what is within the limits"),
         twice(placed, loses=[f"{key}.once"]),
-        order.needless,
+        needless(key, order.ask()),
     ]
     return [placed], checks, lapses
 
@@ -243,7 +233,7 @@ def _refuse(order: _Order) -> _Parts:
         *order.late(told),
         instead(told, order.place(), loses=[f"{key}.told", lost], name="orders above the limits"),
         besides(order.place(), loses=[lost], name="orders and tells"),
-        order.needless,
+        needless(key, order.ask()),
     ]
     return [told], checks, lapses
 
