@@ -88,6 +88,10 @@ class Caller:
             return {name: name for name in usual}
         return {shown: name for name, shown in drawn_names(usual, self.noise.seed, self.noise.level).items()}
 
+    def usual_name(self, shown: str, usual: Iterable[str]) -> str:
+        """A tool's usual name, by the one that the caller sees; empty for a name that it doesn't see."""
+        return shown if self.noise is None else self.name_tools(usual).get(shown, "")
+
     def describe(self, name: str, summary: str) -> str:
         """A tool's description as the caller sees it."""
         is_usual = self.noise is None or not is_renamed(name, self.noise.seed, self.noise.level)
@@ -195,7 +199,7 @@ class McpEndpoint:
             ]
 
         async def call_tool(name: str, arguments: JsonObject) -> types.CallToolResult:
-            tool = self._tools.get(self._caller.get().name_tools(self._tools).get(name, ""))
+            tool = self._tools.get(self._caller.get().usual_name(name, self._tools))
             if tool is None:
                 return _result(f"There is no tool {name[:80]!r}; tools/list names those that there are.", is_error=True)
             unknown = tool.find_unknown(arguments)
