@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proctor.audit.families import FamilyAudit, cells_of, command_for, run_cells, summed_up
+from proctor.audit.instances import Report
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode
 from proctor_protocol.instances import PRACTICE_SEEDS
@@ -34,6 +36,8 @@ CHECKS = {
 }
 
 _RATES_SHOWN = (0.1, 0.4)
+_INSTANCES_A_LINE = 25
+"""In a log, progress is a line for each so many instances."""
 
 
 def audit(
@@ -64,13 +68,16 @@ def audit(
         TimeRemainingColumn(),
         TextColumn("{task.fields[bad]}"),
     )
-    reports, bad = [], 0
+    reports: list[Report] = []
+    bad = 0
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("audit", total=len(cells), bad="")
         for report in run_cells(cells, processes or os.cpu_count() or 1):
             reports.append(report)
             bad += len(report.violations)
             progress.update(task, advance=1, bad=f"{bad} violations" if bad else "")
+            if not console.is_terminal and len(reports) % _INSTANCES_A_LINE == 0:
+                _say_progress(len(reports), len(cells), bad, time.monotonic() - began)
     audits = summed_up(reports, quick=quick)
     show(console, _table(audits))
     violations = [(audit.name, *violation) for audit in audits for violation in audit.violations]
@@ -86,6 +93,11 @@ def audit(
     if json_file is not None:
         json_file.write_text(json.dumps(_figures(audits), indent=1) + "\n", encoding="utf-8")
     return ExitCode.FAILED if violations else ExitCode.DONE
+
+
+def _say_progress(done: int, total: int, bad: int, seconds: float) -> None:
+    """The progress bar's place in a log: a line on stderr, with the instance checks' violations so far."""
+    print(f"audited {done} of {total} instances, {bad} violations, {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 def _table(audits: Sequence[FamilyAudit]) -> Table:
