@@ -127,6 +127,7 @@ class EntryCheck(_Check):
         starts: one of these is its start.
         minutes: how long it is; None for any length.
         people: addresses of those who are invited; for a new entry they also tell which entry is meant.
+        absent: addresses of people who are not invited.
         gone: it is deleted or cancelled.
         same: its time is as it was.
     """
@@ -136,6 +137,7 @@ class EntryCheck(_Check):
     starts: tuple[AwareDatetime, ...] = ()
     minutes: int | None = None
     people: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     gone: bool = False
     same: bool = False
 
@@ -403,6 +405,7 @@ class Judgement:
             (not check.starts or entry.start in check.starts)
             and (check.minutes is None or (entry.end - entry.start).total_seconds() == 60 * check.minutes)
             and {each.lower() for each in check.people} <= {*map(str.lower, entry.attendees)}
+            and entry.attendees.keys().isdisjoint(each.lower() for each in check.absent)
         )
 
     def _is_filed(self, check: MailCheck) -> bool:
