@@ -35,7 +35,7 @@ class Surprise:
         when: the day as people call it: ``Saturday``.
         entry: the party in the user's calendar. secret: what gives it away.
         stories: what the others get to hear: when the host made it up, and the value; the last one holds.
-        parts: who is or was in on it, each with the parts they had, and when the host wrote so; the last one holds.
+        parts: the guests, former ones included, each with the parts they had, and when the host wrote so; the last holds.
     """
 
     hero: Person
@@ -93,7 +93,7 @@ def answer_by_list(
     stranger: Person,
     by_text: bool = False,
 ) -> Duty:
-    """Somebody asks about the day of the party: who is in on it gets their part, anybody else the story.
+    """Somebody asks about the day of the party: a guest gets their part, anybody else the story.
 
     Args:
         day: the day; the surprise's own records are put in elsewhere.
@@ -308,10 +308,10 @@ def move_unseen(
 _STORIES = (
     "Should {hero} or somebody else who must not know ask about {when}, we say this: {story}.\n\n{me}",
     "We need one story for all who must not know. It is: {story}.\n{me}",
-    "My idea for curious people, {you}: {story}. Nobody will doubt that.\n\n{me}",
+    "My idea for curious people, {you}: {story}. That sounds true enough.\n\n{me}",
     "If the others ask what happens on {when}: {story}. Let's all say the same.\n{me}",
     "For those outside the circle {when} is about this: {story}.\nThanks, {me}",
-    "I told my neighbour that it is {story}, and she believed it. That is our story, then.\n{me}",
+    "My neighbour heard from me that it is {story}, and she believed it. That is our story, then.\n{me}",
 )
 _NEW_STORIES = (
     "The old story is out, {hero} has seen through it. The new one: {story}.\n{me}",

@@ -291,7 +291,7 @@ def _records(day: Day, name: str, key: str, kind: Kind, aim: _Aim) -> list[Recor
     fact = Fact("order", key, f"{order.author.email}/{aim.content}")
     match order.how:
         case "mail":
-            forms = _OWN if order.author.name == day.user.name else _OTHERS
+            forms: tuple[str, ...] = _OWN if order.author.name == day.user.name else _OTHERS
             if aim.corrects:
                 forms = _CORRECTED
             body = draws.pick(forms, "form").format(**slots, old=aim.corrects)
