@@ -311,6 +311,7 @@ def _message(day: Day, name: str, at: datetime, report: Report, forms: Sequence[
     slots = {"system": report.system, "code": report.code, "count": count, "you": day.user.first,
              "me": report.author.first, "site": draws.pick(_SITES, "site")}  # fmt: skip
     body = draws.pick(forms, "form").format(**slots)
+    body = body[:1].upper() + body[1:]
     if report.author.phone and draws.chance(0.45, "by text"):
         return day.text(name, at, report.author, body)
     title = draws.pick(("Ticket {code}", "{code}: {system}", "On-call desk, {code}", "{code}"), "title").format(**slots)

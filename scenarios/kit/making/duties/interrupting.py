@@ -272,6 +272,7 @@ def _message(day: Day, name: str, at: datetime, matter: Matter, forms: Sequence[
     slots = {"topic": matter.topic, "code": matter.code, "when": when, "old": old, "you": day.user.first,
              "me": matter.author.first}  # fmt: skip
     body = draws.pick(forms, "form").format(**slots)
+    body = body[:1].upper() + body[1:]
     if matter.author.phone and draws.chance(0.35, "by text"):
         return day.text(name, at, matter.author, body)
     title = draws.pick(("{code}", "About {topic}", "{code}: {topic}", "A decision, {code}"), "title").format(**slots)
@@ -280,7 +281,7 @@ def _message(day: Day, name: str, at: datetime, matter: Matter, forms: Sequence[
 
 _NEEDED = (
     "Hello {you},\n\nwe need your decision on {topic} by {when}. Its number is {code}.\n\n{me}",
-    "{topic} ({code}) waits for you, {you}. Can you decide by {when}?\n{me}",
+    "A decision is open, {you}: {topic} ({code}). Can you make it by {when}?\n{me}",
     "About {topic}: without your word by {when} we have to guess. Please quote {code}.\n{me}",
     "{you}, one decision please. Subject: {topic}. Number: {code}. Time: until {when}.\n{me}",
     "It's about {topic} again. {code} closes on {when}, and we have nothing from you yet.\n\nRegards\n{me}",
