@@ -54,7 +54,7 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
     """Somebody of the first department asks; at difficulty 4, they were of the second one before."""
     key, department = f"ask-{number + 1}", departments[0]
     asker = day.cast(key, relation="colleague")
-    aspects = day.draws.shuffled(ASPECTS, key, "aspects")[: 2 if day.difficulty == 1 else 3]
+    aspects = day.draws.shuffled(ASPECTS, key, "aspects")[:3]
     drawn = [
         (Phrase(f"{name.en} of {subject.en}", f"{name.de} für {subject.de}"), _values(day, f"{key}-{place}", kind))
         for place, (name, kind) in enumerate(aspects)

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Literal
 
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.names import first_names, gender, last_names
+from scenarios.kit.making.names import AMBIGUOUS, first_names, gender, last_names
 from scenarios.kit.making.people import Language, Person, Relation, Style
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.voices import SERVICE, STYLES, Text, day, money, phrase, render, write
@@ -288,6 +288,8 @@ class _People:
         names = first_names(locale)
         for attempt in range(1000):
             name = draws.pick(names, "first", attempt)
+            if name in AMBIGUOUS or name in self.lasts:
+                continue
             if not any(name.startswith(other) or other.startswith(name) for other in self.firsts):
                 self.firsts.add(name)
                 return name
@@ -296,7 +298,7 @@ class _People:
     def _last(self, draws: Draws, locale: str, relation: Relation) -> str:
         if relation == "family" and self.made and draws.chance(0.6, "same last name"):
             return self.made[0].last
-        name = _first_free(draws.of("last"), last_names(locale), self.lasts)
+        name = _first_free(draws.of("last"), last_names(locale), self.lasts | self.firsts | AMBIGUOUS)
         self.lasts.add(name)
         return name
 
