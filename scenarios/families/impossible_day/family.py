@@ -30,7 +30,7 @@ def make(day: Day) -> None:
         find_out(
             day,
             key,
-            reader=day.cast(f"{key}-reader"),
+            reader=day.cast(f"{key}-reader", relation="colleague"),
             source=day.cast(f"{key}-source", relation="vendor"),
             thing=things[2 * number],
             history=history,
