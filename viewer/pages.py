@@ -14,7 +14,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
-from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEntry, EntrySummary, TurnRecord
+from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEntry, EntrySummary, Items, TurnRecord
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.losses import BIGGEST, losses
@@ -371,7 +371,8 @@ class Pages:
         """
         results, turns = self.archive.results(entry), self.archive.turns(entry)
         zone, records = _zone(turns), self.archive.state_records(entry)
-        versions = versions_of(self.archive.initial_state(entry), records)
+        initial = self.archive.initial_state(entry)
+        versions = versions_of(initial, records)
         names = _names_in(versions)
         last = max([t.turn for t in turns], default=0)
         chosen = min(max(1 if turn is None else turn, 0), last)
@@ -385,6 +386,10 @@ class Pages:
             last=last,
             turns=[_turn_view(t, zone, names, is_whole=t.turn in shown) for t in turns],
             modalities=_modalities(versions, zone, None if as_file else chosen),
+            files={
+                sha256: _data_address(content) if as_file else f"{address_of(entry.id)}/files/{sha256}"
+                for sha256, content in _files_in(initial).items()
+            },
             losses=[row_of(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
             dimensions=dimensions_of(results, turns),
             lacking={r.turn: r.lacking for r in records if r.lacking},
@@ -394,6 +399,11 @@ class Pages:
             workflow_url=None if as_file else self._workflow_url(entry),
             zone=zone,
         )
+
+    def file(self, entry: ArchiveEntry, sha256: str) -> bytes | None:
+        """The content of an attached file of an assessment; None where there is none of that hash."""
+        content = _files_in(self.archive.initial_state(entry)).get(sha256)
+        return None if content is None else base64.b64decode(content)
 
     def comparison(self, one: ArchiveEntry, other: ArchiveEntry, *, as_file: bool = False) -> str:
         """Two assessments side by side; raises as ``assessment``.
@@ -517,6 +527,19 @@ def _modalities(versions: Sequence[Version], zone: tzinfo | None, turn: int | No
 
 def _zone(turns: Sequence[TurnRecord]) -> tzinfo | None:
     return next((t.began_at.tzinfo for t in turns if t.began_at), UTC)
+
+
+def _files_in(initial: Items) -> dict[str, str]:
+    """The contents of attached files, in Base64, by their SHA-256."""
+    prefix = "email/files/"
+    return {
+        path.removeprefix(prefix): str(item["content"]) for path, item in initial.items() if path.startswith(prefix)
+    }
+
+
+def _data_address(content: str) -> str:
+    """The address of a download whose content, given in Base64, is in the address."""
+    return f"data:application/octet-stream;base64,{content}"
 
 
 def _names_in(versions: Sequence[Version]) -> dict[str, tuple[str, str]]:

@@ -13,6 +13,7 @@ import httpx
 import orjson
 
 from activities.characters import generator
+from activities.scenario_code import attached_files
 from activities.simulation.background import background_messages
 from activities.simulation.hosts import PlannedEvent, Stepped
 from activities.simulation.keys import PARTICIPANT, USER_PERMISSIONS
@@ -83,7 +84,9 @@ class Stage:
         self.config = ScenarioConfig.model_validate(content)
         app = create_app(host_key=_HOST_KEY)
         self._simulation = app.host.create("audited", _ADMIN_KEY, "seed")
-        scenario.import_full(self._simulation, orjson.loads(orjson.dumps(day.initial_state())), strict=True)
+        initial_state = orjson.loads(orjson.dumps(day.initial_state()))
+        attached_files.put_in(initial_state, day.attached_files().get)
+        scenario.import_full(self._simulation, initial_state, strict=True)
         self._simulation.start(auto_advance=False, time_scale=1.0)
         simulation = self._simulation
         simulation.keys.create(PARTICIPANT, PARTICIPANT, USER_PERMISSIONS, _SECRET, "admin", simulation.ids)

@@ -463,7 +463,17 @@ class Day:
             "evaluators.py": _EVALUATORS.encode(),
             "truth.json": building.as_json(self.truth()).encode(),
             "README.md": self.readme().encode(),
+            **self.attached_files(),
         }
+
+    def attached_files(self) -> dict[str, bytes]:
+        """The files that mails attach, and their text alternatives, by name."""
+        found: dict[str, bytes] = {}
+        for each in (attachment for record in self.records for attachment in record.attachments):
+            found[each.file] = each.content
+            if not each.is_text:
+                found[f"{each.file}.txt"] = each.text.encode()
+        return found
 
 
 def make_day(directory: Path, difficulty: int, seed: int) -> Day:
@@ -544,7 +554,17 @@ def _mail(record: Record, user: Person) -> building.State:
         is_read=bool(fields["is_read"]),
         folder=str(fields["folder"]),
     )
-    return {**state, "labels": list(labels)}
+    attachments = [
+        {
+            "attachment_id": f"{record.id}-{number}",
+            "filename": each.name,
+            "mime_type": each.mime_type,
+            "size": len(each.content),
+            "file": each.file,
+        }
+        for number, each in enumerate(record.attachments, 1)
+    ]
+    return {**state, "labels": list(labels), "attachments": attachments}
 
 
 def _text(record: Record, user: Person) -> building.State:
