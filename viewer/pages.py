@@ -72,11 +72,12 @@ class ActionView:
 
 @dataclass(frozen=True)
 class TurnView:
-    """One turn, in words; ``summary`` alone where it isn't looked at."""
+    """One turn, in words; ``summary`` alone where it isn't looked at. ``day`` is a heading before it, or empty."""
 
     record: TurnRecord
     label: str
     summary: str
+    day: str = ""
     actions: list[ActionView] = field(default_factory=list)
     arrived: list[tuple[str, str, str, str]] = field(default_factory=list)
 
@@ -384,7 +385,7 @@ class Pages:
             results=results,
             turn=chosen,
             last=last,
-            turns=[_turn_view(t, zone, names, is_whole=t.turn in shown) for t in turns],
+            turns=_with_days([_turn_view(t, zone, names, is_whole=t.turn in shown) for t in turns], zone),
             modalities=_modalities(versions, zone, None if as_file else chosen),
             files={
                 sha256: _data_address(content) if as_file else f"{address_of(entry.id)}/files/{sha256}"
@@ -565,7 +566,20 @@ def _turn_view(
         (anchor_of(a.path), words.when(a.at, zone, "%a %H:%M"), words.clip(a.who, 120), words.clip(a.what))
         for a in record.arrived
     ]
-    return TurnView(record, label, summary, actions, arrived)
+    return TurnView(record, label, summary, actions=actions, arrived=arrived)
+
+
+def _with_days(turns: Sequence[TurnView], zone: tzinfo | None) -> list[TurnView]:
+    """The turns of an assessment, the first one of each day with the day's heading; one day alone has no heading."""
+    dates = [view.record.began_at and view.record.began_at.astimezone(zone).date() for view in turns]
+    known = list(dict.fromkeys(date for date in dates if date))
+    if len(known) < 2:
+        return list(turns)
+    is_first = [date is not None and date not in dates[:place] for place, date in enumerate(dates)]
+    return [
+        replace(view, day=f"Day {known.index(date) + 1}, {date:%A %d %B}") if first and date else view
+        for view, date, first in zip(turns, dates, is_first, strict=True)
+    ]
 
 
 def action_view(

@@ -22,6 +22,7 @@ from activities.simulation.settling import Settling
 from proctor_protocol.clocks import STANDING, read_clock
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import SHOWN
+from proctor_protocol.nights import end_of_turn
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef
@@ -140,7 +141,8 @@ class Stage:
                 modality, data = generator.reply_event(reply, sent, self.config)
                 at = sent.sent_at + timedelta(seconds=reply.delay_seconds)
                 events.append(NewEvent(to_text(at), modality, data))
-        carry_out(self._simulation, Step(events=tuple(events), to=to_text(now + self.day.step)))
+        target = end_of_turn(now, self.day.step, self.config.nights, self.config.end_time)
+        carry_out(self._simulation, Step(events=tuple(events), to=to_text(target)))
         return applied.actions
 
     def _states(self) -> dict[str, Any]:

@@ -30,8 +30,7 @@ def _sum(day: Day, number: int, kind: str, other: str, stranger: Person) -> None
         return first + timedelta(days=day.draws.between(0, (last - first).days, key, name, "day"))
 
     receipts: list[Receipt] = [
-        draw(f"{key}-right-{n}", kind, within(f"right-{n}"))
-        for n in range(3 + 2 * (day.difficulty > 3))
+        draw(f"{key}-right-{n}", kind, within(f"right-{n}")) for n in range(3 + 2 * (day.difficulty > 3))
     ]
     if day.difficulty > 2:
         receipts.append(draw(f"{key}-right-file", kind, within("right-file"), attached=1.0))
