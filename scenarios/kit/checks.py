@@ -98,6 +98,30 @@ class MessageCheck(_Check):
     before: AwareDatetime | None = None
 
 
+class PromisedDay(_Model):
+    """A day that can be promised: how it is named, and from when to when it is."""
+
+    value: Value
+    after: AwareDatetime
+    before: AwareDatetime
+
+
+class PromiseCheck(_Check):
+    """The participant promised somebody one of these days, and told them all ``values`` on that day.
+
+    The last message by ``until`` that names any of the days is the promise. One that names several is none. Without
+    values, the promise is enough. Attributes are otherwise those of ``MessageCheck``.
+    """
+
+    kind: Literal["promise"] = "promise"
+    to: tuple[str, ...]
+    channels: tuple[str, ...] = ("mail", "text", "chat")
+    days: tuple[PromisedDay, ...]
+    until: AwareDatetime
+    values: tuple[Value, ...] = ()
+    wrong: tuple[Value, ...] = ()
+
+
 class OnceCheck(_Check):
     """The participant let somebody know a thing only once: at most ``most`` messages name all values."""
 
@@ -204,6 +228,7 @@ class ReportCheck(_Check):
 
 Check = Annotated[
     MessageCheck
+    | PromiseCheck
     | OnceCheck
     | SilenceCheck
     | EntryCheck
@@ -326,6 +351,8 @@ class Judgement:
         match check:
             case MessageCheck():
                 return self._is_told(check) is not None
+            case PromiseCheck():
+                return self._is_kept(check)
             case OnceCheck():
                 return len(list(self._telling(check.to, check.values, all))) <= check.most
             case SilenceCheck():
@@ -373,6 +400,20 @@ class Judgement:
             if (check.after is None or said.at >= check.after) and (check.before is None or said.at <= check.before)
         ]
         return in_time[0] if in_time else None
+
+    def _is_kept(self, check: PromiseCheck) -> bool:
+        named = [
+            [day for day in check.days if said.words.names(day.value)]
+            for said in self._telling(check.to, tuple(day.value for day in check.days), any)
+            if said.at <= check.until and said.channel in check.channels and said.channel not in self._flooded
+        ]
+        if not named or len(named[-1]) != 1:
+            return False
+        if not check.values:
+            return True
+        [day] = named[-1]
+        fields = check.model_dump(exclude={"kind", "days", "until"})
+        return self._is_told(MessageCheck(**fields, after=day.after, before=day.before)) is not None
 
     def _is_right(self, check: MessageCheck, said: _Said) -> bool:
         return all(map(said.words.names, check.values)) and not any(map(said.words.names, check.wrong))
