@@ -5,6 +5,7 @@ import ctypes
 import os
 from collections.abc import Coroutine
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from proctor.errors import CommandError, UnreachableError, UsageError
@@ -274,8 +275,10 @@ def run_harness(**flags: str | int | None) -> None:
     from purple_sdk.harness.declared import HarnessError
     from purple_sdk.harness.serving import serve_harness
 
-    config = read_settings(HarnessConfig, **flags)
+    evaluator, config = read_settings(GreenAgentConfig), read_settings(HarnessConfig, **flags)
     warn_of_settings(config)
+    hidden = os.pathsep.join([config.hidden, evaluator.state, str(Path(evaluator.scenarios_dir).absolute())])
+    config = config.model_copy(update={"hidden": hidden})
     try:
         serve_harness(config)
     except HarnessError as problem:

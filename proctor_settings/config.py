@@ -676,6 +676,10 @@ class HarnessConfig(PurpleAgentConfig):
     keep_homes: Annotated[bool, ReadBy("purple_sdk.harness")] = Field(
         default=False, description="Keep the home folders of ended assessments."
     )
+    hidden: Annotated[str, ReadBy("purple_sdk.harness")] = Field(
+        default="",
+        description="Folders that the CLI agent can't read, separated by colons, beside the bundled scenarios.",
+    )
 
 
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)

@@ -7,6 +7,7 @@
 * ``reporting``: the actions and tokens of a turn, by what the relay recorded
 * ``functions``: participants whose turns a function plays, such as one that runs a framework's agent
 * ``folders``: the home folder of an assessment, and its copies from before each turn
+* ``hidden``: the folders that the CLI agent must not read
 * ``launcher``: starts the CLI agent's program in confinement
 * ``program``: runs the CLI agent's process within its limits
 * ``installing``: finds and installs the programs

@@ -7,6 +7,7 @@ which is copied before each turn. A turn that is played again begins with that c
 import asyncio
 import os
 import re
+import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from proctor_settings.config import HarnessConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
 from purple_sdk.harness.folders import Folders
+from purple_sdk.harness.hidden import hidden_folders
 from purple_sdk.harness.installing import find_program
 from purple_sdk.harness.launcher import Rules
 from purple_sdk.harness.program import run_program
@@ -144,8 +146,8 @@ class HarnessAgent(BasePurpleAgent):
         return Rules(
             work=str(folders.work),
             writable=[str(folder) for folder in writable],
-            hidden=str(folders.base.parent),
-            own=str(folders.work.parent),
+            hidden=hidden_folders(folders.base.parent, self.config.hidden),
+            readable=[str(folders.work.parent), sys.prefix],
             port=urlsplit(launch.relay).port or 80,
         )
 
