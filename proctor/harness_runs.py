@@ -32,13 +32,18 @@ _LONGEST_PAUSE = 1.0
 
 @dataclass(frozen=True)
 class HarnessChoice:
-    """What a person asked for: a CLI agent, its model, the model's address, its executable, seconds for a turn."""
+    """What a person asked for: a CLI agent, its model and that one's address, its executable, and limits.
+
+    ``turn_timeout`` is in seconds; ``max_cost`` and ``max_tokens`` are those of an assessment.
+    """
 
     name: str
     model: str | None = None
     model_url: str | None = None
     program: str | None = None
     turn_timeout: float | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
 
     def fields(self) -> dict[str, str | float]:
         """The settings of ``HarnessConfig`` that were asked for."""
@@ -49,6 +54,8 @@ class HarnessChoice:
             "model_base_url": self.model_url,
             "program": self.program,
             "turn_seconds": seconds,
+            "max_cost": self.max_cost,
+            "max_tokens": self.max_tokens,
         }
         return {name: value for name, value in chosen.items() if value is not None}
 
@@ -59,6 +66,8 @@ def choose_harness(
     model_url: str | None,
     program: str | None = None,
     turn_timeout: float | None = None,
+    max_cost: float | None = None,
+    max_tokens: int | None = None,
     *,
     has_agent: bool,
 ) -> HarnessChoice | None:
@@ -75,11 +84,12 @@ def choose_harness(
                 "no agent is named: give --agent URL for one that is served, or --harness NAME for a CLI agent such as "
                 "claude-code (`proctor harness list`)"
             )
-        for flag, value in (("--model", model), ("--model-url", model_url), ("--program", program)):
+        own = {"--model": model, "--model-url": model_url, "--program": program}
+        for flag, value in {**own, "--max-cost": max_cost, "--max-tokens": max_tokens}.items():
             if value is not None:
                 raise UsageError(f"{flag} {value}: only a CLI agent has it; add --harness NAME")
         return None
-    return HarnessChoice(name, model, model_url, program, turn_timeout)
+    return HarnessChoice(name, model, model_url, program, turn_timeout, max_cost, max_tokens)
 
 
 def choose_harnesses(

@@ -119,9 +119,9 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
         CommandError: it can't; a sentence that says why.
     """
     give_memory_back()
-    from activities.models.usage import PricesError
     from proctor.worker import MisfitError, run_worker
     from proctor_observing.tracing import TracingError
+    from proctor_settings.prices import PricesError
     from proctor_storage.temporal import TemporalUnreachableError
 
     try:
@@ -264,7 +264,7 @@ def run_agent(name: str, host: str | None, port: int | None, card_url: str | Non
         raise CommandError(problem.strerror or str(problem)) from None
 
 
-def run_harness(**flags: str | int | None) -> None:
+def run_harness(**flags: str | float | None) -> None:
     """Run a CLI agent as a participant until SIGTERM or Ctrl-C.
 
     Raises:

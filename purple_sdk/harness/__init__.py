@@ -4,6 +4,7 @@
 * ``clis``: the declarations, one file each; ``HARNESSES`` lists them
 * ``agent``: ``HarnessAgent``, the participant that starts the CLI agent once for each turn
 * ``relay``: the only way from the CLI agent to its model and to the simulation; it counts and records
+* ``budget``: what the participant may use of models, in money and tokens
 * ``reporting``: the actions and tokens of a turn, by what the relay recorded
 * ``functions``: participants whose turns a function plays, such as one that runs a framework's agent
 * ``folders``: the home folder of an assessment, and its copies from before each turn

@@ -22,6 +22,7 @@ from proctor_protocol.messages import (
 )
 from proctor_settings.config import HarnessConfig
 from purple_sdk.agent import BasePurpleAgent
+from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
 from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.hidden import hidden_folders
@@ -65,6 +66,7 @@ class HarnessAgent(BasePurpleAgent):
         self._upstream = find_upstream(harness.wire, config.model_base_url)
         if not config.model:
             raise HarnessError(f"{harness.name} needs a model: name one with --model")
+        self._budget = Budget(config)
         self._folders: Folders | None = None
 
     async def on_assessment_start(self, message: AssessmentStartMessage) -> None:
@@ -85,7 +87,10 @@ class HarnessAgent(BasePurpleAgent):
         assert self._folders is not None
         folders, turn = self._folders, self.turn_number
         await _to_the_end(lambda: folders.go_to(turn))
-        async with reported_relay(self, self.config, self._upstream) as relay:
+        self._budget.continue_from(folders.base / "used.json")
+        if (excess := self._budget.check(())) is not None:
+            raise HarnessError(f"{self.harness.name} {excess.problem}: {excess.remedy}")
+        async with reported_relay(self, self._budget, self._upstream) as relay:
             launch = self._launch(folders, relay, await self._prompt(folders.session))
             printed = await self._run(launch, folders, relay)
         outcome = self._judge(printed, launch, relay)
@@ -176,9 +181,8 @@ class HarnessAgent(BasePurpleAgent):
         outcome = self.harness.read(printed, launch)
         problem = outcome.problem
         remedy = ""
-        if relay.is_over_limit:
-            problem = f"used the {self.config.tokens_per_turn} tokens that a turn may have"
-            remedy = ": raise AGENTBEATS_PURPLE_TOKENS_PER_TURN, or choose an easier task"
+        if relay.excess is not None:
+            problem, remedy = relay.excess.problem, f": {relay.excess.remedy}"
         elif problem is None and not (relay.record.has_listed_tools and relay.record.has_offered_tools):
             listed = "offering them to its model" if relay.record.has_listed_tools else "asking for them"
             problem = f"ignored the simulation's tools: it ended its turn without {listed}; {printed.ending()}"

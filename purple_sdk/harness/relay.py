@@ -24,6 +24,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from proctor_processes.serving import address_of, listen
+from purple_sdk.harness.budget import Budget, Excess
 from purple_sdk.harness.counting import ModelAnswer, read_answer, wire_of
 from purple_sdk.harness.upstream import Upstream
 from purple_sdk.ues.tls import tls
@@ -83,11 +84,6 @@ class Record:
         """All calls of tools."""
         return [event for event in self.events if isinstance(event, UsedTool)]
 
-    @property
-    def tokens(self) -> int:
-        """Of all prompts and answers."""
-        return sum(answer.input_tokens + answer.output_tokens for answer in self.answers)
-
 
 class _Server(uvicorn.Server):
     """uvicorn without signal handlers: it runs inside of another server's process."""
@@ -103,17 +99,18 @@ class Relay:
         upstream: the model's endpoint.
         mcp_url: the simulation's.
         api_key: the simulation's key.
-        most_tokens: further requests to the model are refused once the turn has used as many.
+        budget: further requests to the model are refused once it is used up.
     """
 
-    def __init__(self, upstream: Upstream, mcp_url: str, api_key: str, most_tokens: int) -> None:
+    def __init__(self, upstream: Upstream, mcp_url: str, api_key: str, budget: Budget) -> None:
         self.token = f"turn-{secrets.token_urlsafe(24)}"
         self.record = Record()
-        self.is_over_limit = False
+        self.excess: Excess | None = None
         self._upstream = upstream
         self._mcp_url = mcp_url
         self._api_key = api_key
-        self._most_tokens = most_tokens
+        self._budget = budget
+        budget.begin_try()
         self._listener = listen(_LOOPBACK, 0, "the relay")
         self.address = address_of(self._listener)
         self._acting = 0
@@ -149,6 +146,7 @@ class Relay:
         await self._http.aclose()
         for note in list(self._open.values()):
             note()
+        self._budget.check(self.record.answers)
 
     async def _answer(self, request: Request) -> Response:
         if request.headers.get("upgrade"):
@@ -212,9 +210,9 @@ class Relay:
     async def _ask(self, request: Request, body: bytes) -> Response:
         path = request.url.path
         wire, question = wire_of(path), _json(body)
-        if wire is not None and self.record.tokens >= self._most_tokens:
-            self.is_over_limit = True
-            return _problem(400, f"the turn has used its {self._most_tokens} tokens")
+        if wire is not None and (excess := self._budget.check(self.record.answers)) is not None:
+            self.excess = excess
+            return _problem(400, f"no more requests to the model: the agent {excess.problem}")
         if wire == "chat" and isinstance(question, dict) and question.get("stream"):
             question.setdefault("stream_options", {})["include_usage"] = True
             body = json.dumps(question).encode()
