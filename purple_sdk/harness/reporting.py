@@ -8,6 +8,7 @@ from proctor_protocol.messages import ActionLogEntry, TurnCompleteMessage
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.relay import Record, Relay, UsedTool
+from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.trajectory import trajectory_of
 from purple_sdk.harness.upstream import Upstream
 
@@ -20,7 +21,7 @@ async def reported_relay(agent: BasePurpleAgent, budget: Budget, upstream: Upstr
     """A relay for a try of the agent's turn. At its end the use of models and the actions are reported, also of a try
     that fails.
     """
-    relay = Relay(upstream, f"{agent.ues_url}/mcp", agent.api_key, budget)
+    relay = Relay(upstream, SimulationTools(f"{agent.ues_url}/mcp", agent.api_key), budget)
     try:
         async with relay:
             yield relay
