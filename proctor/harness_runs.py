@@ -15,9 +15,8 @@ from proctor.settings import LOOPBACK, read_settings
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
 from proctor_settings.config import HarnessConfig
-from purple_sdk.harness.agent import HarnessAgent
-from purple_sdk.harness.clis import find_harness
 from purple_sdk.harness.declared import HarnessError
+from purple_sdk.harness.serving import require_playable as require_harness
 
 T = TypeVar("T")
 
@@ -34,7 +33,8 @@ _LONGEST_PAUSE = 1.0
 class HarnessChoice:
     """What a person asked for: a CLI agent, its model and that one's address, its executable, and limits.
 
-    ``turn_timeout`` is in seconds; ``max_cost`` and ``max_tokens`` are those of an assessment.
+    ``turn_timeout`` is in seconds; ``max_cost`` and ``max_tokens`` are those of an assessment. ``is_terminal`` has it
+    play terminal tasks.
     """
 
     name: str
@@ -44,6 +44,7 @@ class HarnessChoice:
     turn_timeout: float | None = None
     max_cost: float | None = None
     max_tokens: int | None = None
+    is_terminal: bool = False
 
     def fields(self) -> dict[str, str | float]:
         """The settings of ``HarnessConfig`` that were asked for."""
@@ -161,7 +162,8 @@ async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None)
             **{f"AGENTBEATS_PURPLE_{name}".upper(): str(value) for name, value in choice.fields().items()},
             "AGENTBEATS_PURPLE_HOMES": f"{folder}/homes",
         }
-        command = proctor_command("agent", "harness", choice.name, "--host", LOOPBACK, "--port", str(port))
+        place = ("--host", LOOPBACK, "--port", str(port), *(("--terminal",) if choice.is_terminal else ()))
+        command = proctor_command("agent", "harness", choice.name, *place)
         service = Service("harness", command, answers(f"{url}/.well-known/agent-card.json"), environment)
         lines: list[str] = []
         supervisor = Supervisor(
@@ -179,6 +181,6 @@ def require_playable(choice: HarnessChoice) -> None:
         UsageError: it can't; the sentence says why.
     """
     try:
-        HarnessAgent(read_settings(HarnessConfig, **choice.fields()), find_harness(choice.name))
+        require_harness(read_settings(HarnessConfig, **choice.fields()), is_terminal=choice.is_terminal)
     except HarnessError as problem:
         raise UsageError(str(problem)) from None

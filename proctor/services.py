@@ -264,8 +264,8 @@ def run_agent(name: str, host: str | None, port: int | None, card_url: str | Non
         raise CommandError(problem.strerror or str(problem)) from None
 
 
-def run_harness(**flags: str | float | None) -> None:
-    """Run a CLI agent as a participant until SIGTERM or Ctrl-C.
+def run_harness(*, is_terminal: bool, **flags: str | float | None) -> None:
+    """Run a CLI agent as a participant until SIGTERM or Ctrl-C; with ``is_terminal`` one of terminal tasks.
 
     Raises:
         UsageError: a setting doesn't fit, or something that the agent needs is missing.
@@ -280,7 +280,7 @@ def run_harness(**flags: str | float | None) -> None:
     hidden = os.pathsep.join([config.hidden, evaluator.state, str(Path(evaluator.scenarios_dir).absolute())])
     config = config.model_copy(update={"hidden": hidden})
     try:
-        serve_harness(config)
+        serve_harness(config, is_terminal=is_terminal)
     except HarnessError as problem:
         raise UsageError(str(problem)) from None
     except OSError as problem:

@@ -67,11 +67,15 @@ def harness(
     program: ProgramOption = None,
     max_cost: HarnessCostOption = None,
     max_tokens: HarnessTokensOption = None,
+    is_terminal: Annotated[
+        bool, typer.Option("--terminal", help="Play Terminal-Bench tasks, not assessments.")
+    ] = False,
 ) -> None:
     """Run a CLI agent, such as Claude Code or Codex, as a participant."""
     from proctor.services import run_harness
 
     run_harness(
+        is_terminal=is_terminal,
         harness=name,
         host=host,
         port=port,

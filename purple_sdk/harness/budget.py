@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from proctor_protocol.provenance import ModelUse, added_up
 from proctor_settings.config import HarnessConfig
-from proctor_settings.prices import Prices, PricesError, read_prices
+from proctor_settings.prices import Price, Prices, PricesError, read_prices
 from purple_sdk.harness.counting import ModelAnswer
 from purple_sdk.harness.declared import HarnessError
 
@@ -85,10 +86,28 @@ class Budget:
             )
         return None
 
+    def uses(self, answers: Sequence[ModelAnswer]) -> list[ModelUse]:
+        """The use of each model, with its cost where the price is known."""
+        return added_up(
+            ModelUse(
+                model=answer.model,
+                calls=1,
+                input_tokens=answer.input_tokens,
+                output_tokens=answer.output_tokens,
+                cached_tokens=answer.cached_tokens,
+                cost=None if (price := self._price_of(answer)) is None else _cost(price, answer),
+                currency=None if price is None else self._prices.currency,
+            )
+            for answer in answers
+        )
+
+    def _price_of(self, answer: ModelAnswer) -> Price | None:
+        """That of the model that answered; one that the table lacks costs what the participant's own does."""
+        return self._prices.models.get(answer.model) or self._prices.models.get(self._config.model)
+
     def _cost_of(self, answer: ModelAnswer) -> float:
-        """By the price of the model that answered; a model without a price costs what the participant's own does."""
-        price = self._prices.models.get(answer.model) or self._prices.models.get(self._config.model)
-        return 0.0 if price is None else price.of(answer.input_tokens, answer.output_tokens, answer.cached_tokens)
+        price = self._price_of(answer)
+        return 0.0 if price is None else _cost(price, answer)
 
     def _keep(self) -> None:
         if self._file is not None:
@@ -96,3 +115,7 @@ class Budget:
             written = self._file.with_suffix(".new")
             written.write_text(json.dumps({"tokens": tokens, "cost": cost}))
             written.replace(self._file)
+
+
+def _cost(price: Price, answer: ModelAnswer) -> float:
+    return price.of(answer.input_tokens, answer.output_tokens, answer.cached_tokens)
