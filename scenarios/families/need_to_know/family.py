@@ -65,12 +65,13 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
     source = day.cast(f"{key}-source", relation="colleague")
     records: list[Record] = []
     stale: list[Value] = []
+    newest = day.draws.shuffled(range(3), "newest")[number]  # the newest is the right one for one of the three only
     for place, (thing, values) in enumerate(drawn):
         # What is barred is corrected as well, so that corrections don't say what is allowed.
         is_corrected = place == 0 or day.draws.chance(0.7, key, place, "corrected")
         said = values[-1 - min(2, day.difficulty - 1) * is_corrected :]
         stale += said[:-1] if place == 0 else []
-        start = day.ago(f"{key}-{place}", days=(3, 8))
+        start = day.ago(f"{key}-{place}", days=(3, 4) if place == newest else (5, 8))
         for n, each in enumerate(said):
             name = f"{key}-{place}-said-{n}"
             slots = {"thing": thing.by(source), "value": shown(day, name, source, each)}
