@@ -3,8 +3,8 @@
 from datetime import date, datetime, timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Saying
 from scenarios.kit.making.duties.committing import keep_word, let_go, own_word
+from scenarios.kit.making.duties.inviting import Saying
 from scenarios.kit.making.duties.standing import between_turns
 from scenarios.kit.making.people import Phrase
 from scenarios.kit.values import Value
