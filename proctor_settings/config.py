@@ -669,12 +669,28 @@ class HarnessConfig(PurpleAgentConfig):
     tokens_per_turn: Annotated[int, ReadBy("purple_sdk.harness")] = Field(
         default=5_000_000, ge=500, description="Limit of tokens in a turn, those of prompts and answers together."
     )
+    max_tokens: Annotated[int | None, ReadBy("purple_sdk.harness")] = Field(
+        default=None, ge=1, description="Limit of tokens in an assessment, those of failed tries included."
+    )
+    max_cost: Annotated[float | None, ReadBy("purple_sdk.harness")] = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Limit of the models' cost in an assessment, by the table in `AGENTBEATS_PURPLE_PRICES`.",
+    )
+    prices: Annotated[str | None, ReadBy("purple_sdk.harness")] = Field(
+        default=None, description="File (TOML or JSON) with the prices of models, for the limit of cost."
+    )
     homes: Annotated[Path, ReadBy("purple_sdk.harness")] = Field(
         default=Path("~/.local/state/proctor/harness-homes"),
         description="Folder of the CLI agents' home folders, one for each assessment.",
     )
     keep_homes: Annotated[bool, ReadBy("purple_sdk.harness")] = Field(
         default=False, description="Keep the home folders of ended assessments."
+    )
+    hidden: Annotated[str, ReadBy("purple_sdk.harness")] = Field(
+        default="",
+        description="Folders that the CLI agent can't read, separated by colons, beside the bundled scenarios.",
     )
 
 

@@ -49,4 +49,4 @@ async def main(names: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(bool(asyncio.run(main(sys.argv[1:] or [name for name, each in HARNESSES.items() if each.packages]))))
+    sys.exit(bool(asyncio.run(main(sys.argv[1:] or [name for name, each in HARNESSES.items() if each.has_mcp]))))

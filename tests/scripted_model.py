@@ -3,9 +3,10 @@
     with ScriptedModel({1: [("email_query", {})], 2: []}) as model:
         ...  model.url
 
-In turn N (the last "This is turn N" that a user's message has) it asks for the tools of the script's turn N, one after
-the other, and says "Done." when their results are there. Answers are streamed where that is asked for. ``requests``
-holds the bodies of all requests. Usage: 1,000 tokens in, of which 100 were cached, and 50 out, for each answer.
+In turn N (the last "This is turn N" that a user's message has, else 1) it asks for the tools of the script's turn N,
+one after the other, and says "Done." when their results are there. Answers are streamed where that is asked for.
+``requests`` holds the bodies of all requests. Usage: 1,000 tokens in, of which 100 were cached, and 50 out, for each
+answer.
 """
 
 import json
@@ -99,9 +100,9 @@ class ScriptedModel:
             if kind == "user"
             for number in re.findall(r"This is turn (\d+)", text)
         ]
-        if not turns or not question.tools:
+        if not question.tools:
             return "Done."
-        place, turn = turns[-1]
+        place, turn = turns[-1] if turns else (0, 1)
         done = sum(kind == "result" for kind, _ in question.parts[place:])
         calls = self.script.get(turn, ())
         if done >= len(calls):

@@ -115,6 +115,13 @@ ModelUrlOption = Annotated[
 ProgramOption = Annotated[
     str | None, typer.Option("--program", metavar="FILE", help="The CLI agent's executable, if not to be looked for.")
 ]
+HarnessCostOption = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="X", help="Stop the CLI agent at this cost (AGENTBEATS_PURPLE_PRICES)."),
+]
+HarnessTokensOption = Annotated[
+    int | None, typer.Option("--max-tokens", metavar="N", min=1, help="Stop the CLI agent once it used as many tokens.")
+]
 WholeOption = Annotated[bool, typer.Option("--all", help="Show every criterion, not only where most points were lost.")]
 JsonFileOption = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there.")]
 MaxTurnsOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="The largest number of turns.")]

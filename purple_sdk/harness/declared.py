@@ -100,6 +100,7 @@ class Harness:
         size: of an installation, in words.
         installer: with which tool the packages are installed.
         hints: regular expressions of output that means a known problem, each with the remedy.
+        has_mcp: whether it uses tools by MCP; those without play terminal tasks only.
         writes: folders outside of its home in which it has to write, since their paths are fixed.
     """
 
@@ -116,6 +117,7 @@ class Harness:
     size: str
     installer: Literal["npm", "pip", "none"] = "npm"
     hints: Mapping[str, str] = field(default_factory=dict)
+    has_mcp: bool = True
     writes: tuple[str, ...] = ()
 
     @property

@@ -54,7 +54,7 @@ class Write(_Model):
 
     Attributes:
         actions: their names (``proctor_protocol.actions``).
-        ids: the mails, texts or calendar entries that they may touch; None for any, or where they touch none.
+        ids: the mails, texts or entries that they may touch, answer or forward; None for any, or where they touch none.
         to: the addresses and numbers that they may reach; None for any, or where they reach no one.
     """
 
@@ -151,6 +151,7 @@ class EntryCheck(_Check):
         starts: one of these is its start.
         minutes: how long it is; None for any length.
         people: addresses of those who are invited; for a new entry they also tell which entry is meant.
+        absent: addresses of people who are not invited.
         gone: it is deleted or cancelled.
         same: its time is as it was.
     """
@@ -160,6 +161,7 @@ class EntryCheck(_Check):
     starts: tuple[AwareDatetime, ...] = ()
     minutes: int | None = None
     people: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     gone: bool = False
     same: bool = False
 
@@ -203,6 +205,13 @@ class NotDoneCheck(_Check):
     writes: tuple[Write, ...]
 
 
+class DoneCheck(_Check):
+    """One of these actions was done."""
+
+    kind: Literal["done"] = "done"
+    writes: tuple[Write, ...]
+
+
 class ReportCheck(_Check):
     """The line for an item in the participant's last report to the user is true.
 
@@ -227,6 +236,7 @@ Check = Annotated[
     | MailCheck
     | OrderCheck
     | NotDoneCheck
+    | DoneCheck
     | ReportCheck,
     Field(discriminator="kind"),
 ]
@@ -248,7 +258,9 @@ class Action:
     def __init__(self, entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> None:
         self.entry = entry
         given = entry.parameters
-        self.ids = frozenset([*touched(entry), *([str(given["event_id"])] if given.get("event_id") else [])])
+        # The simulator records a forwarded mail as one that is sent in reply to it.
+        about = [str(given[name]) for name in ("event_id", "in_reply_to") if given.get(name)]
+        self.ids = frozenset([*touched(entry), *about])
         people = readers(given)
         if not people and entry.action in ("email.reply", "email.reply_all"):
             answered = mails.get(str(given.get("message_id") or given.get("in_reply_to"))) or {}
@@ -359,6 +371,8 @@ class Judgement:
                 return not times or (first is not None and first.at <= min(times))
             case NotDoneCheck():
                 return not any(self._done(check.writes))
+            case DoneCheck():
+                return any(self._done(check.writes))
             case ReportCheck():
                 raise TypeError("reports are judged after all else")
 
@@ -432,6 +446,7 @@ class Judgement:
             (not check.starts or entry.start in check.starts)
             and (check.minutes is None or (entry.end - entry.start).total_seconds() == 60 * check.minutes)
             and {each.lower() for each in check.people} <= {*map(str.lower, entry.attendees)}
+            and entry.attendees.keys().isdisjoint(each.lower() for each in check.absent)
         )
 
     def _is_filed(self, check: MailCheck) -> bool:

@@ -4,7 +4,10 @@ import asyncio
 
 import httpx
 
+from proctor_settings.config import HarnessConfig
+from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.relay import Relay
+from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
 from tests.scripted_model import CACHED, INPUT, OUTPUT, answer_in
 
@@ -20,7 +23,9 @@ async def test_an_answer_counts_when_the_agent_hangs_up_before_the_stream_ends()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as model:
         url = f"http://127.0.0.1:{model.sockets[0].getsockname()[1]}"
-        relay = Relay(find_upstream("responses", url), "http://127.0.0.1:9/mcp", "key", 1_000_000)
+        relay = Relay(
+            find_upstream("responses", url), SimulationTools("http://127.0.0.1:9/mcp", "key"), Budget(HarnessConfig())
+        )
         async with relay, httpx.AsyncClient(headers={"Authorization": f"Bearer {relay.token}"}) as agent:
             body = {"model": "small", "stream": True, "input": "Hello?"}
             async with agent.stream("POST", f"{relay.address}/v1/responses", json=body) as reply:
