@@ -142,9 +142,9 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
             "difficulty": difficulty,
             "instances": len(reports := audit.of(difficulty)),
             "violations": sum(violation[1] == difficulty for violation in audit.violations),
-            "bots": {name: _mean([report.bots[name] for report in reports]) for name in reports[0].bots},
+            "bots": {name: mean_of([report.bots[name] for report in reports]) for name in reports[0].bots},
             "graded": {
-                f"{rate:g}": _mean([play["total"] for report in reports for play in report.graded[rate]])
+                f"{rate:g}": mean_of([play["total"] for report in reports for play in report.graded[rate]])
                 for rate in reports[0].graded
             },
             "shared_8_grams": round(audit.shared.get(difficulty, 0.0), 4),
@@ -157,7 +157,7 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
     ]
 
 
-def _mean(shares: Sequence[float]) -> tuple[float, float]:
+def mean_of(shares: Sequence[float]) -> tuple[float, float]:
     """The mean of shares in percent, and half the width of its 95 % interval."""
     error = 1.96 * stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
     return round(100 * fmean(shares), 1), round(100 * error, 1)

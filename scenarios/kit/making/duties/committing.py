@@ -180,6 +180,11 @@ def own_word(
         reply_to=question.id,
     )
     act = _telling_on(day, f"{key}.2", asker, thing, chosen, right, (kept,))
+
+    def enact(answer: str) -> list[Act]:
+        code = answer.rpartition("/")[2]
+        return [promise, *([replace(act, values=(Value(kind="code", value=code),))] if code else [])]
+
     windows = [
         PromisedDay(value=Value(kind="day", value=each.isoformat()), after=begin, before=end)
         for each in choices
@@ -216,10 +221,7 @@ def own_word(
             solve=lambda facts: _asked(facts, thing.en),
             answers=frozenset({f"{days}/{right.value}"}),
             candidates=tuple(f"{days}/{value.value}" for *_, value in said),
-            enact=lambda answer: [
-                promise,
-                replace(act, values=(Value(kind=right.kind, value=answer.rpartition("/")[2]),)),
-            ],
+            enact=enact,
             records=[question, *values],
             lapses=lapses,
             points=[
@@ -280,8 +282,9 @@ def _released(facts: Sequence[Fact], about: str) -> frozenset[str]:
 
 
 def _asked(facts: Sequence[Fact], about: str) -> frozenset[str]:
-    days = latest(facts, "asked", about)
-    return frozenset(f"{each}/{value}" for each in days for value in latest(facts, "value", about))
+    """The days that may be named, and the value, which is empty as long as it was not said."""
+    days, values = latest(facts, "asked", about), latest(facts, "value", about)
+    return frozenset(f"{each}/{value}" for each in days for value in values or {""})
 
 
 _PROMISES = (
