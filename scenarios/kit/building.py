@@ -170,6 +170,12 @@ def text_comes(arriving: State, *, start: str) -> State:
     return event(f"ev-{arriving['message_id']}", arriving["sent_at"], "sms", data, start=start)
 
 
+def chat_comes(message_id: str, at: str, content: str, *, start: str) -> State:
+    """The event of something that the user writes in the chat at its time."""
+    data = {"operation": "send_message", "role": "user", "content": content, "conversation_id": "default"}
+    return event(f"ev-{message_id}", at, "chat", data, start=start)
+
+
 def phone(user: str, texts: Iterable[State], *, start: str) -> State:
     """The state of the phone of somebody with that number; conversations are made from the text messages."""
     messages = {each["message_id"]: each for each in texts}

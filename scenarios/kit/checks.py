@@ -123,24 +123,30 @@ class PromiseCheck(_Check):
 
 
 class OnceCheck(_Check):
-    """The participant let somebody know a thing only once: at most ``most`` messages name all values."""
+    """The participant let somebody know a thing only once: at most ``most`` messages name all values.
+
+    Without values, all messages to these people count; with ``before``, only those sent before that time do.
+    """
 
     kind: Literal["once"] = "once"
     to: tuple[str, ...]
     values: tuple[Value, ...] = ()
     most: int = 1
+    before: AwareDatetime | None = None
 
 
 class SilenceCheck(_Check):
     """None of these people got any of the values; without values, none of them was written to at all.
 
-    ``but`` are the only ones who may know; then ``to`` is empty and means everybody else.
+    ``but`` are the only ones who may know; then ``to`` is empty and means everybody else. With ``before``, messages
+    from that time on don't matter.
     """
 
     kind: Literal["silence"] = "silence"
     to: tuple[str, ...] = ()
     but: tuple[str, ...] = ()
     values: tuple[Value, ...] = ()
+    before: AwareDatetime | None = None
 
 
 class EntryCheck(_Check):
@@ -367,9 +373,11 @@ class Judgement:
             case PromiseCheck():
                 return self._is_kept(check)
             case OnceCheck():
-                return len(list(self._telling(check.to, check.values, all))) <= check.most
+                told = self._telling(check.to, check.values, all)
+                return sum(check.before is None or said.at < check.before for said in told) <= check.most
             case SilenceCheck():
-                return not any(self._breaks(check, said) for said in self._said)
+                said_in_time = (said for said in self._said if check.before is None or said.at < check.before)
+                return not any(self._breaks(check, said) for said in said_in_time)
             case EntryCheck():
                 return "calendar" not in self._flooded and self._stands(check)
             case ResponseCheck():

@@ -199,6 +199,10 @@ class Day:
         to = tuple(readers) or (self.user,)
         return Record(self.id(name), "text", at, author, to, "", body).with_facts(*facts)
 
+    def chat(self, name: str, at: datetime, body: str, *facts: Fact) -> Record:
+        """What the user writes in the chat after the day has begun."""
+        return Record(self.id(name), "chat", at, self.user, (), "", body).with_facts(*facts)
+
     def entry(
         self,
         name: str,
@@ -424,7 +428,7 @@ class Day:
         """The content of initial_state.json."""
         start = self.start.isoformat()
         there = [record for record in self.records if record.kind == "entry" or record.at <= self.start]
-        later = [record for record in self.records if record.kind in ("mail", "text") and record.at > self.start]
+        later = [record for record in self.records if record.kind != "entry" and record.at > self.start]
         zone = self.world.timezone
         mails = [_mail(record, self.user) for record in there if record.kind == "mail"]
         modalities = {
@@ -443,12 +447,7 @@ class Day:
             "chat": building.chat_that_asks(self.brief, start, start=start),
             "contacts": building.address_book(map(_contact, self.world.everyone[1:]), start=start),
         }
-        events = [
-            building.mail_comes(_mail(record, self.user), start=start)
-            if record.kind == "mail"
-            else building.text_comes(_text(record, self.user), start=start)
-            for record in later
-        ]
+        events = [_arrival(record, self.user, start) for record in later]
         return building.initial_state(start=start, description=self.title, modalities=modalities, events=events)
 
     def truth(self) -> dict[str, Any]:
@@ -561,6 +560,17 @@ def _character(person: Person, replies: Sequence[Any], knows: Sequence[str]) -> 
         "response_timing": {"base_delay": "PT20M", "variance": "PT5M"},
         "scripted_replies": list(replies),
     }
+
+
+def _arrival(record: Record, user: Person, start: str) -> building.State:
+    """The event by which a record comes during the day."""
+    match record.kind:
+        case "mail":
+            return building.mail_comes(_mail(record, user), start=start)
+        case "chat":
+            return building.chat_comes(record.id, record.at.isoformat(), record.body, start=start)
+        case _:
+            return building.text_comes(_text(record, user), start=start)
 
 
 def _mail(record: Record, user: Person) -> building.State:
