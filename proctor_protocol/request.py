@@ -97,7 +97,7 @@ class AssessmentConfig(WireModel):
             ``fixed:SECONDS``, which each request of the participant's costs; with ``measured`` as the participant takes
             its time, with ``measured:FACTOR`` by that many times as much.
         noise: how often the participant's requests fail, or get old, half or late answers: 0 (never, where missing)
-            to 3.
+            to 3. Where the scenario has a higher level, that counts.
         max_turns: the largest number of turns; the evaluator's ``default_max_turns`` where missing.
         verbose_updates: every task update, or only the milestones.
         offline: play without any model: scripted characters, mechanical judging.

@@ -23,6 +23,7 @@ from proctor_language.moments import Reading
 from proctor_language.patterns import Pattern
 from proctor_language.text_tests import Test, TextTest
 from proctor_protocol._wire import WHEN_USED
+from proctor_protocol.clocks import NoiseLevel
 from proctor_protocol.durations import Duration, parse_iso8601_duration
 from proctor_protocol.modalities import Written
 from proctor_protocol.nights import Night, check_nights, count_turns
@@ -264,8 +265,9 @@ class ScenarioConfig(ScenarioModel):
     which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a
     file beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
     ``foreign_times`` is a pattern for what marks a time as that of another zone than the scenario's ("Berlin|CEST").
-    ``version`` is what its author calls this state of it; results carry it. ``canary`` is a GUID that nothing else has,
-    by which those who train models can find the scenario in their data and leave it out.
+    ``noise`` is the least level of noise at which it is played; a request may name a higher one. ``version`` is what
+    its author calls this state of it; results carry it. ``canary`` is a GUID that nothing else has, by which those who
+    train models can find the scenario in their data and leave it out.
     """
 
     scenario_id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -284,6 +286,7 @@ class ScenarioConfig(ScenarioModel):
     )
     initial_state: str | dict[str, Any]
     foreign_times: Pattern | None = None
+    noise: NoiseLevel = 0
     version: str | None = None
     canary: str | None = None
 

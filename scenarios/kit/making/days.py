@@ -59,6 +59,7 @@ class Day:
         wishes: what the user wants beside the list, a sentence each.
         step: how long a turn is.
         nights: from when to when there are no turns, where it takes several days.
+        noise: the least level of noise that the day is played at, 0 to 3.
     """
 
     def __init__(self, family: str, difficulty: int, seed: int, group: int = 1) -> None:
@@ -76,6 +77,7 @@ class Day:
         self._starts: list[datetime] = []
         self.step = timedelta(hours=1)
         self.nights: list[tuple[datetime, datetime]] = []
+        self.noise = 0
 
     def begin(
         self,
@@ -374,6 +376,7 @@ class Day:
             "user_prompt": self.brief,
             "user_character": USER,
             **({"user_talks": ["chat"]} if any(USER in duty.replies for duty in self.duties) else {}),
+            **({"noise": self.noise} if self.noise else {}),
             "characters": self._characters(),
             "criteria": self._criteria(),
             "version": _VERSION,
