@@ -533,9 +533,8 @@ def _zone(turns: Sequence[TurnRecord]) -> tzinfo | None:
 def _files_in(initial: Items) -> dict[str, str]:
     """The contents of attached files, in Base64, by their SHA-256."""
     prefix = "email/files/"
-    return {
-        path.removeprefix(prefix): str(item["content"]) for path, item in initial.items() if path.startswith(prefix)
-    }
+    files = {path.removeprefix(prefix): item for path, item in initial.items() if path.startswith(prefix)}
+    return {sha256: str(item["content"]) for sha256, item in files.items() if isinstance(item, dict)}
 
 
 def _data_address(content: str) -> str:

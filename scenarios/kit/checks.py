@@ -107,10 +107,10 @@ class PromisedDay(_Model):
 
 
 class PromiseCheck(_Check):
-    """The participant promised somebody one of these days, and told them all ``values`` on that day.
+    """The participant promised somebody one of these days, and gave them all ``values`` on that day.
 
-    The last message by ``until`` that names any of the days is the promise. One that names several is none. Without
-    values, the promise is enough. Attributes are otherwise those of ``MessageCheck``.
+    The last message by ``until`` that names any of the days is the promise. One that names several doesn't count.
+    Without values, the promise is enough. Attributes are otherwise those of ``MessageCheck``.
     """
 
     kind: Literal["promise"] = "promise"

@@ -16,6 +16,7 @@ from uuid import UUID
 from proctor_protocol.instances import DIFFICULTIES, group_of, variant_of
 from scenarios.kit import building
 from scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, ReportCheck
+from scenarios.kit.making import outdoors
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty
 from scenarios.kit.making.people import Person, Relation
@@ -449,8 +450,11 @@ class Day:
             ),
             "chat": building.chat_that_asks(self.brief, start, start=start),
             "contacts": building.address_book(map(_contact, self.world.everyone[1:]), start=start),
+            **outdoors.modalities(there, start=self.start),
         }
         events = [_arrival(record, self.user, start) for record in later]
+        news = [record for record in self.records if record.kind == "forecast" and record.at > self.start]
+        events += [outdoors.comes(record, start=self.start) for record in news]
         return building.initial_state(start=start, description=self.title, modalities=modalities, events=events)
 
     def truth(self) -> dict[str, Any]:
