@@ -39,7 +39,8 @@ def print_list() -> ExitCode:
         try:
             where = find_program(harness)
         except HarnessError:
-            where = f"no: `proctor harness install {harness.name}` ({harness.size})" if harness.packages else "no"
+            where = f"no: `proctor harness install {harness.name}` ({harness.size})"
+            where = where if harness.packages else "named by --program"
         table.add_row(harness.name, harness.title, harness.wire, where)
     show(make_console(), table)
     return ExitCode.DONE

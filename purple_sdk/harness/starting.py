@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shlex
 import sys
 import uuid
 from collections.abc import Callable
@@ -42,7 +43,7 @@ class Starter:
         self._config = config
         self._guard = guard
         self._program = find_program(harness, config.program)
-        self.upstream = find_upstream(harness.wire, config.model_base_url)
+        self.upstream = find_upstream(config.wire or harness.wire, config.model_base_url)
         if not config.model:
             raise HarnessError(f"{harness.name} needs a model: name one with --model")
 
@@ -102,7 +103,7 @@ class Starter:
     def _environment(self, launch: Launch, folders: Folders, token: str) -> dict[str, str]:
         """All that the CLI agent gets: nothing of the caller's environment but the places of programs."""
         kept = {name: os.environ[name] for name in _PATHS_KEPT if name in os.environ}
-        folder = os.path.dirname(self._program)
+        folder = os.path.dirname(shlex.split(self._program)[0] if not self.harness.program else self._program)
         own = {
             "HOME": str(launch.home),
             "TMPDIR": str(folders.temporary),
