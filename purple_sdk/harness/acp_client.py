@@ -77,11 +77,11 @@ class Program:
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.close()
-        for stop in (lambda: None, self._process.terminate, self._process.kill):
-            stop()
+        for stop in (self._process.terminate, self._process.kill):
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_CLOSING_SECONDS)
                 return
+            stop()
 
     def _hear(self, message: Json) -> None:
         params = message.get("params") or {}

@@ -53,7 +53,7 @@ def _named(harness: Harness, program: str) -> str:
     try:
         first, *rest = shlex.split(program)
     except ValueError:
-        raise HarnessError(f"--program {program}: this is no command line") from None
+        raise HarnessError(f"--program {program}: it can't be read as a command line: check its quotes") from None
     installed = sorted(cache_folder(harness).parent.glob("*"))
     path = os.pathsep.join(str(folder / binaries) for folder in installed for binaries in _BINARIES)
     found = shutil.which(first) or shutil.which(first, path=path)

@@ -22,7 +22,8 @@ def send(**message: Any) -> None:
 def ask(url: str, body: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
     sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
     with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), sent), timeout=60) as reply:
-        return json.loads(reply.read())
+        answer: dict[str, Any] = json.loads(reply.read())
+        return answer
 
 
 class Session:

@@ -43,7 +43,8 @@ async def test_it_plays_turns_with_the_tools_and_its_session(fault: str, tmp_pat
                 day.begin(agent, turn)
                 played = await agent.play_turn()
             assert played.notes == "Done with turn 2."
-            prompts = _prompts(model.requests[-1])
+            assert isinstance(played, TurnCompleteMessage)
+            assert played.notes == "Done with turn 2."
         assert await day.texts() == ["one", "two"]
         assert [entry.action for entry in played.actions or []] == ["chat.send_message"]
     assert "You are the personal assistant" in prompts[0]
@@ -90,5 +91,5 @@ def test_its_program_is_a_command_line(tmp_path: Path) -> None:
         find_program(ACP)
     with pytest.raises(HarnessError, match="no executable missing-program"):
         find_program(ACP, "missing-program --acp")
-    with pytest.raises(HarnessError, match="this is no command line"):
+    with pytest.raises(HarnessError, match="check its quotes"):
         find_program(ACP, "sh 'a")
