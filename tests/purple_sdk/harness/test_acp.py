@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from proctor_protocol.messages import TurnCompleteMessage
 from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.acp_client import decide
 from purple_sdk.harness.agent import HarnessAgent
@@ -42,11 +43,11 @@ async def test_it_plays_turns_with_the_tools_and_its_session(fault: str, tmp_pat
             for turn in (1, 2):
                 day.begin(agent, turn)
                 played = await agent.play_turn()
-            assert played.notes == "Done with turn 2."
             assert isinstance(played, TurnCompleteMessage)
             assert played.notes == "Done with turn 2."
+            prompts = _prompts(model.requests[-1])
         assert await day.texts() == ["one", "two"]
-        assert [entry.action for entry in played.actions or []] == ["chat.send_message"]
+        assert [entry.action for entry in played.actions] == ["chat.send_message"]
     assert "You are the personal assistant" in prompts[0]
     assert "This is turn 2" in prompts[-1]
     if fault in ("can-not-load", "loses"):
