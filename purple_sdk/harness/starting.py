@@ -23,6 +23,7 @@ from purple_sdk.harness.upstream import find_upstream
 
 _LONGEST_PROBLEM = 600
 _ASKS_FOR_LOGIN = re.compile(r"(?i)\b(?:log ?in|sign ?in|not logged in|authenticat|api[ _-]?key)\b")
+_MAY_NOT_WRITE = re.compile(r"(?i)\bEACCES\b|permission denied|PermissionError")
 _PATHS_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 
 
@@ -137,6 +138,8 @@ class Starter:
         found = next((remedy for pattern, remedy in self.harness.hints.items() if re.search(pattern, text)), None)
         if found is None and _ASKS_FOR_LOGIN.search(text):
             found = "it asks for a login or a key: keys come from the caller's environment, logins aren't supported"
+        if found is None and _MAY_NOT_WRITE.search(text):
+            found = "it is confined, and writes only in its home, its working directory and TMPDIR: have it write there"
         return f": {found}" if found else ""
 
 
