@@ -25,6 +25,7 @@ from proctor_language.text_tests import Test, TextTest
 from proctor_protocol._wire import WHEN_USED
 from proctor_protocol.durations import Duration, parse_iso8601_duration
 from proctor_protocol.modalities import Written
+from proctor_protocol.nights import Night, check_nights, count_turns
 from proctor_protocol.readings import bare_phone
 from proctor_protocol.results import Dimension
 
@@ -257,6 +258,8 @@ def _repeated(values: list[str]) -> str | None:
 class ScenarioConfig(ScenarioModel):
     """A scenario: a span of simulated time, the people in it, what the user wants, and what is scored.
 
+    Between days are ``nights`` without turns.
+
     ``user_character`` is the id of the character whom the participant works for, and ``user_talks`` the channels by
     which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a
     file beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
@@ -271,6 +274,7 @@ class ScenarioConfig(ScenarioModel):
     start_time: AwareDatetime
     end_time: AwareDatetime
     default_time_step: Duration = "PT1H"
+    nights: tuple[Night, ...] = Field(default=(), max_length=4)
     user_prompt: str = Field(min_length=1)
     user_character: str
     user_talks: tuple[UserChannel, ...] = ()
@@ -296,6 +300,7 @@ class ScenarioConfig(ScenarioModel):
             raise ValueError(
                 f"end_time {self.end_time.isoformat()} is not after start_time {self.start_time.isoformat()}"
             )
+        check_nights(self.start_time, self.end_time, self.nights)
         return self
 
     @model_validator(mode="after")
@@ -327,9 +332,9 @@ class ScenarioConfig(ScenarioModel):
 
     @property
     def expected_turns(self) -> int:
-        """How many turns of ``default_time_step`` the scenario's time makes, rounded up."""
+        """How many turns of ``default_time_step`` the scenario's days make, rounded up."""
         step = parse_iso8601_duration(self.default_time_step)
-        return -((self.start_time - self.end_time) // step)
+        return count_turns(self.start_time, self.end_time, step, self.nights)
 
     def get_criteria_by_dimension(self, dimension: Dimension) -> list[EvaluationCriterion]:
         """The criteria of one dimension, in order."""

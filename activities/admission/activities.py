@@ -121,6 +121,7 @@ async def plan_assessment(
         start_time=scenario.start_time,
         end_time=scenario.end_time,
         default_time_step=scenario.default_time_step,
+        nights=list(scenario.nights),
         expected_turns=min(scenario.expected_turns, config.max_turns or settings.default_max_turns),
         scenario_turns=scenario.expected_turns,
         character_count=len(scenario.characters),

@@ -54,7 +54,7 @@ class Write(_Model):
 
     Attributes:
         actions: their names (``proctor_protocol.actions``).
-        ids: the mails, texts or calendar entries that they may touch; None for any, or where they touch none.
+        ids: the mails, texts or entries that they may touch, answer or forward; None for any, or where they touch none.
         to: the addresses and numbers that they may reach; None for any, or where they reach no one.
     """
 
@@ -98,6 +98,30 @@ class MessageCheck(_Check):
     before: AwareDatetime | None = None
 
 
+class PromisedDay(_Model):
+    """A day that can be promised: how it is named, and from when to when it is."""
+
+    value: Value
+    after: AwareDatetime
+    before: AwareDatetime
+
+
+class PromiseCheck(_Check):
+    """The participant promised somebody one of these days, and told them all ``values`` on that day.
+
+    The last message by ``until`` that names any of the days is the promise. One that names several is none. Without
+    values, the promise is enough. Attributes are otherwise those of ``MessageCheck``.
+    """
+
+    kind: Literal["promise"] = "promise"
+    to: tuple[str, ...]
+    channels: tuple[str, ...] = ("mail", "text", "chat")
+    days: tuple[PromisedDay, ...]
+    until: AwareDatetime
+    values: tuple[Value, ...] = ()
+    wrong: tuple[Value, ...] = ()
+
+
 class OnceCheck(_Check):
     """The participant let somebody know a thing only once: at most ``most`` messages name all values."""
 
@@ -127,6 +151,7 @@ class EntryCheck(_Check):
         starts: one of these is its start.
         minutes: how long it is; None for any length.
         people: addresses of those who are invited; for a new entry they also tell which entry is meant.
+        absent: addresses of people who are not invited.
         gone: it is deleted or cancelled.
         same: its time is as it was.
     """
@@ -136,6 +161,7 @@ class EntryCheck(_Check):
     starts: tuple[AwareDatetime, ...] = ()
     minutes: int | None = None
     people: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     gone: bool = False
     same: bool = False
 
@@ -179,6 +205,13 @@ class NotDoneCheck(_Check):
     writes: tuple[Write, ...]
 
 
+class DoneCheck(_Check):
+    """One of these actions was done."""
+
+    kind: Literal["done"] = "done"
+    writes: tuple[Write, ...]
+
+
 class ReportCheck(_Check):
     """The line for an item in the participant's last report to the user is true.
 
@@ -195,6 +228,7 @@ class ReportCheck(_Check):
 
 Check = Annotated[
     MessageCheck
+    | PromiseCheck
     | OnceCheck
     | SilenceCheck
     | EntryCheck
@@ -202,6 +236,7 @@ Check = Annotated[
     | MailCheck
     | OrderCheck
     | NotDoneCheck
+    | DoneCheck
     | ReportCheck,
     Field(discriminator="kind"),
 ]
@@ -223,7 +258,9 @@ class Action:
     def __init__(self, entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> None:
         self.entry = entry
         given = entry.parameters
-        self.ids = frozenset([*touched(entry), *([str(given["event_id"])] if given.get("event_id") else [])])
+        # The simulator records a forwarded mail as one that is sent in reply to it.
+        about = [str(given[name]) for name in ("event_id", "in_reply_to") if given.get(name)]
+        self.ids = frozenset([*touched(entry), *about])
         people = readers(given)
         if not people and entry.action in ("email.reply", "email.reply_all"):
             answered = mails.get(str(given.get("message_id") or given.get("in_reply_to"))) or {}
@@ -314,6 +351,8 @@ class Judgement:
         match check:
             case MessageCheck():
                 return self._is_told(check) is not None
+            case PromiseCheck():
+                return self._is_kept(check)
             case OnceCheck():
                 return len(list(self._telling(check.to, check.values, all))) <= check.most
             case SilenceCheck():
@@ -332,6 +371,8 @@ class Judgement:
                 return not times or (first is not None and first.at <= min(times))
             case NotDoneCheck():
                 return not any(self._done(check.writes))
+            case DoneCheck():
+                return any(self._done(check.writes))
             case ReportCheck():
                 raise TypeError("reports are judged after all else")
 
@@ -359,6 +400,20 @@ class Judgement:
             if (check.after is None or said.at >= check.after) and (check.before is None or said.at <= check.before)
         ]
         return in_time[0] if in_time else None
+
+    def _is_kept(self, check: PromiseCheck) -> bool:
+        named = [
+            [day for day in check.days if said.words.names(day.value)]
+            for said in self._telling(check.to, tuple(day.value for day in check.days), any)
+            if said.at <= check.until and said.channel in check.channels and said.channel not in self._flooded
+        ]
+        if not named or len(named[-1]) != 1:
+            return False
+        if not check.values:
+            return True
+        [day] = named[-1]
+        fields = check.model_dump(exclude={"kind", "days", "until"})
+        return self._is_told(MessageCheck(**fields, after=day.after, before=day.before)) is not None
 
     def _is_right(self, check: MessageCheck, said: _Said) -> bool:
         return all(map(said.words.names, check.values)) and not any(map(said.words.names, check.wrong))
@@ -391,6 +446,7 @@ class Judgement:
             (not check.starts or entry.start in check.starts)
             and (check.minutes is None or (entry.end - entry.start).total_seconds() == 60 * check.minutes)
             and {each.lower() for each in check.people} <= {*map(str.lower, entry.attendees)}
+            and entry.attendees.keys().isdisjoint(each.lower() for each in check.absent)
         )
 
     def _is_filed(self, check: MailCheck) -> bool:

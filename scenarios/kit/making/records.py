@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from scenarios.kit.making.attachments import Attachment
 from scenarios.kit.making.people import Person
 
 
@@ -37,6 +38,7 @@ class Record:
         facts: what it supports.
         fields: what else the simulator knows of it: ``folder``, ``is_read``, ``labels`` of a mail; ``location``,
             ``description``, ``responses`` (address to response) of an entry.
+        attachments: of a mail: its files. Their texts count as readable.
     """
 
     id: str
@@ -52,15 +54,20 @@ class Record:
     start: datetime | None = None
     end: datetime | None = None
     fields: dict[str, Any] = field(default_factory=dict)
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def text(self) -> str:
-        """All that is read of it."""
-        return f"{self.title}\n{self.body}"
+        """All that is read of it, its attached files too."""
+        return "\n".join((self.title, self.body, *(each.text for each in self.attachments)))
 
     def with_facts(self, *facts: Fact) -> "Record":
         """The same record, which supports these facts as well."""
         return replace(self, facts=(*self.facts, *(replace(fact, at=fact.at or self.at) for fact in facts)))
+
+    def with_files(self, *attachments: Attachment) -> "Record":
+        """The same mail with further attached files."""
+        return replace(self, attachments=(*self.attachments, *attachments))
 
     @property
     def length(self) -> timedelta:
