@@ -135,7 +135,7 @@ async def main(name: str) -> int:
     wrong = 0
     placements = [(victim, *moment) for moment in MOMENTS for victim in VICTIMS]
     if name != FAKE:  # a step of 4 takes victims and moments in turn
-        placements = [*placements[::4], ("its server", 2, 1, 0.03), ("CLI agent", 3, 3, 0.0)]
+        placements = [*placements[::4], ("worker", 2, 1, 0.03), ("CLI agent", 2, 1, 0.03)]
     with running_stack() as stack:
         for victim, turn, request, late in placements:
             began = time.monotonic()
