@@ -661,7 +661,12 @@ class HarnessConfig(PurpleAgentConfig):
         default="claude-code", description="Name of the CLI agent."
     )
     program: Annotated[str | None, ReadBy("purple_sdk.harness")] = Field(
-        default=None, description="The CLI agent's executable, where it isn't the installed one."
+        default=None,
+        description="The CLI agent's executable, where it isn't the installed one; a command line for `acp`.",
+    )
+    wire: Annotated[Literal["anthropic", "responses", "chat", "gemini"] | None, ReadBy("purple_sdk.harness")] = Field(
+        default=None,
+        description="How an `acp` agent asks its model: `anthropic`, `responses`, `chat`, `gemini`. Without it `chat`.",
     )
     turn_seconds: Annotated[float, ReadBy("purple_sdk.harness")] = Field(
         default=280.0, gt=0, le=86_400, description="Seconds after which a turn of the CLI agent is stopped."

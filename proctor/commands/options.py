@@ -113,7 +113,8 @@ ModelUrlOption = Annotated[
     str | None, typer.Option("--model-url", metavar="URL", help="Where that model is, if not at its provider.")
 ]
 ProgramOption = Annotated[
-    str | None, typer.Option("--program", metavar="FILE", help="The CLI agent's executable, if not to be looked for.")
+    str | None,
+    typer.Option("--program", metavar="FILE", help="The CLI agent's executable; for `acp` a command line."),
 ]
 HarnessCostOption = Annotated[
     float | None,

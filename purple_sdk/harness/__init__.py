@@ -2,6 +2,7 @@
 
 * ``declared``: what has to be known of a CLI agent: installation, configuration, commands, how its output is read
 * ``clis``: the declarations, one file each; ``HARNESSES`` lists them
+* ``acp_client``: plays a turn with a program that speaks the Agent Client Protocol
 * ``agent``: ``HarnessAgent``, the participant that starts the CLI agent once for each turn
 * ``terminal``: CLI agents at terminal tasks, whose one tool is in ``shell_tools``
 * ``starting``: starts the CLI agent for one prompt, and judges how it ended

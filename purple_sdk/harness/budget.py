@@ -52,6 +52,7 @@ class Budget:
     def continue_from(self, file: Path) -> None:
         """Begin a try with what the file of the assessment has, if there is one; it is kept there from now on."""
         self._file = file
+        self.begin_try()
         with suppress(OSError, ValueError, KeyError, TypeError):
             kept = json.loads(file.read_text())
             self._before = self._now = (int(kept["tokens"]), float(kept["cost"]))

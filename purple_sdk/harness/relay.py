@@ -38,14 +38,22 @@ _DROPPED = {
     *("authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"),
 }
 _KEPT = ("content-type", "retry-after", "request-id", "x-request-id", "mcp-session-id", "mcp-protocol-version")
+_USUAL_NAME = "proctor/tool"
+"""As the simulator has it (``ues_sim.http.mcp.USUAL_NAME``)."""
+
 _METHODS = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"]
 
 
 @dataclass(frozen=True)
 class UsedTool:
-    """A call of a tool of the simulation, and its result."""
+    """A call of a tool of the simulation, and its result.
+
+    ``usual`` is the tool's name without noise, by which actions are reported: a simulation with noise shows some tools
+    under other names.
+    """
 
     name: str
+    usual: str
     arguments: Mapping[str, Any]
     result: str
     is_error: bool
@@ -198,6 +206,7 @@ class Relay:
         texts = [part.get("text") or "" for part in result.get("content") or [] if isinstance(part, dict)]
         used = UsedTool(
             name=str(call.get("name")),
+            usual=str((result.get("_meta") or {}).get(_USUAL_NAME) or call.get("name")),
             arguments=call.get("arguments") or {},
             result="\n".join(texts) or json.dumps(answer.get("error") or {}),
             is_error=not reply.is_success or bool(result.get("isError")) or "error" in answer,

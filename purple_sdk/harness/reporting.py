@@ -63,7 +63,7 @@ def _report(agent: BasePurpleAgent, record: Record) -> None:
 
 
 def _as_action(used: UsedTool, agent: BasePurpleAgent) -> ActionLogEntry | None:
-    action = action_name(used.name.replace("_", ".", 1))
+    action = action_name(used.usual.replace("_", ".", 1))
     if action not in USER_ACTIONS:
         return None
     return ActionLogEntry(

@@ -40,7 +40,7 @@ class ShellTools:
             message = json.loads(body)
             name = str(message["method"])
         except (ValueError, KeyError, TypeError):
-            problem = {"code": _BAD_MESSAGE, "message": "this is no request of JSON-RPC"}
+            problem = {"code": _BAD_MESSAGE, "message": "not a JSON-RPC request"}
             return httpx.Response(400, json={"jsonrpc": "2.0", "id": None, "error": problem})
         if "id" not in message:
             return httpx.Response(202)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shlex
 import sys
 import uuid
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from purple_sdk.harness.upstream import find_upstream
 
 _LONGEST_PROBLEM = 600
 _ASKS_FOR_LOGIN = re.compile(r"(?i)\b(?:log ?in|sign ?in|not logged in|authenticat|api[ _-]?key)\b")
+_MAY_NOT_WRITE = re.compile(r"(?i)\bEACCES\b|permission denied|PermissionError")
 _PATHS_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 
 
@@ -42,7 +44,7 @@ class Starter:
         self._config = config
         self._guard = guard
         self._program = find_program(harness, config.program)
-        self.upstream = find_upstream(harness.wire, config.model_base_url)
+        self.upstream = find_upstream(config.wire or harness.wire, config.model_base_url)
         if not config.model:
             raise HarnessError(f"{harness.name} needs a model: name one with --model")
 
@@ -102,7 +104,7 @@ class Starter:
     def _environment(self, launch: Launch, folders: Folders, token: str) -> dict[str, str]:
         """All that the CLI agent gets: nothing of the caller's environment but the places of programs."""
         kept = {name: os.environ[name] for name in _PATHS_KEPT if name in os.environ}
-        folder = os.path.dirname(self._program)
+        folder = os.path.dirname(shlex.split(self._program)[0] if not self.harness.program else self._program)
         own = {
             "HOME": str(launch.home),
             "TMPDIR": str(folders.temporary),
@@ -136,6 +138,8 @@ class Starter:
         found = next((remedy for pattern, remedy in self.harness.hints.items() if re.search(pattern, text)), None)
         if found is None and _ASKS_FOR_LOGIN.search(text):
             found = "it asks for a login or a key: keys come from the caller's environment, logins aren't supported"
+        if found is None and _MAY_NOT_WRITE.search(text):
+            found = "it is confined, and writes only in its home, its working directory and TMPDIR: have it write there"
         return f": {found}" if found else ""
 
 

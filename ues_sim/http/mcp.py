@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
 PATH = "/mcp"
+USUAL_NAME = "proctor/tool"
+"""Where a call's result has the usual name of a tool that is shown under another one, for reports of actions."""
+
 NAME = "user-environment-simulator"
 
 DEPTH_OF_ARGUMENTS = 2
@@ -201,7 +204,8 @@ class McpEndpoint:
             ]
 
         async def call_tool(name: str, arguments: JsonObject) -> types.CallToolResult:
-            tool = self._tools.get(self._caller.get().usual_name(name, self._tools))
+            usual = self._caller.get().usual_name(name, self._tools)
+            tool = self._tools.get(usual)
             if tool is None:
                 return _result(f"There is no tool {name[:80]!r}; tools/list names those that there are.", is_error=True)
             unknown = tool.find_unknown(arguments)
@@ -212,7 +216,8 @@ class McpEndpoint:
             reply = await tool.use(arguments, self._caller.get().ask)
             if AttachmentResponse in tool.route.responses and reply.status < 400:
                 return types.CallToolResult(content=_blocks(orjson.loads(reply.to_bytes())))
-            return _result(reply.to_bytes().decode(errors="replace"), is_error=tool.has_failed(reply))
+            text = reply.to_bytes().decode(errors="replace")
+            return _result(text, is_error=tool.has_failed(reply), usual=None if usual == name else usual)
 
         server.list_tools()(list_tools)  # type: ignore[no-untyped-call]
         server.call_tool(validate_input=False)(call_tool)  # the route itself checks
@@ -224,10 +229,11 @@ def _tool_of(route: Route[Call]) -> RouteTool:
     return RouteTool("_".join(words).replace("-", "_"), route)
 
 
-def _result(text: str, *, is_error: bool) -> "types.CallToolResult":
+def _result(text: str, *, is_error: bool, usual: str | None = None) -> "types.CallToolResult":
     from mcp import types
 
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], isError=is_error)
+    meta = None if usual is None else {USUAL_NAME: usual}
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], isError=is_error, _meta=meta)
 
 
 def _blocks(file: JsonObject) -> "list[types.ContentBlock]":

@@ -93,6 +93,8 @@ def main() -> None:
     FILE.write_text(json.dumps(messages))
     if MODEL == "login":
         sys.exit("Please log in first: run `fake login`.")
+    if MODEL == "writes-outside":
+        Path(os.environ["HOME"]).parents[2].joinpath("outside").write_text("x")
     if MODEL == "waits":
         print("Do you trust this folder? [y/n]", file=sys.stderr, flush=True)
         time.sleep(600)

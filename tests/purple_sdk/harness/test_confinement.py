@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proctor_processes.landlock import landlock_version
-from purple_sdk.harness import hidden, launcher
+from purple_sdk.harness import launcher
 from purple_sdk.harness.hidden import hidden_folders
 from purple_sdk.harness.launcher import find_missing_confinement
 from tests.purple_sdk.harness.playing import fake_agent, says, simulated
@@ -56,7 +56,7 @@ def test_an_installation_hides_its_scenarios_only_and_a_checkout_all_of_itself(
     assert str(SCENARIOS.parent) in hidden_folders(tmp_path)
     spec = ModuleSpec("scenarios", None, is_package=True)
     spec.submodule_search_locations = [str(tmp_path / "site-packages" / "scenarios")]
-    monkeypatch.setattr(hidden.importlib.util, "find_spec", lambda name: spec)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
     homes, more = tmp_path / "homes", tmp_path / "more"
     assert hidden_folders(homes, f"{more}:") == [str(homes), str(more), str(tmp_path / "site-packages" / "scenarios")]
 

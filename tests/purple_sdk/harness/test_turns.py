@@ -10,6 +10,7 @@ import httpx
 import psutil
 import pytest
 
+from proctor_processes.landlock import landlock_version
 from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import HarnessError
@@ -169,6 +170,11 @@ async def test_a_call_that_is_under_way_is_done_when_the_relay_has_closed(monkey
         ("no-json", r"printed no end of its turn in JSON lines; its output ends with: Done with turn 1"),
         ("no-end", r"printed no end of its turn"),
         ("no-mcp", r"ignored the simulation's tools: it ended its turn without asking for them.*harness try fake"),
+        pytest.param(
+            "writes-outside",
+            r"(?s)exit code 1\): .*Permission denied.*: it is confined, and writes only in its home.*TMPDIR",
+            marks=pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock"),
+        ),
         ("waits", r"did not end its turn within 2 s and was stopped; .*trust this folder.*raise --turn-timeout"),
     ],
 )
