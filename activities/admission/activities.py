@@ -89,7 +89,7 @@ async def plan_assessment(
         ApplicationError: ``Rejected``: a model is missing, or the simulator has no such clock or noise.
     """
     package = loaded.package
-    _require_conditions(request, settings)
+    _require_conditions(request, package.config, settings)
     if not request.config.offline:
         require_models(package, settings, request.config.judges or [settings.evaluation_model])
     role, url = request.participant
@@ -108,7 +108,7 @@ async def plan_assessment(
         seed=seed_of(request, task_id),
         offline=config.offline,
         clock=config.clock or STANDING,
-        noise=config.noise or 0,
+        noise=max(config.noise or 0, scenario.noise),
         verbose_updates=config.verbose_updates and settings.verbose_updates,
         max_turns=config.max_turns or settings.default_max_turns,
         turn_timeout=config.turn_timeout or settings.default_turn_timeout,
@@ -121,6 +121,7 @@ async def plan_assessment(
         start_time=scenario.start_time,
         end_time=scenario.end_time,
         default_time_step=scenario.default_time_step,
+        nights=list(scenario.nights),
         expected_turns=min(scenario.expected_turns, config.max_turns or settings.default_max_turns),
         scenario_turns=scenario.expected_turns,
         character_count=len(scenario.characters),
@@ -158,7 +159,7 @@ def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
     return [f"{share} will stay unscored, since no model judges (config.offline): {named}"]
 
 
-def _require_conditions(request: AssessmentRequest, settings: GreenAgentConfig) -> None:
+def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, settings: GreenAgentConfig) -> None:
     """Refuse a clock that runs, and noise, where another program than the embedded simulator is to make them.
 
     Raises:
@@ -172,6 +173,12 @@ def _require_conditions(request: AssessmentRequest, settings: GreenAgentConfig) 
                 f"config.{name} is {value}, and only the embedded simulator can do that: leave it out, or unset "
                 "AGENTBEATS_GREEN_UES_COMMAND for the worker.",
             )
+    if settings.ues_command and scenario.noise:
+        raise failures.final(
+            failures.REJECTED,
+            f"{scenario.scenario_id} has noise {scenario.noise}, and only the embedded simulator can do that: choose "
+            "another scenario, or unset AGENTBEATS_GREEN_UES_COMMAND for the worker.",
+        )
 
 
 def seed_of(request: AssessmentRequest, task_id: str) -> int:

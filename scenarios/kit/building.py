@@ -288,6 +288,41 @@ def calendar_of(
     }
 
 
+def whereabouts(visited: Sequence[State]) -> State:
+    """The state of the user's location: the places visited, oldest first, the last of which is the current one.
+
+    Each has ``timestamp``, ``latitude``, ``longitude`` and ``named_location``.
+    """
+    *earlier, last = visited
+    current = {f"current_{name}": value for name, value in last.items() if name != "timestamp"}
+    return {
+        "modality_type": "location",
+        "last_updated": last["timestamp"],
+        "update_count": len(visited),
+        **current,
+        "location_history": earlier,
+    }
+
+
+def weather(reports: Iterable[tuple[str, State]], *, start: str) -> State:
+    """The state of the weather: the reports for places, each with the time when it came; one for each place."""
+    return {
+        "modality_type": "weather",
+        "last_updated": start,
+        "update_count": 0,
+        "locations": {
+            f"{report['lat']:.2f},{report['lon']:.2f}": {
+                "latitude": report["lat"],
+                "longitude": report["lon"],
+                "current_report": report,
+                "first_seen": at,
+                "last_updated": at,
+            }
+            for at, report in reports
+        },
+    }
+
+
 def as_json(content: Mapping[str, Any]) -> str:
     """The text of a file."""
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -98,6 +98,30 @@ class MessageCheck(_Check):
     before: AwareDatetime | None = None
 
 
+class PromisedDay(_Model):
+    """A day that can be promised: how it is named, and from when to when it is."""
+
+    value: Value
+    after: AwareDatetime
+    before: AwareDatetime
+
+
+class PromiseCheck(_Check):
+    """The participant promised somebody one of these days, and gave them all ``values`` on that day.
+
+    The last message by ``until`` that names any of the days is the promise. One that names several doesn't count.
+    Without values, the promise is enough. Attributes are otherwise those of ``MessageCheck``.
+    """
+
+    kind: Literal["promise"] = "promise"
+    to: tuple[str, ...]
+    channels: tuple[str, ...] = ("mail", "text", "chat")
+    days: tuple[PromisedDay, ...]
+    until: AwareDatetime
+    values: tuple[Value, ...] = ()
+    wrong: tuple[Value, ...] = ()
+
+
 class OnceCheck(_Check):
     """The participant let somebody know a thing only once: at most ``most`` messages name all values.
 
@@ -210,6 +234,7 @@ class ReportCheck(_Check):
 
 Check = Annotated[
     MessageCheck
+    | PromiseCheck
     | OnceCheck
     | SilenceCheck
     | EntryCheck
@@ -250,6 +275,15 @@ class Action:
         self.kind = _KIND_OF.get(entry.action, _FILING)
 
 
+def _sent(action: Action) -> tuple[object, ...] | None:
+    """What is equal for a mail or text that is sent again, as by a retry that did not look; None for other actions."""
+    if action.entry.action not in MAILS | TEXTS:
+        return None
+    given = action.entry.parameters
+    words = (given.get("subject"), given.get("body_text"), given.get("body_html"), given.get("body"))
+    return (action.entry.turn, action.kind, action.people, action.ids, *map(str, words))
+
+
 class _Said(BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
     at: datetime
@@ -276,13 +310,17 @@ class Judgement:
 
     @cached_property
     def side_effects(self) -> list[Action]:
-        """The actions that no duty explains."""
+        """The actions that no duty explains, and mails and texts that repeat one of the same turn word for word."""
         writes = [write for duty in self.duties.values() for write in duty.explains]
-        return [
-            action
-            for action in self.actions
-            if action.entry.action not in HARMLESS and not any(write.covers(action) for write in writes)
-        ]
+        found, sent = [], set[object]()
+        for action in self.actions:
+            words = _sent(action)
+            if action.entry.action not in HARMLESS and (
+                (words is not None and words in sent) or not any(write.covers(action) for write in writes)
+            ):
+                found.append(action)
+            sent.add(words)
+        return found
 
     @cached_property
     def outcomes(self) -> dict[str, bool]:
@@ -332,6 +370,8 @@ class Judgement:
         match check:
             case MessageCheck():
                 return self._is_told(check) is not None
+            case PromiseCheck():
+                return self._is_kept(check)
             case OnceCheck():
                 told = self._telling(check.to, check.values, all)
                 return sum(check.before is None or said.at < check.before for said in told) <= check.most
@@ -381,6 +421,20 @@ class Judgement:
             if (check.after is None or said.at >= check.after) and (check.before is None or said.at <= check.before)
         ]
         return in_time[0] if in_time else None
+
+    def _is_kept(self, check: PromiseCheck) -> bool:
+        named = [
+            [day for day in check.days if said.words.names(day.value)]
+            for said in self._telling(check.to, tuple(day.value for day in check.days), any)
+            if said.at <= check.until and said.channel in check.channels and said.channel not in self._flooded
+        ]
+        if not named or len(named[-1]) != 1:
+            return False
+        if not check.values:
+            return True
+        [day] = named[-1]
+        fields = check.model_dump(exclude={"kind", "days", "until"})
+        return self._is_told(MessageCheck(**fields, after=day.after, before=day.before)) is not None
 
     def _is_right(self, check: MessageCheck, said: _Said) -> bool:
         return all(map(said.words.names, check.values)) and not any(map(said.words.names, check.wrong))

@@ -345,10 +345,10 @@ def agree_time(
     puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
     title = f"{topic.en[:1].upper()}{topic.en[1:]} (time open)"
     entry = day.entry(f"{key}-entry", title, days[0].replace(hour=17), 60)
-    names = _listed([person.name for person in people])
+    names = listed([person.name for person in people])
     brief = (
         f"Arrange {topic.en} with {names}: an hour that begins at a full hour between 09:00 and 16:00, on "
-        f"{_days_in_words(days)}. Take the earliest time that my diary and their limits allow{_travel(journey)}. "
+        f"{days_in_words(days)}. Take the earliest time that my diary and their limits allow{_travel(journey)}. "
         f"The entry {title!r} is only a placeholder: give it that time and put {names} on it. "
         f"Write to {people[0].name} by {until:%H:%M} which day and time it is."
     )
@@ -387,9 +387,9 @@ def move_meeting(
     puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
     title = f"{topic.en[:1].upper()}{topic.en[1:]}"
     entry = day.entry(f"{key}-entry", title, start, 60, people=(day.user, *people))
-    names = _listed([person.name for person in people])
+    names = listed([person.name for person in people])
     brief = (
-        f"{why}Move {topic.en} with {names} ({start:%a %d %b %H:%M}) to {_days_in_words(days)}: to the earliest full "
+        f"{why}Move {topic.en} with {names} ({start:%a %d %b %H:%M}) to {days_in_words(days)}: to the earliest full "
         f"hour from 09:00 to 16:00 at which my diary and their limits leave an hour free{_travel(journey)}. "
         f"Change the entry, and write to {names} by {until:%H:%M} which day and time it is now."
     )
@@ -400,11 +400,13 @@ def _travel(journey: Journey | None) -> str:
     return f", and no earlier than {journey.lead} minutes after my plane has landed" if journey else ""
 
 
-def _listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str]) -> str:
+    """Words in a row: ``a, b and c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _days_in_words(days: Sequence[datetime]) -> str:
+def days_in_words(days: Sequence[datetime]) -> str:
+    """Days as choices: ``Monday 4 May or Tuesday 5 May``."""
     words = [f"{each:%A} {each.day} {each:%B}" for each in days]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
