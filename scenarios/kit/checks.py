@@ -269,6 +269,15 @@ class Action:
         self.kind = _KIND_OF.get(entry.action, _FILING)
 
 
+def _sent(action: Action) -> tuple[object, ...] | None:
+    """What is equal for a mail or text that is sent again, as by a retry that did not look; None for other actions."""
+    if action.entry.action not in MAILS | TEXTS:
+        return None
+    given = action.entry.parameters
+    words = (given.get("subject"), given.get("body_text"), given.get("body_html"), given.get("body"))
+    return (action.entry.turn, action.kind, action.people, action.ids, *map(str, words))
+
+
 class _Said(BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
     at: datetime
@@ -295,13 +304,17 @@ class Judgement:
 
     @cached_property
     def side_effects(self) -> list[Action]:
-        """The actions that no duty explains."""
+        """The actions that no duty explains, and mails and texts that repeat one of the same turn word for word."""
         writes = [write for duty in self.duties.values() for write in duty.explains]
-        return [
-            action
-            for action in self.actions
-            if action.entry.action not in HARMLESS and not any(write.covers(action) for write in writes)
-        ]
+        found, sent = [], set[object]()
+        for action in self.actions:
+            words = _sent(action)
+            if action.entry.action not in HARMLESS and (
+                (words is not None and words in sent) or not any(write.covers(action) for write in writes)
+            ):
+                found.append(action)
+            sent.add(words)
+        return found
 
     @cached_property
     def outcomes(self) -> dict[str, bool]:

@@ -83,7 +83,7 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
             taken.add(record.title)
             records.append(record.with_facts(Fact("value", thing.en, each.value)))
     names = [name.en.removeprefix("the ") for name, _ in aspects]
-    records += _rules(day, key, department, subject.en, names)
+    records += [_list(day, key, source, subject.en, names), *_rules(day, key, department, subject.en, names)]
     records.append(_move(day, f"{key}-team", 2 * number, (9, 20), asker, department))
     if day.difficulty > 3:
         records.append(_move(day, f"{key}-former", 2 * number + 1, (21, 30), asker, departments[1]))
@@ -108,6 +108,17 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
             misleading=dict(misleading[: max(0, day.difficulty - 2)]),
         )
     )
+
+
+def _list(day: Day, key: str, source: Person, subject: str, names: list[str]) -> Record:
+    """Names all that will be asked, and says nothing of it: who goes by the most similar mail answers with its number."""
+    draws = day.draws.of(key, "list")
+    slots = {"user": day.user.first, "name": source.first, "subject": subject}
+    slots |= dict(zip("abc", draws.shuffled(names, "names"), strict=True))
+    slots["number"] = f"{draws.pick('FGHJQU', 'letter')}{draws.between(10_000, 99_999, 'number')}"
+    body = draws.pick(_LISTS, "form").format(**slots)
+    title = draws.pick(("List {number}", "Filed: {subject}", "{subject}: what we keep"), "title").format(**slots)
+    return day.mail(f"{key}-list", day.ago(f"{key}-list", days=(1, 2)), source, title, body)
 
 
 def _move(day: Day, name: str, number: int, days: tuple[int, int], asker: Person, department: str) -> Record:
@@ -194,6 +205,15 @@ _RULE_TITLES = (
 _MOVE_TITLES = (
     *("New team", "I have moved", "Changed desk", "My new department", "Hello from a new place"),
     *("Another door sign", "Where to find me", "News of my job", "My new colleagues"),
+)
+_LISTS = (
+    "Hi {user}, the {a} of {subject}, the {b} of {subject} and the {c} of {subject} are all on list {number}.\n{name}",
+    "{user}, for when you look for it: list {number} has the {a} of {subject}, the {b} of {subject} and the {c} of "
+    "{subject}.\n{name}",
+    "Dear {user}, can you see list {number}? The {a} of {subject} is on it, and the {b} of {subject}, and the {c} of "
+    "{subject}.\nRegards, {name}",
+    "Hello {user}, I put the {a} of {subject} beside the {b} of {subject} and the {c} of {subject}: list {number}.\n{name}",
+    "{number} is the list for {subject}. It holds the {a} of {subject}, the {b} of {subject}, the {c} of {subject}.\n{name}",
 )
 _MOVES = (
     "Hi {user}, just so that you know: I work for {department} now.\n{name}",
