@@ -30,7 +30,7 @@ def sent_to_colleagues(messages: Iterable[OutgoingMessage], scenario: ScenarioCo
         for user in _reached(message, scenario):
             received[user] += user in roles
             if user in roles and received[user] <= ANSWERED_IN_A_TURN:
-                known = {"thread": [], "sender": message.sender or scenario.user.email}
+                known: dict[str, Any] = {"thread": [], "sender": message.sender or scenario.user.email}
                 sent.append(Sent(role=roles[user], message=message.model_copy(update=known)))
     return sent
 

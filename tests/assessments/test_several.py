@@ -1,0 +1,114 @@
+"""Two participants in one assessment: each has a mailbox of its own, and reaches the other one's user through it."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from proctor_protocol.messages import EarlyCompletionMessage
+from proctor_storage.archive import Archive
+from purple_sdk.ues import AsyncUESClient
+from tests.assessments.scripts import ask_ben, idle
+from tests.stack import Assessed, Stack, assess_by, serving
+
+ANA, BEN = "ana@home.example", "ben@work.example"
+
+
+def request(participants: dict[str, str], scenario_id: str = "pair", **config: Any) -> str:
+    chosen = {"scenario_id": scenario_id, "offline": True, "seed": 7, **config}
+    return json.dumps({"participants": participants, "config": chosen})
+
+
+async def mails_from(ues: AsyncUESClient, sender: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await ues.email.query())["emails"]
+    return [mail for mail in found if mail["from_address"] == sender and mail["folder"] == "inbox"]
+
+
+async def ana_side(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
+    """Asks Ben, waits for his answer, and passes it on."""
+    if turn == 1:
+        await ask_ben(ues)
+    for mail in await mails_from(ues, BEN):
+        await ues.chat.send(role="assistant", content=f"Ben says: {mail['body_text']}")
+        return EarlyCompletionMessage(reason="Ben has answered.")
+    return None
+
+
+async def ben_side(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
+    """Answers Ana's mail."""
+    for mail in await mails_from(ues, ANA):
+        await ues.email.reply(mail["message_id"], body_text="Lunch: half past twelve suits me. Ben")
+        return EarlyCompletionMessage(reason="Ana has her answer.")
+    return None
+
+
+async def raises(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
+    raise RuntimeError("I can't play")
+
+
+async def assess(stack: Stack, ana: Any, ben: Any, **config: Any) -> Assessed:
+    async with serving(ana) as one, serving(ben) as other:
+        return await assess_by(stack, request({"ana_side": one, "ben_side": other}, **config))
+
+
+async def test_two_agree_by_mail_and_each_has_scores_and_an_entry(stack: Stack) -> None:
+    assessed = await assess(stack, ana_side, ben_side, max_turns=4)
+    results = assessed.results
+    assert results is not None, assessed.sentence
+    assert (assessed.state, results.participant) == ("completed", "ana_side, ben_side")
+    assert [(role.role, role.turns_taken, role.scores.overall.score) for role in results.roles] == [
+        ("ana_side", 3, 16),
+        ("ben_side", 2, 16),
+    ]
+    assert (results.scores.overall.score, results.scores.overall.max_score) == (32, 32)
+    assert [(entry.role, entry.turn, entry.action) for entry in results.action_log if "email" in entry.action] == [
+        ("ana_side", 1, "email.send"),
+        ("ben_side", 2, "email.send"),
+    ]
+
+    archive = Archive(stack.config.archive_url)
+    whole = archive.find(results.assessment_id[:12])
+    assert (whole.id, whole.roles) == (results.assessment_id, ["ana_side", "ben_side"])
+    ana = archive.get(results.roles[0].entry)
+    assert ana is not None
+    assert (ana.part_of, ana.role, ana.score) == (whole.id, "ana_side", 16)
+    assert [record.turn for record in archive.turns(ana)] == [1, 2, 3]
+    *_, last = archive.states(ana)
+    answers = [item for path, item in last[1].items() if path.startswith("email/emails/") and "half past" in str(item)]
+    (answer,) = answers
+    thread = [
+        item["thread_id"] for item in last[1].values() if isinstance(item, dict) and item.get("to_addresses") == [BEN]
+    ]
+    assert [answer["thread_id"]] == thread, "the answer is in the thread of the question"
+
+
+async def test_one_that_fails_does_not_keep_the_other_from_playing(stack: Stack) -> None:
+    assessed = await assess(stack, idle, raises, max_turns=2)
+    results = assessed.results
+    assert results is not None
+    assert assessed.state == "failed"
+    assert "ben_side: " in assessed.sentence
+    ana, ben = results.roles
+    assert (ana.status, ana.turns_taken, ana.scores.overall.max_score) == ("completed", 2, 16)
+    assert (ben.status, ben.scores.overall.max_score) == ("failed", 0)
+
+
+@pytest.mark.parametrize(
+    ("participants", "sentence"),
+    [
+        (
+            {"ana_side": "http://a"},
+            "Bad request: participants.ben_side is missing: give each role of pair an agent's address: "
+            "ana_side, ben_side.",
+        ),
+        (
+            {"ana_side": "http://a", "carl": "http://c"},
+            'Bad request: participants has the role "carl": give each role of pair an agent\'s address: '
+            "ana_side, ben_side.",
+        ),
+    ],
+)
+async def test_roles_that_do_not_fit_are_refused(stack: Stack, participants: dict[str, str], sentence: str) -> None:
+    assessed = await assess_by(stack, request(participants))
+    assert (assessed.state, assessed.sentence) == ("rejected", sentence)
