@@ -371,7 +371,8 @@ class Pages:
         """
         results, turns = self.archive.results(entry), self.archive.turns(entry)
         zone, records = _zone(turns), self.archive.state_records(entry)
-        versions = versions_of(self.archive.initial_state(entry), records)
+        # Of several participants, each one's own entry has the states.
+        versions = [] if entry.roles else versions_of(self.archive.initial_state(entry), records)
         names = _names_in(versions)
         last = max([t.turn for t in turns], default=0)
         chosen = min(max(1 if turn is None else turn, 0), last)

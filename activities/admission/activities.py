@@ -87,9 +87,11 @@ async def plan_assessment(
         unknown: names of settings in the request that proctor does not have.
 
     Raises:
-        ApplicationError: ``Rejected``: a model is missing, or the simulator has no such clock or noise.
+        ApplicationError: ``Rejected``: the participants don't fit the scenario, a model is missing, or the simulator
+            has no such clock or noise.
     """
     package = loaded.package
+    who = _participant_of(request, package.config)
     _require_conditions(request, settings)
     if not request.config.offline:
         require_models(package, settings, request.config.judges or [settings.evaluation_model])
@@ -102,7 +104,7 @@ async def plan_assessment(
         is_state_in_package=package.large_state is not None,
         scenario_id=scenario.scenario_id,
         scenario_name=loaded.instance.title if loaded.instance else scenario.name,
-        **_participant_of(request, scenario),
+        **who,
         instance=loaded.instance,
         seed=seed_of(request, task_id),
         offline=config.offline,

@@ -1,16 +1,23 @@
 """Two participants in one assessment: each has a mailbox of its own, and reaches the other one's user through it."""
 
 import json
+import re
 from datetime import datetime
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from proctor.caller import Progress
+from proctor.display import AssessmentDisplay
+from proctor.report import print_report
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_storage.archive import Archive
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.scripts import ask_ben, idle
 from tests.stack import Assessed, Stack, assess_by, serving
+from viewer.pages import Pages, address_of
 
 ANA, BEN = "ana@home.example", "ben@work.example"
 
@@ -74,13 +81,31 @@ async def test_two_agree_by_mail_and_each_has_scores_and_an_entry(stack: Stack) 
     assert ana is not None
     assert (ana.part_of, ana.role, ana.score) == (whole.id, "ana_side", 16)
     assert [record.turn for record in archive.turns(ana)] == [1, 2, 3]
-    *_, last = archive.states(ana)
-    answers = [item for path, item in last[1].items() if path.startswith("email/emails/") and "half past" in str(item)]
-    (answer,) = answers
-    thread = [
-        item["thread_id"] for item in last[1].values() if isinstance(item, dict) and item.get("to_addresses") == [BEN]
-    ]
-    assert [answer["thread_id"]] == thread, "the answer is in the thread of the question"
+    *_, (_, items) = archive.states(ana)
+    mails = [item for item in items.values() if isinstance(item, dict) and "to_addresses" in item]
+    asked, answer = (next(mail for mail in mails if mail["from_address"] == author) for author in (ANA, BEN))
+    assert answer["thread_id"] == asked["thread_id"]
+
+    pages = Pages(archive)
+    page = pages.assessment(whole)
+    assert all(f'href="{address_of(role.entry)}"' in page for role in results.roles)
+    assert f'href="{address_of(whole.id)}"' in pages.assessment(ana)
+    screen = shown(assessed)
+    print(screen)
+    assert "turn 1/4  Mon 09:00 ana_side  1 action" in screen
+    assert "turn 2/4  Mon 10:00 ben_side  1 action" in screen
+    assert re.search(r"ben_side +http://127.0.0.1:\d+ +2 +16/16 +completed", screen)
+
+
+def shown(assessed: Assessed) -> str:
+    """What ``proctor assess`` prints of it."""
+    assert assessed.results is not None
+    console = Console(file=StringIO(), width=100)
+    with AssessmentDisplay(console) as display:
+        for update in assessed.updates:
+            display.show(Progress(update))
+    print_report(console, assessed.results)
+    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 
 async def test_one_that_fails_does_not_keep_the_other_from_playing(stack: Stack) -> None:
