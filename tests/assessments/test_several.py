@@ -91,9 +91,8 @@ async def test_two_agree_by_mail_and_each_has_scores_and_an_entry(stack: Stack) 
     assert all(f'href="{address_of(role.entry)}"' in page for role in results.roles)
     assert f'href="{address_of(whole.id)}"' in pages.assessment(ana)
     screen = shown(assessed)
-    print(screen)
-    assert "turn 1/4  Mon 09:00 ana_side  1 action" in screen
-    assert "turn 2/4  Mon 10:00 ben_side  1 action" in screen
+    assert "turn 1/4   Mon 09:00 ana_side  1 action" in screen
+    assert "turn 2/4   Mon 10:00 ben_side  1 action" in screen
     assert re.search(r"ben_side +http://127.0.0.1:\d+ +2 +16/16 +completed", screen)
 
 
