@@ -181,16 +181,25 @@ def _given(person: Person, role: str | None, style: Style | None, language: Lang
     return replace(person, role=role or person.role, style=style or person.style, language=language or person.language)
 
 
-def make_world(draws: Draws, size: Size = "S", *, language_mix: float = 0.15, namesakes: str | None = None) -> World:
+def make_world(
+    draws: Draws,
+    size: Size = "S",
+    *,
+    language_mix: float = 0.15,
+    namesakes: str | None = None,
+    moment: Draws | None = None,
+) -> World:
     """A world of a size.
 
     Args:
         size: S has some 60 mails and 12 to 20 people, M 500 and 60 in a month, L 3,000 and 300 in a year.
         language_mix: The share of people who write German; 0 for English only.
         namesakes: A first name that two people have, for days about mistaken identity.
+        moment: Chooses place and time; worlds that have it in common can meet.
     """
-    zone, winter, summer, currency, home = draws.pick(_PLACES, "place")
-    start = _start(draws.of("start"), winter, summer)
+    moment = moment or draws
+    zone, winter, summer, currency, home = moment.pick(_PLACES, "place")
+    start = _start(moment.of("start"), winter, summer)
     amounts = _SIZES[size]
     organisations = _organisations(draws.of("organisations"), amounts.organisations)
     people = _People(draws.of("people"), organisations, [], home, language_mix)

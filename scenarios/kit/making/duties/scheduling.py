@@ -345,14 +345,14 @@ def agree_time(
     puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
     title = f"{topic.en[:1].upper()}{topic.en[1:]} (time open)"
     entry = day.entry(f"{key}-entry", title, days[0].replace(hour=17), 60)
-    names = _listed([person.name for person in people])
+    names = listed([person.name for person in people])
     brief = (
         f"Arrange {topic.en} with {names}: an hour that begins at a full hour between 09:00 and 16:00, on "
-        f"{_days_in_words(days)}. Take the earliest time that my diary and their limits allow{_travel(journey)}. "
+        f"{days_in_words(days)}. Take the earliest time that my diary and their limits allow{_travel(journey)}. "
         f"The entry {title!r} is only a placeholder: give it that time and put {names} on it. "
         f"Write to {people[0].name} by {until:%H:%M} which day and time it is."
     )
-    return _slot_duty(day, key, puzzle, topic, entry, people, people[:1], brief, until, stranger, is_new=True)
+    return slot_duty(day, key, puzzle, topic, entry, people, people[:1], brief, until, stranger, is_new=True)
 
 
 def move_meeting(
@@ -387,29 +387,31 @@ def move_meeting(
     puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
     title = f"{topic.en[:1].upper()}{topic.en[1:]}"
     entry = day.entry(f"{key}-entry", title, start, 60, people=(day.user, *people))
-    names = _listed([person.name for person in people])
+    names = listed([person.name for person in people])
     brief = (
-        f"{why}Move {topic.en} with {names} ({start:%a %d %b %H:%M}) to {_days_in_words(days)}: to the earliest full "
+        f"{why}Move {topic.en} with {names} ({start:%a %d %b %H:%M}) to {days_in_words(days)}: to the earliest full "
         f"hour from 09:00 to 16:00 at which my diary and their limits leave an hour free{_travel(journey)}. "
         f"Change the entry, and write to {names} by {until:%H:%M} which day and time it is now."
     )
-    return _slot_duty(day, key, puzzle, topic, entry, people, people, brief, until, stranger, is_new=False)
+    return slot_duty(day, key, puzzle, topic, entry, people, people, brief, until, stranger, is_new=False)
 
 
 def _travel(journey: Journey | None) -> str:
     return f", and no earlier than {journey.lead} minutes after my plane has landed" if journey else ""
 
 
-def _listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str]) -> str:
+    """Words as a list in a sentence."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _days_in_words(days: Sequence[datetime]) -> str:
+def days_in_words(days: Sequence[datetime]) -> str:
+    """The days that may be chosen, in a sentence."""
     words = [f"{each:%A} {each.day} {each:%B}" for each in days]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _slot_duty(
+def slot_duty(
     day: Day,
     key: str,
     puzzle: Puzzle,
@@ -422,7 +424,10 @@ def _slot_duty(
     stranger: Person,
     *,
     is_new: bool,
+    own: Puzzle | None = None,
 ) -> Duty:
+    """The duty of a puzzle; ``own`` is the part of it that this day shows, all of it by default."""
+    own = own or puzzle
     at = next(start for start in day.starts if start >= max([day.start, *(each.at for each in puzzle.said)]))
     assert entry.start is not None
     assert entry.end is not None
@@ -500,7 +505,7 @@ def _slot_duty(
         acts=acts,
         solve=solve_slots(key, puzzle),
         answers=frozenset({puzzle.right.isoformat()}),
-        records=[entry, *puzzle_records(day, key, topic, puzzle)],
+        records=[entry, *puzzle_records(day, key, topic, own)],
         lapses=lapses,
         points=points,
         candidates=tuple(slot.isoformat() for slot in puzzle.slots),
@@ -508,7 +513,7 @@ def _slot_duty(
         people=tuple(people),
         knows={
             limits.who.key: f"You come to {topic.en}. " + limits_in_words(day, f"{key}-knows", limits)
-            for limits in puzzle.said
+            for limits in own.said
         },
     )
 
