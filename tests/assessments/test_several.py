@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from proctor.audit import players
 from proctor.caller import Progress
 from proctor.display import AssessmentDisplay
 from proctor.report import print_report
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_storage.archive import Archive
 from purple_sdk.ues import AsyncUESClient
+from scenarios.kit.making.days import Day, make_day
 from tests.assessments.scripts import ask_ben, idle
-from tests.stack import Assessed, Stack, assess_by, serving
+from tests.stack import SCENARIOS, Assessed, Script, Stack, assess_by, serving
+from tests.work import only_nightly
 from viewer.pages import Pages, address_of
 
 ANA, BEN = "ana@home.example", "ben@work.example"
@@ -105,6 +108,26 @@ def shown(assessed: Assessed) -> str:
             display.show(Progress(update))
     print_report(console, assessed.results)
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+@only_nightly
+async def test_the_oracles_of_both_sides_earn_all_points(stack: Stack) -> None:
+    day = make_day(SCENARIOS / "families" / "two_assistants", 3, 7)
+
+    def script(side: Day) -> Script:
+        player = players.oracle(side)
+
+        async def turn(number: int, ues: AsyncUESClient, now: datetime) -> None:
+            await player(number - 1, now, ues)
+
+        return turn
+
+    host, guest = map(script, day.sides)
+    async with serving(host) as one, serving(guest) as other:
+        asked = request({"host": one, "guest": other}, "two_assistants", difficulty=3)
+        results = (await assess_by(stack, asked)).results
+    assert results is not None
+    assert [role.scores.overall.score for role in results.roles] == [50, 50]
 
 
 async def test_one_that_fails_does_not_keep_the_other_from_playing(stack: Stack) -> None:
