@@ -1,7 +1,10 @@
 """Two participants in one assessment: each has a mailbox of its own, and reaches the other one's user through it."""
 
+import asyncio
 import json
+import os
 import re
+import signal
 from datetime import datetime
 from io import StringIO
 from typing import Any
@@ -14,9 +17,11 @@ from proctor.caller import Progress
 from proctor.display import AssessmentDisplay
 from proctor.report import print_report
 from proctor_protocol.messages import EarlyCompletionMessage
+from proctor_protocol.results import AssessmentResults
 from proctor_storage.archive import Archive
 from purple_sdk.ues import AsyncUESClient
 from scenarios.kit.making.days import Day, make_day
+from tests.assessments.normalising import normalised
 from tests.assessments.scripts import ask_ben, idle
 from tests.stack import SCENARIOS, Assessed, Script, Stack, assess_by, serving
 from tests.work import only_nightly
@@ -127,7 +132,47 @@ async def test_the_oracles_of_both_sides_earn_all_points(stack: Stack) -> None:
         asked = request({"host": one, "guest": other}, "two_assistants", difficulty=3)
         results = (await assess_by(stack, asked)).results
     assert results is not None
-    assert [role.scores.overall.score for role in results.roles] == [50, 50]
+    assert all(role.scores.overall.score == role.scores.overall.max_score == 48 for role in results.roles)
+
+
+@only_nightly
+async def test_a_worker_that_dies_with_two_participants_at_work_changes_nothing(stack: Stack) -> None:
+    """Both have acted in turn 2, and neither has answered, when the worker is killed."""
+    before = await assess(stack, ana_side, ben_side, max_turns=4)
+    at_work, may_answer = asyncio.Semaphore(0), asyncio.Event()
+
+    def held(script: Script) -> Script:
+        async def turn(number: int, ues: AsyncUESClient, now: datetime) -> Any:
+            said = await script(number, ues, now)
+            if number == 2:
+                at_work.release()
+                await may_answer.wait()
+            return said
+
+        return turn
+
+    async def kill() -> None:
+        await at_work.acquire()
+        await at_work.acquire()
+        pid = stack.supervisor.find_pid("worker")
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        may_answer.set()
+
+    killing = asyncio.create_task(kill())
+    after = await assess(stack, held(ana_side), held(ben_side), max_turns=4)
+    await killing
+    assert before.results is not None
+    assert after.results is not None
+    assert comparable(after.results) == comparable(before.results)
+
+
+def comparable(results: AssessmentResults) -> dict[str, Any]:
+    """A result without what differs from run to run."""
+    data = normalised(results)
+    for role in data["roles"]:
+        del role["participant_url"]
+    return data
 
 
 async def test_one_that_fails_does_not_keep_the_other_from_playing(stack: Stack) -> None:
