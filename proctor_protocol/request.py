@@ -87,7 +87,8 @@ class AssessmentConfig(WireModel):
     Attributes:
         fork_of: the id of an assessment: this one begins with its turns before ``from_turn``, and plays its scenario as
             it was then. Fields that are left out are taken from it, ``seed``, judges and ``participants`` too.
-        from_turn: the first turn that a fork plays itself.
+        from_turn: the first turn that a fork plays itself. from_evening: instead of it, the day after whose evening a
+            fork begins, 1 for the first.
         scenario_id: which scenario to play, or a day of which family; a fork's is known already.
         difficulty: of a family's day, 1 to 4; 2 where missing. Fixed scenarios have none.
         seed: what every random choice of the assessment derives from, and a family's day; drawn from the task's id
@@ -96,7 +97,7 @@ class AssessmentConfig(WireModel):
             ``fixed:SECONDS``, which each request of the participant's costs; with ``measured`` as the participant takes
             its time, with ``measured:FACTOR`` by that many times as much.
         noise: how often the participant's requests fail, or get old, half or late answers: 0 (never, where missing)
-            to 3.
+            to 3. Where the scenario has a higher level, that counts.
         max_turns: the largest number of turns; the evaluator's ``default_max_turns`` where missing.
         verbose_updates: every task update, or only the milestones.
         offline: play without any model: scripted characters, mechanical judging.
@@ -109,6 +110,7 @@ class AssessmentConfig(WireModel):
 
     fork_of: str | None = Field(default=None, min_length=1, max_length=200)
     from_turn: int | None = Field(default=None, ge=1, le=100_000)
+    from_evening: int | None = Field(default=None, ge=1, le=100)
     scenario_id: str = ""
     difficulty: int | None = None
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
@@ -136,7 +138,9 @@ class AssessmentConfig(WireModel):
 
     @model_validator(mode="after")
     def _a_fork_has_both(self) -> Self:
-        require_fork(self.fork_of, self.from_turn, "from_turn")
+        if self.from_turn is not None and self.from_evening is not None:
+            raise ValueError("from_turn and from_evening both say where a fork begins: name one of them")
+        require_fork(self.fork_of, self.from_turn or self.from_evening, "from_turn")
         return self
 
 

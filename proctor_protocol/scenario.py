@@ -23,8 +23,10 @@ from proctor_language.moments import Reading
 from proctor_language.patterns import Pattern
 from proctor_language.text_tests import Test, TextTest
 from proctor_protocol._wire import WHEN_USED
+from proctor_protocol.clocks import NoiseLevel
 from proctor_protocol.durations import Duration, parse_iso8601_duration
 from proctor_protocol.modalities import Written
+from proctor_protocol.nights import Night, check_nights, count_turns
 from proctor_protocol.readings import bare_phone
 from proctor_protocol.results import Dimension
 from proctor_protocol.roles import LONGEST_ROLE, MOST_ROLES, ROLE_NAME
@@ -255,7 +257,10 @@ def _repeated(values: list[str]) -> str | None:
     return None
 
 
-_SHARED = ("scenario_id", "name", "start_time", "end_time", "default_time_step", "version", "canary", "roles")
+_SHARED = (
+    *("scenario_id", "name", "start_time", "end_time", "default_time_step", "nights", "noise", "version", "canary"),
+    "roles",
+)
 """What all roles of a scenario have in common."""
 
 
@@ -308,6 +313,7 @@ def _check_roles(roles: dict[str, "ScenarioConfig"]) -> None:
 class ScenarioConfig(ScenarioModel):
     """A scenario: a span of simulated time, the people in it, what the user wants, and what is scored.
 
+    Between days are ``nights`` without turns.
     ``roles`` is for scenarios with several participants: each role's name, and the fields in which its scenario differs
     from the rest of the document (user, prompt, criteria, initial state, ``max_turns``). Read, each is a whole
     scenario, and the document's own fields are those of the first role. ``colleagues`` are set by ``roles``: the
@@ -317,8 +323,9 @@ class ScenarioConfig(ScenarioModel):
     which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a
     file beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
     ``foreign_times`` is a pattern for what marks a time as that of another zone than the scenario's ("Berlin|CEST").
-    ``version`` is what its author calls this state of it; results carry it. ``canary`` is a GUID that nothing else has,
-    by which those who train models can find the scenario in their data and leave it out.
+    ``noise`` is the least level of noise at which it is played; a request may name a higher one. ``version`` is what
+    its author calls this state of it; results carry it. ``canary`` is a GUID that nothing else has, by which those who
+    train models can find the scenario in their data and leave it out.
     """
 
     scenario_id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -327,6 +334,7 @@ class ScenarioConfig(ScenarioModel):
     start_time: AwareDatetime
     end_time: AwareDatetime
     default_time_step: Duration = "PT1H"
+    nights: tuple[Night, ...] = Field(default=(), max_length=4)
     user_prompt: str = Field(min_length=1)
     user_character: str
     user_talks: tuple[UserChannel, ...] = ()
@@ -336,6 +344,7 @@ class ScenarioConfig(ScenarioModel):
     )
     initial_state: str | dict[str, Any]
     foreign_times: Pattern | None = None
+    noise: NoiseLevel = 0
     version: str | None = None
     canary: str | None = None
     max_turns: int | None = Field(default=None, ge=1)
@@ -365,6 +374,7 @@ class ScenarioConfig(ScenarioModel):
             raise ValueError(
                 f"end_time {self.end_time.isoformat()} is not after start_time {self.start_time.isoformat()}"
             )
+        check_nights(self.start_time, self.end_time, self.nights)
         return self
 
     @model_validator(mode="after")
@@ -396,9 +406,9 @@ class ScenarioConfig(ScenarioModel):
 
     @property
     def expected_turns(self) -> int:
-        """How many turns of ``default_time_step`` the scenario's time makes, rounded up."""
+        """How many turns of ``default_time_step`` the scenario's days make, rounded up."""
         step = parse_iso8601_duration(self.default_time_step)
-        return -((self.start_time - self.end_time) // step)
+        return count_turns(self.start_time, self.end_time, step, self.nights)
 
     def get_criteria_by_dimension(self, dimension: Dimension) -> list[EvaluationCriterion]:
         """The criteria of one dimension, in order."""

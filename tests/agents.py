@@ -1,8 +1,9 @@
-"""``python -m tests.agents [NAME…]``: install CLI agents and play a day with each, against a scripted model.
+"""``python -m tests.agents [NAME…] [--family FAMILY]``: install CLI agents and play a day with each, by a script.
 
 The model asks for what the day's oracle does, so a CLI agent that works earns all points. Some 2 GB are installed.
 """
 
+import argparse
 import asyncio
 import sys
 import time
@@ -16,18 +17,18 @@ from tests.oracle_script import oracle_script
 from tests.scripted_model import ScriptedModel
 from tests.stack import assess, running_stack
 
-FAMILY, DIFFICULTY, SEED = "clear_the_day", 1, 1
+DIFFICULTY, SEED = 1, 1
 
 
-async def play(names: Sequence[str]) -> int:
+async def play(names: Sequence[str], family: str) -> int:
     """Play with each; the number that did not earn all points."""
     wrong = 0
-    with running_stack() as stack, ScriptedModel(oracle_script(FAMILY, DIFFICULTY, SEED)) as model:
+    with running_stack() as stack, ScriptedModel(oracle_script(family, DIFFICULTY, SEED)) as model:
         for name in names:
             began = time.monotonic()
             choice = HarnessChoice(name, "scripted-1", model.url)
             async with serving_harness(choice, stack.gateway_url) as url:
-                assessed = await assess(stack, url, FAMILY, difficulty=DIFFICULTY, seed=SEED)
+                assessed = await assess(stack, url, family, difficulty=DIFFICULTY, seed=SEED)
             results = assessed.results
             scores = results.scores.overall if results else None
             wrong += scores is None or scores.score < scores.max_score
@@ -37,7 +38,7 @@ async def play(names: Sequence[str]) -> int:
     return wrong
 
 
-async def main(names: Sequence[str]) -> int:
+async def main(names: Sequence[str], family: str) -> int:
     """Install what is missing, then play."""
     for name in names:
         try:
@@ -45,8 +46,13 @@ async def main(names: Sequence[str]) -> int:
         except HarnessError:
             print(f"installing {name} ...", flush=True)
             await install(find_harness(name))
-    return await play(names)
+    return await play(names, family)
 
 
 if __name__ == "__main__":
-    sys.exit(bool(asyncio.run(main(sys.argv[1:] or [name for name, each in HARNESSES.items() if each.packages]))))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--family", default="clear_the_day")
+    chosen = parser.parse_args()
+    known = [name for name, each in HARNESSES.items() if each.packages and each.has_mcp]
+    sys.exit(bool(asyncio.run(main(chosen.names or known, chosen.family))))

@@ -92,7 +92,7 @@ async def plan_assessment(
     """
     package = loaded.package
     who = _participant_of(request, package.config)
-    _require_conditions(request, settings)
+    _require_conditions(request, package.config, settings)
     if not request.config.offline:
         require_models(package, settings, request.config.judges or [settings.evaluation_model])
     scenario, config = package.config, request.config
@@ -109,7 +109,7 @@ async def plan_assessment(
         seed=seed_of(request, task_id),
         offline=config.offline,
         clock=config.clock or STANDING,
-        noise=config.noise or 0,
+        noise=max(config.noise or 0, scenario.noise),
         verbose_updates=config.verbose_updates and settings.verbose_updates,
         max_turns=config.max_turns or settings.default_max_turns,
         turn_timeout=config.turn_timeout or settings.default_turn_timeout,
@@ -122,6 +122,7 @@ async def plan_assessment(
         start_time=scenario.start_time,
         end_time=scenario.end_time,
         default_time_step=scenario.default_time_step,
+        nights=list(scenario.nights),
         expected_turns=min(scenario.expected_turns, config.max_turns or settings.default_max_turns),
         scenario_turns=scenario.expected_turns,
         character_count=len(scenario.characters),
@@ -209,7 +210,7 @@ def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
     return [f"{share} will stay unscored, since no model judges (config.offline): {named}"]
 
 
-def _require_conditions(request: AssessmentRequest, settings: GreenAgentConfig) -> None:
+def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, settings: GreenAgentConfig) -> None:
     """Refuse a clock that runs, and noise, where another program than the embedded simulator is to make them.
 
     Raises:
@@ -223,6 +224,12 @@ def _require_conditions(request: AssessmentRequest, settings: GreenAgentConfig) 
                 f"config.{name} is {value}, and only the embedded simulator can do that: leave it out, or unset "
                 "AGENTBEATS_GREEN_UES_COMMAND for the worker.",
             )
+    if settings.ues_command and scenario.noise:
+        raise failures.final(
+            failures.REJECTED,
+            f"{scenario.scenario_id} has noise {scenario.noise}, and only the embedded simulator can do that: choose "
+            "another scenario, or unset AGENTBEATS_GREEN_UES_COMMAND for the worker.",
+        )
 
 
 def seed_of(request: AssessmentRequest, task_id: str) -> int:

@@ -17,7 +17,7 @@ from proctor.audit.plays import Outcome, Stage, Turn, player_of
 from proctor.audit.shown import grams_of, is_shown
 from proctor_protocol.clocks import STANDING
 from purple_sdk.ues import UESError
-from scenarios.kit.checks import ReportCheck
+from scenarios.kit.checks import OnceCheck, ReportCheck
 from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty, Lapse
@@ -225,12 +225,18 @@ class _Audit:
             "in a second voice, backwards": player_of([*acts, *report], day, voice=1, backwards=True),
             "in a third voice, just in time": player_of([*acts, *report], day, voice=2, late=True),
             "in a fourth voice, by other channels": player_of([*by_others, *report], day, voice=3),
-            "in a fifth voice, with much reading": _reading(player_of([*acts, *report], day, voice=4)),
+            "in a fifth voice, with much reading": _reading(
+                player_of([*acts, *report], day, voice=4), chats=not self._counts_chat()
+            ),
             "in a sixth voice, in new mails": player_of([*fresh, *report], day, voice=5),
         }
         self.report.ways = len(ways)
         for name, way in ways.items():
             await self._full(4, f"the way {name}", way)
+
+    def _counts_chat(self) -> bool:
+        """Whether the day counts each message to the user, and not only those that name a value."""
+        return any(isinstance(check, OnceCheck) and not check.values for check in self.checks.values())
 
     async def _closed_world(self) -> None:
         extra = [act for act, _ in zip(players.extra_writes(self.day, self.draws), range(EXTRA_WRITES), strict=False)]
@@ -308,12 +314,13 @@ def _solved(duty: Duty, records: Iterable[Any]) -> frozenset[str]:
     return duty.solve([fact for record in records for fact in record.facts])
 
 
-def _reading(player: Turn) -> Turn:
+def _reading(player: Turn, *, chats: bool) -> Turn:
     async def turn(number: int, now: datetime, client: Any) -> None:
         state = await client.email.get_state(compact=True)
         await client.email.read(list(state["emails"])[:20])
         await client.calendar.query(start=now, end=now)
-        await client.chat.send(role="assistant", content="I am looking into it.")
+        if chats:
+            await client.chat.send(role="assistant", content="I am looking into it.")
         await player(number, now, client)
 
     return turn

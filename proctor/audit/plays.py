@@ -14,6 +14,7 @@ import orjson
 
 from activities.characters import generator
 from activities.characters.messages import OutgoingMessage
+from activities.scenario_code import attached_files
 from activities.simulation.background import background_messages
 from activities.simulation.delivering import arrival_events
 from activities.simulation.hosts import PlannedEvent, Stepped
@@ -23,6 +24,7 @@ from activities.simulation.settling import Settling
 from proctor_protocol.clocks import STANDING, read_clock
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import SHOWN
+from proctor_protocol.nights import end_of_turn
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef
@@ -92,7 +94,9 @@ class Stage:
         self.config = ScenarioConfig.model_validate(content)
         app = create_app(host_key=_HOST_KEY)
         self._simulation = app.host.create("audited", _ADMIN_KEY, f"seed{day.role}")
-        scenario.import_full(self._simulation, orjson.loads(orjson.dumps(day.initial_state())), strict=True)
+        initial_state = orjson.loads(orjson.dumps(day.initial_state()))
+        attached_files.put_in(initial_state, day.attached_files().get)
+        scenario.import_full(self._simulation, initial_state, strict=True)
         self._simulation.start(auto_advance=False, time_scale=1.0)
         simulation = self._simulation
         simulation.keys.create(PARTICIPANT, PARTICIPANT, USER_PERMISSIONS, _SECRET, "admin", simulation.ids)
@@ -156,7 +160,8 @@ class Stage:
                 modality, data = generator.reply_event(reply, sent, self.config)
                 at = sent.sent_at + timedelta(seconds=reply.delay_seconds)
                 events.append(NewEvent(to_text(at), modality, data))
-        carry_out(self._simulation, Step(events=tuple(events), to=to_text(now + self.day.step)))
+        target = end_of_turn(now, self.day.step, self.config.nights, self.config.end_time)
+        carry_out(self._simulation, Step(events=tuple(events), to=to_text(target)))
         return applied.actions
 
     def _states(self) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from proctor.commands.options import (
     ClockOption,
     DifficultyOption,
     GatewayOption,
+    HarnessCostOption,
     HarnessModelOption,
     HarnessOption,
+    HarnessTokensOption,
     MaxTurnsOption,
     ModelUrlOption,
     NoiseOption,
@@ -38,6 +40,8 @@ def assess(
     model: HarnessModelOption = None,
     model_url: ModelUrlOption = None,
     program: ProgramOption = None,
+    max_cost: HarnessCostOption = None,
+    max_tokens: HarnessTokensOption = None,
     gateway_url: GatewayOption = None,
     seed: SeedOption = None,
     difficulty: DifficultyOption = None,
@@ -62,7 +66,9 @@ def assess(
     from proctor.harness_runs import choose_harness
     from proctor.settings import default_gateway
 
-    choice = choose_harness(harness, model, model_url, program, turn_timeout, has_agent=bool(agent_urls))
+    choice = choose_harness(
+        harness, model, model_url, program, turn_timeout, max_cost, max_tokens, has_agent=bool(agent_urls)
+    )
     require_one(scenarios, agent_urls or [])
     has_warned = False
     if offline and not quiet:

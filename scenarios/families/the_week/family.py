@@ -24,7 +24,7 @@ TURNS = 10
 
 def make(day: Day) -> None:
     """Ten half days with two standing wishes, and questions in between."""
-    day.begin(step=timedelta(hours=12), turns=TURNS)
+    day.begin(step=timedelta(hours=12), turns=TURNS, latest_weekday=1)
     count = 2
     firms = day.draws.some(FIRMS, 2 * count, "firms")
     for number in range(count):

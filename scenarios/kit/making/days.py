@@ -17,6 +17,7 @@ from uuid import UUID
 from proctor_protocol.instances import DIFFICULTIES, group_of, variant_of
 from scenarios.kit import building
 from scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, ReportCheck
+from scenarios.kit.making import outdoors
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty
 from scenarios.kit.making.people import Person, Relation
@@ -30,7 +31,10 @@ from scenarios.kit.checks import duty, nothing_else
 
 __all__ = ["duty", "nothing_else"]
 '''
-_SHARED = ["scenario_id", "name", "description", "start_time", "end_time", "default_time_step", "version", "canary"]
+_SHARED = (
+    *("scenario_id", "name", "description", "start_time", "end_time", "default_time_step", "nights", "noise"),
+    *("version", "canary"),
+)
 """What all roles of a day have in common."""
 
 _USER_OF = "user_of_"
@@ -66,6 +70,8 @@ class Day:
         role: of a day of one of several participants, its role; empty for the only one.
         sides: the days of several participants, by ``split``; such a day has nothing else.
         colleagues: the users of the other roles, by their roles.
+        nights: from when to when there are no turns, where it takes several days.
+        noise: the least level of noise that the day is played at, 0 to 3.
     """
 
     def __init__(self, family: str, difficulty: int, seed: int, group: int = 1, role: str = "") -> None:
@@ -86,6 +92,8 @@ class Day:
         self._world: World | None = None
         self._starts: list[datetime] = []
         self.step = timedelta(hours=1)
+        self.nights: list[tuple[datetime, datetime]] = []
+        self.noise = 0
 
     def begin(
         self,
@@ -94,6 +102,7 @@ class Day:
         hours: int = 8,
         step: timedelta = timedelta(hours=1),
         turns: int | None = None,
+        days: int = 1,
         **world: Any,
     ) -> None:
         """Choose the world and the turns; without it a day has a small world and eight turns of an hour.
@@ -102,7 +111,8 @@ class Day:
             size: of the world.
             hours: how long the day is.
             step: how long a turn is.
-            turns: how many there are; as many as fit into the hours by default.
+            turns: how many a day has; as many as fit into the hours by default.
+            days: how many days it takes, with a night after each but the last.
             world: further arguments of ``worlds.make_world``.
 
         Raises:
@@ -114,7 +124,10 @@ class Day:
         self._world = make_world(self.draws.of("world"), size, moment=moment, **world)
         self.step = step
         count = turns or round(timedelta(hours=hours) / step)
-        self._starts = [self._world.start + number * step for number in range(count)]
+        mornings = [self._world.start + timedelta(days=day) for day in range(days)]
+        self._starts = [morning + number * step for morning in mornings for number in range(count)]
+        evenings = [morning + count * step for morning in mornings]
+        self.nights = list(zip(evenings, mornings[1:], strict=False)) if days > 1 else []
 
     def split(self, *roles: str, **begun: Any) -> "tuple[Day, ...]":
         """A day for each of several participants, at the same place and time, each with a user and people of its own.
@@ -229,6 +242,10 @@ class Day:
         """A text message, to the user where no readers are named."""
         to = tuple(readers) or (self.user,)
         return Record(self.id(name), "text", at, author, to, "", body).with_facts(*facts)
+
+    def chat(self, name: str, at: datetime, body: str, *facts: Fact) -> Record:
+        """What the user writes in the chat after the day has begun."""
+        return Record(self.id(name), "chat", at, self.user, (), "", body).with_facts(*facts)
 
     def entry(
         self,
@@ -351,12 +368,25 @@ class Day:
                 )
 
     @property
+    def _hours(self) -> str:
+        """For a brief of several days: from when to when they have rounds."""
+        if not self.nights:
+            return ""
+        days = len(self.nights) + 1
+        last = self.starts[len(self.starts) // days - 1]
+        return f" from {self.start:%H:%M} to {last:%H:%M} on {days} days"
+
+    @property
+    def _last_round(self) -> str:
+        return f"{self.starts[-1]:%A %H:%M}" if self.nights else f"{self.starts[-1]:%H:%M}"
+
+    @property
     def brief(self) -> str:
         """The user's instructions."""
         lines = [
             f"You look after mail, text messages, chat and calendar of {self.user.name} ({self.user.role}, "
             f"{self.user.organisation}) from {self.start:%A %d %B %Y %H:%M} on, in {len(self.starts)} rounds, "
-            f"one every {_interval(self.step)}.",
+            f"one every {_interval(self.step)}{self._hours}.",
         ]
         if self.listed:
             lines += ["", "What I need today:"]
@@ -371,7 +401,7 @@ class Day:
         )
         if self.listed:
             lines.append(
-                f"In the last round ({self.starts[-1]:%H:%M}) send me one chat message with a line for each point of "
+                f"In the last round ({self._last_round}) send me one chat message with a line for each point of "
                 "my list: its number, a colon, and one of the words done, open, impossible. Say done only for what you "
                 "did, and impossible only for what can't be done at all."
             )
@@ -390,9 +420,11 @@ class Day:
             "start_time": self.start.isoformat(),
             "end_time": self.end.isoformat(),
             "default_time_step": f"PT{round(self.step.total_seconds() / 60)}M",
+            **self._nights(),
             "user_prompt": self.brief,
             "user_character": self._user_key,
             **({"user_talks": ["chat"]} if any(USER in duty.replies for duty in self.duties) else {}),
+            **({"noise": self.noise} if self.noise else {}),
             "characters": self._characters(),
             "criteria": self._criteria(),
             "version": _VERSION,
@@ -415,6 +447,10 @@ class Day:
     @property
     def _user_key(self) -> str:
         return f"{_USER_OF}{self.role}" if self.role else USER
+
+    def _nights(self) -> dict[str, Any]:
+        nights = [{"start": evening.isoformat(), "end": morning.isoformat()} for evening, morning in self.nights]
+        return {"nights": nights} if nights else {}
 
     def _characters(self) -> dict[str, Any]:
         people = {person.key: person for duty in self.duties for person in duty.people} | {
@@ -459,7 +495,7 @@ class Day:
         """The content of initial_state.json."""
         start = self.start.isoformat()
         there = [record for record in self.records if record.kind == "entry" or record.at <= self.start]
-        later = [record for record in self.records if record.kind in ("mail", "text") and record.at > self.start]
+        later = [record for record in self.records if record.kind != "entry" and record.at > self.start]
         zone = self.world.timezone
         mails = [_mail(record, self.user) for record in there if record.kind == "mail"]
         modalities = {
@@ -479,13 +515,11 @@ class Day:
             "contacts": building.address_book(
                 map(_contact, (*self.world.everyone[1:], *self.colleagues.values())), start=start
             ),
+            **outdoors.modalities(there, start=self.start),
         }
-        events = [
-            building.mail_comes(_mail(record, self.user), start=start)
-            if record.kind == "mail"
-            else building.text_comes(_text(record, self.user), start=start)
-            for record in later
-        ]
+        events = [_arrival(record, self.user, start) for record in later]
+        news = [record for record in self.records if record.kind == "forecast" and record.at > self.start]
+        events += [outdoors.comes(record, start=self.start) for record in news]
         return building.initial_state(start=start, description=self.title, modalities=modalities, events=events)
 
     def truth(self) -> dict[str, Any]:
@@ -534,7 +568,18 @@ class Day:
             "evaluators.py": _EVALUATORS.encode(),
             "truth.json": building.as_json(self.truth()).encode(),
             "README.md": self.readme().encode(),
+            **self.attached_files(),
         }
+
+    def attached_files(self) -> dict[str, bytes]:
+        """The files that mails attach, and their text alternatives, by name."""
+        found: dict[str, bytes] = {}
+        records = [record for day in self.sides or (self,) for record in day.records]
+        for each in (attachment for record in records for attachment in record.attachments):
+            found[each.file] = each.content
+            if not each.is_text:
+                found[f"{each.file}.txt"] = each.text.encode()
+        return found
 
 
 def make_day(directory: Path, difficulty: int, seed: int) -> Day:
@@ -599,6 +644,17 @@ def _character(person: Person, replies: Sequence[Any], knows: Sequence[str]) -> 
     }
 
 
+def _arrival(record: Record, user: Person, start: str) -> building.State:
+    """The event by which a record comes during the day."""
+    match record.kind:
+        case "mail":
+            return building.mail_comes(_mail(record, user), start=start)
+        case "chat":
+            return building.chat_comes(record.id, record.at.isoformat(), record.body, start=start)
+        case _:
+            return building.text_comes(_text(record, user), start=start)
+
+
 def _mail(record: Record, user: Person) -> building.State:
     own = record.author.key == user.key
     fields = {"folder": "sent" if own else "inbox", "is_read": own, **record.fields}
@@ -615,7 +671,17 @@ def _mail(record: Record, user: Person) -> building.State:
         is_read=bool(fields["is_read"]),
         folder=str(fields["folder"]),
     )
-    return {**state, "labels": list(labels)}
+    attachments = [
+        {
+            "attachment_id": f"{record.id}-{number}",
+            "filename": each.name,
+            "mime_type": each.mime_type,
+            "size": len(each.content),
+            "file": each.file,
+        }
+        for number, each in enumerate(record.attachments, 1)
+    ]
+    return {**state, "labels": list(labels), "attachments": attachments}
 
 
 def _text(record: Record, user: Person) -> building.State:

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Literal
 
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.names import first_names, gender, last_names
+from scenarios.kit.making.names import AMBIGUOUS, first_names, gender, last_names
 from scenarios.kit.making.people import Language, Person, Relation, Style
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.voices import SERVICE, STYLES, Text, day, money, phrase, render, write
@@ -188,6 +188,7 @@ def make_world(
     language_mix: float = 0.15,
     namesakes: str | None = None,
     moment: Draws | None = None,
+    latest_weekday: int = 4,
 ) -> World:
     """A world of a size.
 
@@ -196,10 +197,11 @@ def make_world(
         language_mix: The share of people who write German; 0 for English only.
         namesakes: A first name that two people have, for days about mistaken identity.
         moment: Chooses place and time; worlds that have it in common can meet.
+        latest_weekday: The last weekday on which it may start (0 is Monday); a later start moves back to Monday.
     """
     moment = moment or draws
     zone, winter, summer, currency, home = moment.pick(_PLACES, "place")
-    start = _start(moment.of("start"), winter, summer)
+    start = _start(moment.of("start"), winter, summer, latest_weekday)
     amounts = _SIZES[size]
     organisations = _organisations(draws.of("organisations"), amounts.organisations)
     people = _People(draws.of("people"), organisations, [], home, language_mix)
@@ -225,13 +227,14 @@ def _counts(draws: Draws, size: Size) -> list[tuple[Relation, int]]:
     return [(relation, count + extra.count(relation)) for relation, count in _SIZES[size].people]
 
 
-def _start(draws: Draws, winter: int, summer: int) -> datetime:
+def _start(draws: Draws, winter: int, summer: int, latest_weekday: int) -> datetime:
     month, first, last = draws.pick(_STARTS, "month")
     year, day = draws.between(2026, 2029, "year"), draws.between(first, last, "day")
     zone = dt.timezone(timedelta(minutes=summer if 4 < month < 10 else winter))
     moment = datetime(year, month, day, 8, 5 * draws.below(13, "minute") % 60, tzinfo=zone)
     shift = {5: -1, 6: -2 if day > 2 else 1}.get(moment.weekday(), 0)
-    return moment + timedelta(days=shift)
+    moment += timedelta(days=shift)
+    return moment if moment.weekday() <= latest_weekday else moment - timedelta(days=moment.weekday())
 
 
 def _distinct(draws: Draws, rule: str, count: int, language: Language = "en") -> tuple[str, ...]:
@@ -297,6 +300,8 @@ class _People:
         names = first_names(locale)
         for attempt in range(1000):
             name = draws.pick(names, "first", attempt)
+            if name in AMBIGUOUS or name in self.lasts:
+                continue
             if not any(name.startswith(other) or other.startswith(name) for other in self.firsts):
                 self.firsts.add(name)
                 return name
@@ -305,7 +310,7 @@ class _People:
     def _last(self, draws: Draws, locale: str, relation: Relation) -> str:
         if relation == "family" and self.made and draws.chance(0.6, "same last name"):
             return self.made[0].last
-        name = _first_free(draws.of("last"), last_names(locale), self.lasts)
+        name = _first_free(draws.of("last"), last_names(locale), self.lasts | self.firsts | AMBIGUOUS)
         self.lasts.add(name)
         return name
 

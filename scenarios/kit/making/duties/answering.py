@@ -166,7 +166,7 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
         day,
         key,
         heard=[(rumour, day.cast(f"{key}-heard"), amounts[6])] if day.difficulty > 1 else [],
-        asker=day.cast(f"{key}-asker"),
+        asker=day.cast(f"{key}-asker", relation="colleague"),
         thing=things[2 * number],
         said=[(at, source, amounts[n]) for n, at in enumerate(sorted(times))],
         decoys=[

@@ -401,12 +401,12 @@ def _travel(journey: Journey | None) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Words as a list in a sentence."""
+    """Words in a row: ``a, b and c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def days_in_words(days: Sequence[datetime]) -> str:
-    """The days that may be chosen, in a sentence."""
+    """Days as choices: ``Monday 4 May or Tuesday 5 May``."""
     words = [f"{each:%A} {each.day} {each:%B}" for each in days]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 

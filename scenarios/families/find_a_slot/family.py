@@ -1,0 +1,39 @@
+"""Find a slot: people of three time zones, ranked wishes, and one who turns proposals down."""
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.proposing import find_slot
+from scenarios.kit.making.duties.scheduling import TOPICS, working_days
+from scenarios.kit.making.people import Relation
+
+RELATIONS: tuple[Relation, ...] = ("client", "colleague", "vendor", "client")
+
+
+def make(day: Day) -> None:
+    """Two hours to be found; at higher difficulties more people, and lists that change during the day."""
+    day.begin(hours=8, language_mix=0.0)
+    topics = day.draws.some(TOPICS, 2, "topics")
+    d = day.difficulty
+    refusals, length = 1 + (d > 3), 2 + (d > 2)
+    for number, topic in enumerate(topics):
+        key = f"find-{number + 1}"
+        # Who changes their hours, and in which turn that is known; the wrong city is corrected after the new wishes.
+        changes = ({}, {1: 1}, {1: 1}, {0: 1, 1: 1, 2: 2})[d - 1]
+        turn = max([number if d == 1 else 1, *changes.values(), *([2] if d > 2 else [])])
+        day.add(
+            find_slot(
+                day,
+                key,
+                topic=topic,
+                people=[day.cast(f"{key}-{n}", relation=RELATIONS[n]) for n in range(d)],
+                asked_one=day.cast(f"{key}-asked", relation="colleague"),
+                days=working_days(day, 1 + length * number, length),
+                turn=turn,
+                until=day.turn(turn + refusals + 2),
+                stranger=day.cast("stranger"),
+                refusals=refusals,
+                changed={
+                    who: day.turn(when, -day.draws.between(5, 40, key, "changed", who)) for who, when in changes.items()
+                },
+                moved=day.turn(2, -day.draws.between(5, 40, key, "moved")) if d > 2 else None,
+            )
+        )

@@ -1,0 +1,69 @@
+"""Standing orders: each time that an alarm comes, within ten minutes, with an exception and an end."""
+
+from datetime import datetime, timedelta
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.alarms import Orders, follow_orders
+
+SOURCES = (
+    *("Argus Alarm", "Tower Watch", "Beacon Control", "Night Owl Systems", "Sentry Desk", "Warden Telemetry"),
+    *("Lynx Monitoring", "Castle Guard", "Signal House", "Mastiff Security", "Lantern Control", "Harrier Alerts"),
+    *("Bastion Sensors", "Keeper Online", "Outpost Alarms", "Vigil Centre", "Rampart Control", "Drawbridge Systems"),
+)
+PLACES = (
+    *("pump room", "cold store", "north gate", "boiler house", "server room", "paint shop", "loading bay", "archive"),
+    *("battery room", "glass house", "lift shaft", "tank farm", "test bench", "gallery", "canteen", "car park"),
+    *("laboratory", "silo", "workshop", "print room"),
+)
+TURNS = 14
+
+
+def make(day: Day) -> None:
+    """Two services, fourteen turns of ten minutes."""
+    day.begin(step=timedelta(minutes=10), turns=TURNS)
+    day.wishes.append(
+        "Alarms come at any moment, also while you work. Who gets an alarm depends on my notes at the time at which it "
+        "arrives: a new note holds for what comes after it. On each point (who is on call, the exception, the end) my "
+        "last note counts."
+    )
+    sources, places = day.draws.some(SOURCES, 2, "sources"), day.draws.shuffled(PLACES, "places")
+    for number, source in enumerate(sources):
+        _service(day, f"service-{number + 1}", source, places[10 * number : 10 * number + 10])
+
+
+def _service(day: Day, key: str, source: str, places: list[str]) -> None:
+    """Pairs of alarms, one of each from a place that is the exception; between the pairs the notes change."""
+    d = day.difficulty
+    pairs = (2, 3, 4, 4)[d - 1]
+    turns = sorted(day.draws.some(range(1, TURNS - 2), 2 * pairs, key, "turns"))
+    people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(5)]
+    special, new_special, *usual = places
+
+    def before(pair: int, minute: int) -> datetime:
+        """A time between the pair before and the first alarm of this one."""
+        return day.turn(turns[2 * pair - 1], minute)
+
+    def end_before(pair: int) -> datetime:
+        return day.turn(turns[2 * pair], -7)
+
+    def first(kind: str) -> datetime:
+        return day.ago(f"{key}-{kind}", days=(1, 2))
+
+    holders = [(first("holder"), people[0])]
+    exceptions, ends = [(first("exception"), special, people[1])], list[tuple[datetime, datetime]]()
+    if d > 1:
+        holders.append((before(1, 1), people[2]))
+        ends.append((first("end"), end_before(2 + (d == 3))))
+    if d > 2:
+        exceptions.append((before(2, 2), new_special, people[3]))
+    if d > 3:
+        holders.append((before(2, 1), people[4]))
+        ends.append((before(2, 3), end_before(3)))
+    comes = []
+    for pair in range(pairs):
+        # After the exception has changed, the former place comes as a usual one.
+        two = [usual[pair], special] if d < 3 or pair < 2 else [special, new_special]
+        for place, turn in zip(day.draws.shuffled(two, key, "pair", pair), turns[2 * pair : 2 * pair + 2], strict=True):
+            comes.append((day.turn(turn, -day.draws.between(2, 6, key, "comes", turn)), place))
+    orders = Orders(holders, exceptions, ends)
+    day.add(follow_orders(day, key, source=source, orders=orders, comes=comes))

@@ -1,0 +1,254 @@
+"""A rule for alarms, with an exception and an end: each number has to be with the right person within ten minutes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from scenarios.kit.checks import Check, SilenceCheck
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.scheduling import exchanged
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, instead, message_check, to_write_to
+from scenarios.kit.making.people import Person
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import service
+from scenarios.kit.values import Value
+
+WITHIN = timedelta(minutes=10)
+"""The time from an alarm to the message about it."""
+
+
+@dataclass(frozen=True)
+class Orders:
+    """The user's notes on the alarms of a service, each with its time; the last note on each point holds.
+
+    Attributes:
+        holders: who gets the numbers.
+        exceptions: the place whose alarms somebody else gets.
+        ends: from which moment on no one gets any.
+    """
+
+    holders: Sequence[tuple[datetime, Person]]
+    exceptions: Sequence[tuple[datetime, str, Person]]
+    ends: Sequence[tuple[datetime, datetime]] = ()
+
+    @property
+    def people(self) -> tuple[Person, ...]:
+        """All who get some alarm at some time."""
+        named = [person for _, person in self.holders] + [person for *_, person in self.exceptions]
+        return tuple(dict.fromkeys(named))
+
+
+def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Sequence[tuple[datetime, str]]) -> Duty:
+    """Each alarm of a service goes to whom the user's notes name, within ten minutes.
+
+    Args:
+        day: the day; its turns are at most ten minutes long.
+        key: the duty's.
+        source: the service's name; no other duty has it.
+        orders: the user's notes; those on holder and exception come first before any alarm. No other duty writes to
+            their people.
+        comes: when alarms come, and from which place; a turn begins within ten minutes of each.
+    """
+    notes = _notes(day, key, source, orders)
+    alarms = [_alarm(day, f"{key}-{n}", source, at, place) for n, (at, place) in enumerate(comes, start=1)]
+    records, people = [*notes, *(record for record, _ in alarms)], {person.name: person for person in orders.people}
+    facts = [fact for record in records for fact in record.facts]
+    right = _due(facts, source)
+    begins = {code.value: next(start for start in day.starts if start >= record.at) for record, code in alarms}
+
+    def acts_for(due: dict[str, str], after: int = 0) -> list[Act]:
+        """What is done where these numbers go to these people, some turns late."""
+        acts = []
+        for n, (_, code) in enumerate(alarms, start=1):
+            if code.value in due:
+                at = day.starts[day.starts.index(begins[code.value]) + after]
+                who, check = people[due[code.value]], (f"{key}.{n}",) if code.value in right else ()
+                acts.append(Act(f"{key}.{n}", "tell", at, at, check, who, (code,), f"{source}, alarm {n}"))
+        return acts
+
+    checks, acts = list[Check](), acts_for(right)
+    for n, (record, code) in enumerate(alarms, start=1):
+        name, others = right.get(code.value), orders.people
+        if name:
+            sentence = f"{name} has alarm {n} of {source} within ten minutes"
+            checks.append(message_check(f"{key}.{n}", 3, sentence, people[name], [code], before=record.at + WITHIN))
+            others = tuple(person for person in others if person.name != name)
+        checks.append(
+            SilenceCheck(
+                id=f"{key}.{n}-kept",
+                points=1 if name else 3,
+                sentence=f"{'no one else' if name else 'no one'} has got alarm {n} of {source}",
+                gated=True,
+                to=tuple(address for person in others for address in person.addresses),
+                values=(code,),
+            )
+        )
+    lapses = [forgotten(*acts), exchanged("always late", acts_for(right, after=1), {act.checks[0] for act in acts})]
+    lapses += [instead(act, name=f"overlooks {act.topic}") for act in acts]
+    lapses += _misreadings(key, source, facts, right, [code.value for _, code in alarms], acts_for)
+    misread = [lapse.name for lapse in lapses if lapse.name.startswith("misses")]
+    return Duty(
+        key=key,
+        title=f"Pass each alarm of {source} on within ten minutes, as the notes say",
+        dimension="instruction_following",
+        brief=f"Pass the number of each alarm of {source} on as my notes say, within ten minutes of its arrival.",
+        checks=checks,
+        explains=to_write_to(*orders.people, ids=[record.id for record in records]),
+        acts=acts,
+        solve=lambda known: frozenset(f"{name}/{code}" for code, name in _due(known, source).items()),
+        answers=frozenset(f"{name}/{code}" for code, name in right.items()),
+        records=records,
+        lapses=lapses,
+        points=[
+            ("forgotten",),
+            *[("always late",)] * (len(alarms) // 2 - 1),
+            tuple(lapse.name for lapse in lapses if lapse.name.startswith("overlooks")),
+            *((name,) for name in misread),
+        ],
+        people=orders.people,
+    )
+
+
+def _due(facts: Sequence[Fact], source: str) -> dict[str, str]:
+    """The name of the person who has to have each alarm, by its number; without those that no one gets."""
+    due = {}
+    for alarm in facts:
+        if alarm.kind == "alarm" and alarm.about == source and alarm.at:
+            code, place = alarm.value.split("/")
+            said = {kind: _last(facts, kind, source, alarm.at) for kind in ("holder", "exception", "end")}
+            excepted, _, other = said["exception"].partition("/")
+            name = other if place == excepted else said["holder"]
+            if name and not (said["end"] and f"{alarm.at:%H:%M}" >= said["end"]):
+                due[code] = name
+    return due
+
+
+def _last(facts: Sequence[Fact], kind: str, source: str, at: datetime) -> str:
+    """The note on a point that holds at a time; empty where there is none."""
+    said = [fact for fact in facts if fact.kind == kind and fact.about == source and fact.at and fact.at <= at]
+    return max(said, key=lambda fact: fact.at or at).value if said else ""
+
+
+def _misreadings(
+    key: str,
+    source: str,
+    facts: Sequence[Fact],
+    right: dict[str, str],
+    codes: Sequence[str],
+    acts_for: Callable[[dict[str, str]], list[Act]],
+) -> list[Lapse]:
+    """A lapse for each note that is overlooked, and for all on a point, where that makes a difference."""
+    found = dict[frozenset[str], Lapse]()
+    for kind in ("holder", "exception", "end"):
+        notes = [fact for fact in facts if fact.kind == kind and fact.about == source]
+        missed = {f"misses note {n} on the {kind}": [note] for n, note in enumerate(notes, start=1)}
+        for name, those in {**missed, f"misses all notes on the {kind}": notes}.items():
+            wrong = _due([fact for fact in facts if fact not in those], source)
+            loses = set()
+            for n, code in enumerate(codes, start=1):
+                if wrong.get(code) != right.get(code):
+                    loses |= {f"{key}.{n}"} if code in right else set()
+                    loses |= {f"{key}.{n}-kept"} if code in wrong else set()
+            if loses and wrong:
+                found.setdefault(frozenset(loses), exchanged(name, acts_for(wrong), loses))
+    return list(found.values())
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def _notes(day: Day, key: str, source: str, orders: Orders) -> list[Record]:
+    """The user's notes; those that replace another one say so."""
+    said = [
+        *((at, "holder", n, person.name, {"person": person.name}) for n, (at, person) in enumerate(orders.holders)),
+        *(
+            (at, "exception", n, f"{place}/{person.name}", {"place": place, "person": person.name})
+            for n, (at, place, person) in enumerate(orders.exceptions)
+        ),
+        *((at, "end", n, f"{end:%H:%M}", {"end": f"{end:%H:%M}"}) for n, (at, end) in enumerate(orders.ends)),
+    ]
+    notes = []
+    for at, kind, n, value, words in said:
+        name = f"{key}-{kind}-{n}"
+        body = day.draws.pick(_NOTES[kind][n > 0], name).format(source=source, user=day.user.first, **words)
+        title = day.draws.pick(_NOTE_TITLES, name, "title").format(source=source)
+        note = day.mail(name, at, day.user, title, body, readers=[day.user])
+        notes.append(note.with_facts(Fact(kind, source, value)))
+    return notes
+
+
+def _alarm(day: Day, name: str, source: str, at: datetime, place: str) -> tuple[Record, Value]:
+    draws = day.draws.of("alarm", name)
+    code = f"{draws.pick('ABCDEFGHJKLMNPRSTUVWXYZ', 'a')}{draws.between(10**5, 10**6 - 1, 'n')}"
+    slots = {"code": code, "place": place, "source": source, "time": f"{at:%H:%M}"}
+    title = draws.pick(_ALARM_TITLES, "title").format(**slots)
+    body = draws.pick(_ALARMS, "body").format(**slots, what=draws.pick(_WHAT, "what"))
+    return day.mail(name, at, service(source), title, body, Fact("alarm", source, f"{code}/{place}")), Value(
+        kind="code", value=code
+    )
+
+
+_NOTE_TITLES = ("{source}", "{source}: alarms", "Alarms", "Note on {source}", "Who gets what", "To those who help me")
+_NOTES = {
+    "holder": (
+        (
+            "Each time that {source} reports an alarm, {person} has to have its number within ten minutes.\n{user}",
+            "{person} is on call for {source}. Pass every alarm number on, within ten minutes.",
+            "For {source}: alarm number to {person}, ten minutes at most, each time.\n{user}",
+            "Whenever {source} writes of an alarm, let {person} know the number. Ten minutes is the limit.",
+        ),
+        (
+            "{person} takes over from now on: the alarms of {source} go there, no longer to the one before.\n{user}",
+            "Change of shift for {source}. On call is {person} now.",
+            "{source}: as of now the alarm numbers are for {person} and not as I wrote.\n{user}",
+            "My earlier note on who is on call for {source} is void: it is {person}.",
+        ),
+    ),
+    "exception": (
+        (
+            "One exception for {source}: alarms from the {place} go to {person} and to no one else.\n{user}",
+            "What {source} reports from the {place} is for {person} alone.",
+            "{source}: the {place} is the business of {person}. Those alarms go there, not to who is on call.",
+            "Alarms of the {place} ({source}) are looked after by {person}; all others go the usual way.\n{user}",
+        ),
+        (
+            "The exception for {source} changes: now it is the {place}, and {person}. The former place goes the usual "
+            "way again.\n{user}",
+            "{source}, new exception in place of the old one: alarms from the {place} are for {person} alone.",
+            "From now on {person} gets the alarms of the {place} ({source}). That is the only exception; the one before "
+            "is over.",
+        ),
+    ),
+    "end": (
+        (
+            "{source} is ours until {end}. Leave alone what comes at {end} or later, it is for the control room.\n{user}",
+            "Pass alarms of {source} on only until {end}. From then on no one needs them.",
+            "At {end} our watch for {source} ends. No alarm that arrives from then on is passed on.",
+            "{source}: stop at {end}. Later alarms are not for us, from no place.\n{user}",
+        ),
+        (
+            "The watch for {source} is longer than I wrote: it ends at {end}, and everything before that is passed on.",
+            "{source}: not as I said, we stop at {end}. Until then nothing changes.\n{user}",
+            "New end for {source}: {end}. The earlier one is void.",
+            "Our watch for {source} was extended to {end}.\n{user}",
+        ),
+    ),
+}
+_WHAT = (
+    *("smoke", "water", "a door that is open", "no power", "a rise of temperature", "a fall of pressure", "movement"),
+    *("a broken window", "a sensor that is silent", "vibration", "a low battery", "gas"),
+)
+_ALARM_TITLES = (
+    *("Alarm {code}", "{source}: {place}", "Alarm at {time}", "{place}", "New alarm", "{source}: alarm {code}"),
+    *("Attention: {place}", "{time}, {place}"),
+)
+_ALARMS = (
+    "Alarm number: {code}\nPlace: {place}\nReported: {what}\nTime: {time}\n\n{source}",
+    "{source} informs you of an alarm. At {time} the {place} reported {what}. The number is {code}.",
+    "{time}. The {place} reports {what}. We have opened alarm {code}.\n{source}",
+    "This is an automatic message. {what} in the {place}, alarm {code}. {source}",
+    "Dear customer,\n\nour sensor in the {place} has found {what}. Please quote {code} when you call.\n\n{source}",
+    "{code}: {place}, {what}. Sent at {time} by {source}.",
+    "We have seen {what} in the {place} and gave it the number {code}. Your {source} team",
+    "{source} here. Place of the alarm: {place}. Cause: {what}. Number for questions: {code}.",
+)

@@ -1,0 +1,551 @@
+"""Find a time with people of several time zones, by one person's order of wishes, when another may turn a time down."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from scenarios.kit.checks import Check, EntryCheck, SilenceCheck, Write
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.scheduling import BUSY, HOUR, days_in_words, exchanged, listed, moment
+from scenarios.kit.making.duty import (
+    Act,
+    Channel,
+    Duty,
+    forgotten,
+    late,
+    latest,
+    message_check,
+    to_write_to,
+    wrong_person,
+    wrong_value,
+)
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import mail_saying, shown
+
+CITIES = {
+    "Lisbon": (0, 60), "Edinburgh": (0, 60), "Reykjavik": (0, 0), "Lagos": (60, 60), "Vienna": (60, 120),
+    "Warsaw": (60, 120), "Johannesburg": (120, 120), "Athens": (120, 180), "Helsinki": (120, 180),
+    "Nairobi": (180, 180), "Istanbul": (180, 180), "Dubai": (240, 240), "Karachi": (300, 300), "Dakar": (0, 0),
+    "Buenos Aires": (-180, -180), "Halifax": (-240, -180), "Bogotá": (-300, -300), "Toronto": (-300, -240),
+    "Boston": (-300, -240), "Dallas": (-360, -300), "Denver": (-420, -360), "Seattle": (-480, -420),
+}  # fmt: skip
+"""Minutes to UTC in winter and in summer, in the months in which worlds start."""
+
+_HERE, _AWAKE = range(8, 18), range(7, 21)
+"""The hours in which a meeting may begin by the user's clock, and by those of others."""
+
+_FARTHEST = timedelta(hours=5)
+"""Between the user's clock and another one."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What somebody wrote at a time: hours that suit them, the best first where their order counts.
+
+    Attributes:
+        slots: in the user's time.
+        city: whose clock they write; without slots it is how their last hours are to be read.
+    """
+
+    who: Person
+    at: datetime
+    slots: tuple[datetime, ...]
+    city: str
+
+
+@dataclass(frozen=True)
+class Search:
+    """A drawn search for an hour.
+
+    Attributes:
+        key: the duty's.
+        slots: all hours in question, in the user's time.
+        people: who write which hours suit them; the order of the first counts.
+        zones: the clocks of their cities. here: the user's clock.
+        offers: what they wrote.
+        busy: the hours that the user's diary blocks.
+        refused: the hours that one who sends no list turns down.
+        unsuitable: the wishes that somebody or the diary rules out.
+    """
+
+    key: str
+    slots: tuple[datetime, ...]
+    people: tuple[Person, ...]
+    zones: Mapping[str, timezone]
+    here: timezone
+    offers: tuple[Offer, ...]
+    busy: tuple[datetime, ...]
+    refused: tuple[datetime, ...]
+    unsuitable: tuple[datetime, ...]
+
+    def zone_of(self, person: Person) -> timezone:
+        """Somebody's clock."""
+        return self.zones[[offer.city for offer in self.offers if offer.who == person][-1]]
+
+    def solve(self, facts: Sequence[Fact], *, without: Person | None = None) -> tuple[datetime, ...]:
+        """The hours to be proposed in order, of which the last one is agreed; empty where the facts leave none.
+
+        Args:
+            facts: what is known.
+            without: whose hours are overlooked.
+        """
+        wishes, *others = (self._read(facts, person) for person in self.people if person != without)
+        busy = {fact.value for fact in facts if fact.kind == "taken" and fact.about == self.key}
+        fine = [slot for slot in wishes if _plain(slot) not in busy and all(slot in other for other in others)]
+        agreed = next((place for place, slot in enumerate(fine) if slot not in self.refused), -1)
+        return tuple(fine[: agreed + 1])
+
+    def _read(self, facts: Sequence[Fact], person: Person) -> list[datetime]:
+        """Somebody's hours as they wrote them last, in the user's time; without a city they are of the user's clock."""
+        about = f"{self.key}:{person.key}"
+        said = [fact for fact in facts if fact.kind == "hour" and fact.about == about]
+        newest = max((fact.at for fact in said if fact.at), default=None)
+        zone = next((self.zones[city] for city in latest(facts, "city", about)), self.here)
+        return [
+            datetime.fromisoformat(fact.value).replace(tzinfo=zone).astimezone(self.here)
+            for fact in said
+            if fact.at == newest
+        ]
+
+    def mistakes(self, facts: Sequence[Fact]) -> dict[str, tuple[datetime, ...]]:
+        """The wrong proposals by the thing that is overlooked; only those that differ from the right ones."""
+        found = {"overlooks the diary": self.solve([fact for fact in facts if fact.kind != "taken"])}
+        for number, person in enumerate(self.people):
+            own = [fact for fact in facts if fact.about == f"{self.key}:{person.key}"]
+            said = sorted({fact.at for fact in own if fact.at})
+            if number:
+                found[f"overlooks what {person.first} wrote"] = self.solve(facts, without=person)
+            for count, at in enumerate(said[1:], start=1):
+                old = [fact for fact in facts if fact not in own or fact.at != at]
+                found[f"misses change {count} by {person.first}"] = self.solve(old)
+            unclear = [fact for fact in facts if fact not in own or fact.kind != "city"]
+            found[f"reads the hours of {person.first} as those of here"] = self.solve(unclear)
+        right = self.solve(facts)
+        different = {asked: name for name, asked in reversed(found.items()) if asked and asked != right}
+        return {name: asked for asked, name in reversed(different.items())}
+
+
+def draw_search(
+    day: Day,
+    key: str,
+    days: Sequence[datetime],
+    people: Sequence[Person],
+    *,
+    refusals: int,
+    changed: Mapping[int, datetime],
+    moved: datetime | None,
+) -> Search:
+    """A search in which the diary and each of the people but the first rule out one wish before the right one.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        days: the midnights of the days in question; no other duty has them.
+        people: who send hours; the first one's order counts.
+        refusals: how many wishes are turned down by one who sends none.
+        changed: when which of the people (by place) sends other hours than before.
+        moved: when the first person writes that their hours are of another city than they wrote.
+    """
+    draws = day.draws.of("search", key)
+    zones = _draw_zones(day, key)
+    first, second, former = zones
+    slots = tuple(
+        slot
+        for midnight in days
+        for slot in (midnight + hour * HOUR for hour in _HERE)
+        if all(slot.astimezone(zones[city]).hour in _AWAKE for city in (first, second))
+    )
+    # What rules a wish out: the diary (0), one of the people, the one who turns it down, or nothing.
+    fates = [*draws.shuffled([*range(len(people)), *[_TURNED_DOWN] * refusals], "fates"), None, None]
+    wishes = dict(zip(draws.some(slots, len(fates) + 2, "wishes"), [*fates, *[_UNWISHED] * 2], strict=True))
+    *_, right, spare = ranked = [slot for slot, fate in wishes.items() if fate != _UNWISHED]
+    offers = []
+    for number, person in enumerate(people):
+        at, city = day.ago(f"{key}-{number}", days=(1, 3)), second if number % 2 else first
+        now = ranked if number == 0 else sorted(slot for slot, fate in wishes.items() if fate != number)
+        old = [spare, *ranked[:-1]] if number == 0 else sorted(set(ranked) - {right})
+        if number in changed:
+            offers.append(Offer(person, at, tuple(old), city))
+            at = changed[number]
+        offers.append(Offer(person, at, tuple(now), city if number or not moved else former))
+    if moved:
+        offers.append(Offer(people[0], moved, (), first))
+    return Search(
+        key=key,
+        slots=slots,
+        people=tuple(people),
+        zones=zones,
+        here=day.world.offset,
+        offers=tuple(sorted(offers, key=lambda offer: offer.at)),
+        busy=tuple(slot for slot, fate in wishes.items() if fate == 0),
+        refused=tuple(slot for slot, fate in wishes.items() if fate == _TURNED_DOWN),
+        unsuitable=tuple(slot for slot in ranked if (wishes[slot] or 0) >= 0 and wishes[slot] is not None),
+    )
+
+
+_TURNED_DOWN, _UNWISHED = -1, -2
+
+
+def _draw_zones(day: Day, key: str) -> dict[str, timezone]:
+    """Three cities with their clocks, which differ from each other and from the user's, by five hours at most."""
+    found: dict[timezone, str] = {}
+    for city in day.draws.shuffled(sorted(CITIES), key, "cities"):
+        zone = timezone(timedelta(minutes=CITIES[city][4 < day.start.month < 10]))
+        apart = abs(zone.utcoffset(None) - day.world.offset.utcoffset(None))
+        if timedelta() < apart <= _FARTHEST:
+            found.setdefault(zone, city)
+    return {city: zone for zone, city in list(found.items())[:3]}
+
+
+def _plain(at: datetime) -> str:
+    return at.replace(tzinfo=None).isoformat(timespec="minutes")
+
+
+def clock_of(zone: timezone) -> str:
+    """How far a clock is from UTC: ``UTC+5:30``."""
+    minutes = round(zone.utcoffset(None).total_seconds() / 60)
+    hours, rest = divmod(abs(minutes), 60)
+    return f"UTC{'-' if minutes < 0 else '+'}{hours}{f':{rest:02}' if rest else ''}"
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def _records(day: Day, topic: Phrase, search: Search) -> list[Record]:
+    """The diary's entries, and what people write."""
+    titles = day.draws.shuffled(BUSY, "busy", search.key)
+    records = [
+        day.entry(f"{search.key}-busy-{n}", titles[n], slot, 60, Fact("taken", search.key, _plain(slot)))
+        for n, slot in enumerate(search.busy)
+    ]
+    seen: list[Person] = []
+    for number, offer in enumerate(search.offers):
+        records.append(_offer_record(day, f"{search.key}-offer-{number}", topic, search, offer, seen))
+        seen.append(offer.who)
+    return records
+
+
+def _offer_record(day: Day, name: str, topic: Phrase, search: Search, offer: Offer, seen: Sequence[Person]) -> Record:
+    draws, about = day.draws.of("offer", name), f"{search.key}:{offer.who.key}"
+    city = Fact("city", about, offer.city)
+    slots = {"city": offer.city, "utc": clock_of(search.zones[offer.city]), "topic": topic.en}
+    slots |= {"user": day.user.first, "name": offer.who.first}
+    if not offer.slots:
+        title = draws.pick(_MOVED_TITLES, "title").format(**slots)
+        return day.mail(name, offer.at, offer.who, title, draws.pick(_MOVED, "body").format(**slots), city)
+    # Of who moves, the hours are written as they have to be read in the end.
+    zone = search.zone_of(offer.who)
+    hours = [slot.astimezone(zone) for slot in offer.slots]
+    words = [shown(day, f"{name}-{n}", offer.who, moment(hour)) for n, hour in enumerate(hours)]
+    if offer.who == search.people[0]:
+        forms = _RANKED if offer.who not in seen else _RANKED_AGAIN
+        slots["hours"] = "\n".join(f"{n}) {each}" for n, each in enumerate(words, start=1))
+    else:
+        forms = _LISTED if offer.who not in seen else _LISTED_AGAIN
+        slots["hours"] = draws.pick(("; ", ", ", " or "), "join").join(words)
+    if draws.chance(0.5, "own words"):
+        return day.mail(
+            name, offer.at, offer.who, draws.pick(_TITLES, "title").format(**slots),
+            draws.pick(forms, "body").format(**slots), *(Fact("hour", about, _plain(hour)) for hour in hours), city,
+        )  # fmt: skip
+    lead = draws.pick(_LEADS if offer.who == search.people[0] else _FREE_LEADS, "lead")
+    lead = draws.pick(_AGAIN, "again") + lead if offer.who in seen else lead
+    text = f"{lead.format(**slots)} {slots['hours'] if offer.who != search.people[0] else ', then '.join(words)}"
+    record = mail_saying(day, name, offer.at, offer.who, "state_limits", topic=topic.en, limits=text)
+    return record.with_facts(*(Fact("hour", about, _plain(hour)) for hour in hours), city)
+
+
+_TITLES = ("{topic}: hours", "When I can: {topic}", "My hours", "{topic}", "Hours for {topic}", "Re: {topic}")
+_MOVED_TITLES = ("{topic}: I am in {city}", "Another clock", "My hours for {topic}", "{city}", "Travelling", "{topic}")
+_RANKED = (
+    "Hi {user},\n\nmy wishes for {topic}, the best first. The clock is that of {city} ({utc}).\n\n{hours}\n\n{name}",
+    "{user}, for {topic}, by {city} time ({utc}), best one on top:\n{hours}\n{name}",
+    "Dear {user},\n\nhere is what I would like for {topic}, in order of preference:\n{hours}\n"
+    "All of it is {city} time, {utc}.\n\nRegards, {name}",
+    "Hello {user}, you asked about {topic}. In this order, please:\n{hours}\nI am in {city}, so that is {utc}.\n{name}",
+)
+_RANKED_AGAIN = (
+    "Hi {user},\n\nplease take this order for {topic} instead of the one I sent ({city}, {utc}).\n\n{hours}\n\n{name}",
+    "{user}, I have changed my mind on {topic}. New order, best one first, {city} time ({utc}):\n{hours}\n{name}",
+    "Dear {user},\n\nmy former wishes for {topic} are void. Now, in order of preference:\n{hours}\n"
+    "Still by the clock of {city} ({utc}).\n\nRegards, {name}",
+)
+_LISTED = (
+    "Hi {user}, for {topic} I can do {hours}. All by {city} time ({utc}).\n{name}",
+    "{user}: {hours} ({city}, {utc}). Any of them suits me for {topic}.\n{name}",
+    "Dear {user},\n\nI live by the clock of {city} ({utc}). There, {topic} is possible at: {hours}.\n\nRegards, {name}",
+    "Hello {user}, as to {topic}: free hours in {city} ({utc}) are {hours}. No others, sorry.\n{name}",
+)
+_LISTED_AGAIN = (
+    "Hi {user}, my hours for {topic} have changed. Now it is {hours}, {city} time ({utc}).\n{name}",
+    "{user}, forget the list I sent. {hours} ({city}, {utc}), for {topic}.\n{name}",
+    "Dear {user},\n\nsomething came up, so only these are left for {topic}: {hours}. {city} time, {utc}.\n\nRegards, {name}",
+)
+_LEADS = (
+    "in order of preference, {city} time ({utc}):",
+    "my wishes by the clock of {city} ({utc}), best one first:",
+    "here in {city} ({utc}) I would like, the first one most of all:",
+)
+_FREE_LEADS = (
+    "{city} time ({utc}), any of these:",
+    "here in {city} ({utc}) I can do",
+    "by the clock of {city} ({utc}) there are",
+)
+_AGAIN = ("this replaces what I wrote before: ", "a new list, the old one is void: ", "changed since my last mail: ")
+_MOVED = (
+    "Hi {user}, a correction on {topic}: I wrote my hours down by the clock of {city} ({utc}), where I am that week. "
+    "The hours and their order stay, only the city was wrong.\n{name}",
+    "{user}, sorry: the hours I sent you for {topic} are {city} time ({utc}). I named the wrong city, all else is right.\n"
+    "{name}",
+    "Dear {user},\n\nfor {topic} I shall be in {city}. Please read all the hours of my list as {city} time ({utc}), and "
+    "not as I said.\n\nRegards, {name}",
+)
+
+# --- the duty ---------------------------------------------------------------------------------------------------------
+
+
+def find_slot(
+    day: Day,
+    key: str,
+    *,
+    topic: Phrase,
+    people: Sequence[Person],
+    asked_one: Person,
+    days: Sequence[datetime],
+    turn: int,
+    until: datetime,
+    stranger: Person,
+    refusals: int = 1,
+    changed: Mapping[int, datetime] = {},
+    moved: datetime | None = None,
+) -> Duty:
+    """The user wants an hour with people who live by other clocks; one of them says yes or no to single proposals.
+
+    The first wish of the first person that suits the others and the diary is proposed, after a no the next one. Once one
+    is agreed, the entry gets it, and the others are informed of it in their own time.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        topic: of the meeting; no other has it.
+        people: who send hours; no other duty writes to them. The order of the first counts.
+        asked_one: who says yes or no, and lives by the user's clock.
+        days: midnights of the days in question; no other duty has them.
+        turn: the turn in which all is known, and the first proposal can be made.
+        until: when the people have to know it; a turn begins ``refusals`` + 1 turns after ``turn`` by then.
+        stranger: who gets a message by mistake in one of the lapses.
+        refusals, changed, moved: as ``draw_search`` has them.
+    """
+    search = draw_search(day, key, days, people, refusals=refusals, changed=changed, moved=moved)
+    title = f"{topic.en[:1].upper()}{topic.en[1:]} (time open)"
+    entry = day.entry(f"{key}-entry", title, days[0].replace(hour=21), 60)
+    records = _records(day, topic, search)
+    facts = [fact for record in records for fact in record.facts]
+    proposed, everybody = search.solve(facts), (*people, asked_one)
+    counter = day.draws.pick(search.unsuitable, key, "counter") if day.difficulty > 1 else None
+
+    def acts_for(asked: Sequence[datetime]) -> list[Act]:
+        final = day.turn(turn + len(asked))
+        fields = {
+            "event_id": entry.id,
+            "start": asked[-1].isoformat(),
+            "end": (asked[-1] + HOUR).isoformat(),
+            "attendees": [{"email": person.email} for person in everybody],
+        }
+        acts = []
+        for n, slot in enumerate(asked):
+            at, value = day.turn(turn + n), moment(slot)
+            acts.append(Act(f"{key}.ask-{n}", "tell", at, at, (f"{key}.asked-{n}",), asked_one, (value,), topic.en))
+        acts.append(Act(f"{key}.entry", "calendar.update", final, until, (f"{key}.entry",), fields=fields))
+        for n, person in enumerate(people):
+            value, also = moment(asked[-1].astimezone(search.zone_of(person))), _also(person)
+            tell = Act(f"{key}.tell-{n}", "tell", final, until, (f"{key}.told-{n}",), person, (value,), topic.en)
+            acts.append(replace(tell, others=also))
+        return acts
+
+    acts = acts_for(proposed)
+    mistakes = {**search.mistakes(facts), "takes what was turned down": proposed[:1]}
+    if counter:
+        mistakes["takes the counter-proposal"] = (proposed[0], counter)
+    tell = acts[-len(people)]
+    lapses = [
+        forgotten(*acts),
+        *(exchanged(name, acts_for(asked), _lost(search, proposed, asked)) for name, asked in mistakes.items()),
+        wrong_value(tell, moment(proposed[-1]), name="names the user's time"),
+        replace(forgotten(tell, name="not informed"), reports=None),
+        wrong_person(tell, stranger),
+        late(tell, next(start for start in day.starts if start > until)),
+    ]
+    others = [name for name in mistakes if name != "takes what was turned down"]
+    return Duty(
+        key=key,
+        title=f"Find an hour for {topic.en}",
+        dimension="accuracy",
+        brief=_brief(day, topic, title, people, asked_one, days, until),
+        checks=_checks(day, search, entry, proposed, asked_one, turn, until),
+        explains=[
+            Write(
+                actions=("calendar.update",),
+                ids=(entry.id,),
+                to=(day.user.email, *(person.email for person in everybody)),
+            ),
+            *to_write_to(*everybody, ids=[record.id for record in records if record.kind == "mail"]),
+        ],
+        acts=acts,
+        solve=lambda known: frozenset({_in_a_row(search.solve(known))} - {""}),
+        answers=frozenset({_in_a_row(proposed)}),
+        records=[entry, *records],
+        lapses=lapses,
+        points=[("forgotten",), ("names the user's time", "takes what was turned down"), *((each,) for each in others)],
+        candidates=tuple(_in_a_row((*proposed[:-1], slot)) for slot in search.slots if slot not in proposed[:-1]),
+        enact=lambda answer: acts_for(
+            [datetime.fromisoformat(each).replace(tzinfo=search.here) for each in answer.split(" > ")]
+        ),
+        people=everybody,
+        replies={asked_one.key: _answers(day, search, proposed[-1], counter)},
+        knows={
+            asked_one.key: f"You come to {topic.en}. You can't at {', '.join(map(_spoken, search.refused))}, but at any "
+            "other time. Say yes or no to the one time that is proposed to you."
+        },
+    )
+
+
+def _also(person: Person) -> tuple[Channel, ...]:
+    return ("text",) if person.phone else ()
+
+
+def _in_a_row(asked: Sequence[datetime]) -> str:
+    return " > ".join(map(_plain, asked))
+
+
+def _spoken(at: datetime) -> str:
+    return f"{at:%A} {at.day} {at:%B} at {at:%H:%M}"
+
+
+def _lost(search: Search, proposed: Sequence[datetime], asked: Sequence[datetime]) -> frozenset[str]:
+    """The checks that are lost where something else is proposed, and the last of it is agreed."""
+    key = search.key
+    is_misled = asked[-1] in _others(search, proposed)
+    lost = {f"{key}.asked-{n}" for n, slot in enumerate(proposed) if is_misled or slot not in asked[n:]}
+    if asked[-1] != proposed[-1]:
+        lost |= {f"{key}.entry", *(f"{key}.told-{n}" for n in range(len(search.people)))}
+    if not set(asked).isdisjoint(search.unsuitable):
+        lost.add(f"{key}.spared")
+    return frozenset(lost)
+
+
+def _others(search: Search, proposed: Sequence[datetime]) -> list[datetime]:
+    """The hours that must not be proposed last; naming the end of a right one is not proposing another."""
+    fine = {*proposed, *(slot + HOUR for slot in proposed)}
+    return [slot for slot in search.slots if slot not in fine]
+
+
+def _checks(
+    day: Day,
+    search: Search,
+    entry: Record,
+    proposed: Sequence[datetime],
+    asked_one: Person,
+    turn: int,
+    until: datetime,
+) -> list[Check]:
+    key, right, name = search.key, proposed[-1], asked_one.name
+    wishes = dict.fromkeys(slot for offer in search.offers if offer.who == search.people[0] for slot in offer.slots)
+    other = list(map(moment, _others(search, proposed)))
+    checks: list[Check] = []
+    for n, slot in enumerate(proposed):
+        sentence = f"{slot:%a %d %b %H:%M} was proposed to {name}" + (", after the answer to the one before" * (n > 0))
+        after = day.turn(turn + n) if n else None
+        value = [moment(slot)]
+        asked = f"{key}.asked-{n}"
+        # The first hour can be named by chance, the next ones come after an answer.
+        told = message_check(asked, 2, sentence, asked_one, value, other, after=after, before=until, gated=n == 0)
+        checks.append(told)
+    checks.append(
+        EntryCheck(
+            id=f"{key}.entry",
+            points=4,
+            sentence=f"{entry.title!r} is at {right:%a %d %b %H:%M} with its people",
+            event_id=entry.id,
+            starts=(right,),
+            minutes=60,
+            people=tuple(person.email for person in (*search.people, asked_one)),
+        )
+    )
+    for n, person in enumerate(search.people):
+        zone = search.zone_of(person)
+        # Who names the time of both clocks is right, even where another wish has the user's time by the other clock.
+        wrong = [moment(slot.astimezone(zone)) for slot in wishes if slot != right]
+        wrong = [value for value in wrong if value != moment(right)]
+        sentence = f"{person.name} knows by {until:%H:%M} when it is by their own clock"
+        value = [moment(right.astimezone(zone))]
+        checks.append(message_check(f"{key}.told-{n}", 2, sentence, person, value, wrong, before=until, gated=True))
+    spared = SilenceCheck(
+        id=f"{key}.spared",
+        points=2,
+        sentence=f"{name} was asked only for hours that suit the others",
+        gated=True,
+        to=asked_one.addresses,
+        values=tuple(map(moment, search.unsuitable)),
+    )
+    return [*checks, spared]
+
+
+def _brief(
+    day: Day,
+    topic: Phrase,
+    title: str,
+    people: Sequence[Person],
+    asked_one: Person,
+    days: Sequence[datetime],
+    until: datetime,
+) -> str:
+    rules = (
+        f"My clock is that of {day.world.timezone.rpartition('/')[2].replace('_', ' ')} ({clock_of(day.world.offset)}). "
+        "Others write and read times by their own clocks. Of what somebody wrote more than once, the last word counts.",
+        "To find an hour, take the first wish that suits my diary and the hours of the others. Propose it to the one who "
+        "sends no list (by my clock, one hour at a time, by mail or text), and wait for the answer, which comes within "
+        "half an hour. After a no, propose the next wish that suits the others; another hour that is suggested instead "
+        "does not count. After the yes, give the entry that hour, with all of them on it, and write to those who sent "
+        "hours which day and time it is by their own clock.",
+    )
+    day.wishes += [rule for rule in rules if rule not in day.wishes]
+    return (
+        f"Find an hour for {topic.en} on {days_in_words(days)} with "
+        f"{listed([person.name for person in (*people, asked_one)])}. The wishes are those of {people[0].name}, and "
+        f"{asked_one.name} is the one who sends no list. The entry is {title!r}, and all of them have to know the hour "
+        f"by {until:%H:%M}."
+    )
+
+
+def _answers(day: Day, search: Search, right: datetime, counter: datetime | None) -> list[dict[str, Any]]:
+    """What is answered to a proposal: yes to the right hour, no to those that are turned down, yes to any other."""
+    draws = day.draws.of("answers", search.key)
+    fine = draws.pick(_YES, "yes")
+    replies = [([right], fine)]
+    for number, slot in enumerate(search.refused):
+        instead = f" {draws.pick(_INSTEAD, number).format(slot=_spoken(counter))}" if counter and number == 0 else ""
+        replies.append(([slot], draws.pick(_NO, number) + instead))
+    replies.append((list(search.slots), fine))
+    return [
+        {"moment": [_plain(slot) for slot in slots], "modality": modality, "reply": reply}
+        for slots, reply in replies
+        for modality in ("email", "sms")
+    ]
+
+
+_YES = (
+    "Yes, that suits me. It is in my diary.",
+    "Agreed, I shall be there.",
+    "That works. I have noted it.",
+    "Fine with me, thank you.",
+)
+_NO = (
+    "No, sorry, that hour was taken this morning.",
+    "I'm afraid not: somebody else has just got that hour.",
+    "That one is not possible for me.",
+    "No, I am on a train then.",
+)
+_INSTEAD = ("What about {slot}?", "Could it be {slot} instead?", "I could do {slot}, though.", "My suggestion: {slot}.")
