@@ -92,7 +92,7 @@ def _plain(address: str) -> str:
 
 
 def character_at(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
-    """The id of the character at an address, in whatever form that is written."""
+    """The id of the character at an address, in any of its written forms."""
     address = _plain(address)
     for key, person in scenario.characters.items():
         own = person.phone if modality == "sms" else person.email

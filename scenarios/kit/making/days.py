@@ -133,7 +133,7 @@ class Day:
         """A day for each of several participants, at the same place and time, each with a user and people of its own.
 
         Args:
-            roles: what the participants are called.
+            roles: the names of the participants' roles.
             begun: arguments of ``begin``, for all of them.
 
         Raises:
