@@ -15,14 +15,17 @@ from rich.console import Console
 from proctor.audit import players
 from proctor.caller import Progress
 from proctor.display import AssessmentDisplay
+from proctor.replay import choose, reset, reset_points
 from proctor.report import print_report
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.archive import Archive
+from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from scenarios.kit.making.days import Day, make_day
 from tests.assessments.normalising import normalised
 from tests.assessments.scripts import ask_ben, idle
+from tests.assessments.test_replay import follow
 from tests.stack import SCENARIOS, Assessed, Script, Stack, assess_by, serving
 from tests.work import only_nightly
 from viewer.pages import Pages, address_of
@@ -165,6 +168,30 @@ async def test_a_worker_that_dies_with_two_participants_at_work_changes_nothing(
     assert before.results is not None
     assert after.results is not None
     assert comparable(after.results) == comparable(before.results)
+
+
+@only_nightly
+async def test_a_reset_to_a_turn_plays_both_from_there_to_the_same_end(stack: Stack) -> None:
+    async with serving(ana_side) as one, serving(ben_side) as other:
+        before = (await assess_by(stack, request({"ana_side": one, "ben_side": other}, max_turns=4))).results
+        assert before is not None
+        client = await connect(stack.config)
+        await reset(client, before.assessment_id, choose(await reset_points(client, before.assessment_id), 2, False))
+        ended = await follow(stack, before.assessment_id)
+    assert ended.results is not None
+    assert comparable(AssessmentResults.model_validate_json(ended.results)) == comparable(before)
+
+
+async def test_one_agent_may_have_both_roles(stack: Stack) -> None:
+    async def both(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
+        own = (await ues.email.get_state())["user_email_address"]
+        return await (ana_side if own == ANA else ben_side)(turn, ues, now)
+
+    async with serving(both) as url:
+        asked = request({"ana_side": url, "ben_side": url}, max_turns=4)
+        results = (await assess_by(stack, asked)).results
+    assert results is not None
+    assert [role.scores.overall.score for role in results.roles] == [16, 16]
 
 
 def comparable(results: AssessmentResults) -> dict[str, Any]:

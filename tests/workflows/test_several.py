@@ -14,7 +14,9 @@ from activities.plan import CriterionBrief, Plan
 from activities.simulation.payloads import AdvanceInput, ApplyInput, Sent, TurnApplied
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.roles import name_of_role
+from tests.workflows.replaying import replayed
 from tests.workflows.scripted import MORNING, NOWHERE, ScriptedActivities, plan
+from workflows import limits
 from workflows.assessment import Assessment
 from workflows.inputs import AssessmentInput
 
@@ -47,12 +49,13 @@ def mail(sender: str, minutes: int = 0) -> OutgoingMessage:
 class Two(ScriptedActivities):
     """The scripted activities of an assessment with two participants, played on one queue."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, **changes: Any) -> None:
+        super().__init__(**changes)
         self.replacements["admit"] = self._admit_two
 
     async def _admit_two(self, given: Any) -> Plan:
-        return together(given.task_id, self.queue)
+        whole = together(given.task_id, self.queue).model_copy(update=self.changes)
+        return whole.model_copy(update={"roles": [role.model_copy(update=self.changes) for role in whole.roles]})
 
     async def play(self, client: Client, queue: str) -> AssessmentResults:
         self.queue = queue
@@ -84,6 +87,15 @@ async def test_two_play_each_turn_and_have_scores_of_their_own(client: Client) -
         "two-play--guest",
         "two-play--host",
     }
+
+
+async def test_a_long_one_continues_in_another_run(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "HISTORY_EVENTS", 60)
+    activities = Two(max_turns=8, default_time_step="PT15M")
+    results = await activities.play(client, "a-long-one")
+    assert [(each.status, each.turns_taken) for each in results.roles] == [("completed", 8)] * 2
+    assert len(activities.inputs["set_up"]) == 2
+    assert await replayed(client, "a-long-one") >= 3
 
 
 async def test_a_message_arrives_with_the_other_one_in_the_same_turn(client: Client) -> None:
