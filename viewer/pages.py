@@ -372,7 +372,8 @@ class Pages:
         """
         results, turns = self.archive.results(entry), self.archive.turns(entry)
         zone, records = _zone(turns), self.archive.state_records(entry)
-        initial = self.archive.initial_state(entry)
+        # Of several participants, each one's own entry has the states.
+        initial = {} if entry.roles else self.archive.initial_state(entry)
         versions = versions_of(initial, records)
         names = _names_in(versions)
         last = max([t.turn for t in turns], default=0)
