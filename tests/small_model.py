@@ -1,7 +1,8 @@
 """``make assistant``: the example assistant plays one turn of each scenario with a small real model on this machine.
 
 The model is far too small to help anybody; what this shows is that the agent copes with a real server, a real context
-limit, answers that are half JSON, and real token counts.
+limit, answers that are half JSON, and real token counts. With ``--families`` it plays a whole day of each family
+instead, and prints a table.
 """
 
 import argparse
@@ -10,13 +11,21 @@ import multiprocessing
 import os
 import socket
 import sys
+import time
+from datetime import datetime
 from typing import Any
 
+from proctor.audit.plays import Stage
 from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.assistant_agent import AssistantAgent
+from purple_sdk.ues import AsyncUESClient
+from scenarios.kit.making.days import Day, make_day
 from tests.calibrate import MODEL, SCENARIOS, answers, serve
 from tests.purple_sdk.played import PlayedAgent
 from tests.scenarios.playing import Rehearsal, rehearsing
+from tests.stack import SCENARIOS as PACKAGES
+
+FAMILIES = PACKAGES / "families"
 
 
 async def play(rehearsal: Rehearsal, scenario: str, config: PurpleAgentConfig) -> None:
@@ -37,11 +46,47 @@ async def play(rehearsal: Rehearsal, scenario: str, config: PurpleAgentConfig) -
     print(f"{scenario}: {results.scores.overall.score}/{results.scores.overall.max_score}", flush=True)
 
 
+async def play_day(family: str, day: Day, config: PurpleAgentConfig) -> str:
+    """Play a day, or one role's side of it; a line of the table."""
+    played = PlayedAgent(AssistantAgent(config))
+
+    async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
+        await played(number + 1, client, now)
+
+    began = time.monotonic()
+    outcome = await Stage(day).play(turn)
+    usages = [usage for answer in played.answers for usage in answer.model_usage]
+    cells = (
+        f"{family}, {day.role}" if day.role else family,
+        f"{sum(usage.calls for usage in usages)}",
+        f"{sum(usage.input_tokens for usage in usages):,}",
+        f"{sum(usage.output_tokens for usage in usages):,}",
+        f"{sum(entry.success for entry in outcome.log)} of {len(outcome.log)}",
+        f"{sum(outcome.points.values()):g} of {outcome.maximum}",
+        f"{time.monotonic() - began:.0f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def play_families(config: PurpleAgentConfig, difficulty: int, seed: int) -> None:
+    """Play a day of each family and print a line for each."""
+    print("| family | model calls | tokens in | out | actions that came about | points | seconds |")
+    print("| --- |" + " --- |" * 6)
+    for directory in sorted(path.parent for path in FAMILIES.glob("*/family.py")):
+        day = make_day(directory, difficulty, seed)
+        for side in day.sides or (day,):
+            print(asyncio.run(play_day(directory.name, side, config)), flush=True)
+
+
 def main() -> int:
     """Play every scenario; the exit code is 1 when the model's server doesn't start."""
     reader = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     reader.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="1 on a busy machine")
     reader.add_argument("--tokens", type=int, default=12_000, help="what a turn may take")
+    reader.add_argument("--context", type=int, default=5_000, help="what the model gets to read at once, in tokens")
+    reader.add_argument("--families", action="store_true", help="play a whole day of each family")
+    reader.add_argument("--difficulty", type=int, default=1)
+    reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("--tool-calling", default="auto", choices=["auto", "native", "json"])
     given = reader.parse_args()
     with socket.socket() as free:
@@ -59,10 +104,13 @@ def main() -> int:
             tool_calling=given.tool_calling,
             temperature=0.2,
             enable_reflection=False,
-            context_tokens=5_000,
+            context_tokens=given.context,
             answer_tokens=200,
             tokens_per_turn=given.tokens,
         )
+        if given.families:
+            play_families(config, given.difficulty, given.seed)
+            return 0
         with rehearsing() as rehearsal:
             for scenario in SCENARIOS:
                 asyncio.run(play(rehearsal, scenario, config))
