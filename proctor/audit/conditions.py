@@ -66,6 +66,12 @@ def _count(states: Mapping[str, Any], action: str, fields: Mapping[str, Any]) ->
                 mail["body_text"] == fields["body_text"] and set(fields["to_addresses"]) <= set(mail["to_addresses"])
                 for mail in sent
             )
+        case "email.forward":
+            sent = [mail for mail in states["email"]["emails"].values() if mail["folder"] == "sent"]
+            return sum(
+                mail["in_reply_to"] == fields["message_id"] and set(fields["to_addresses"]) <= set(mail["to_addresses"])
+                for mail in sent
+            )
         case "sms.send":
             texts = states["sms"]["messages"].values()
             return sum(text["body"] == fields["body"] and text["direction"] == "outgoing" for text in texts)

@@ -24,11 +24,11 @@ _TURNS = (1, 3, 4)
 def make(day: Day) -> None:
     """Three rounds in which something can't wait, each beside things that can; one report at the end.
 
-    From difficulty 3 on, two matters press at once, and somebody decides in the user's place on a fourth.
+    From difficulty 3 on, two matters press at once twice, and somebody decides in the user's place on a fourth.
     """
     level = day.difficulty - 1
     day.begin(size="M" if level > 2 else "S", hours=8, language_mix=0.0)
-    most = len(_TURNS)
+    most = len(_TURNS) + (level > 1)
     last = day.starts[-1]
     deputies = " My notes say who decides instead of me on a topic: write to them, not to me." if level > 1 else ""
     day.wishes.append(
@@ -75,7 +75,7 @@ def _round(day: Day, number: int, turn: int, topics: list[str], stranger: Person
         # What pressed can wait now.
         eased = matter("eased", soon + timedelta(minutes=15), topics[2])
         spared.append(("was put off", replace(eased, moved=(moved, can_wait("eased")))))
-    if level > 1 and number == 1:
+    if level > 1 and number in (1, 2):
         due.append(matter("second", soon + timedelta(minutes=30), topics[3]))
     if level > 2:
         gone = matter("gone", soon, topics[4])

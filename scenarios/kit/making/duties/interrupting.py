@@ -100,7 +100,7 @@ def tell_now(
     checks: list[Check] = [*sent]
     lapses: list[Lapse] = [forgotten(act), wrong_person(act if deputy else replace(act, channel="mail"), stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
-    if following := [start for start in day.starts if start > deadline]:
+    if following := [start for start in day.starts if start > max(matter.until for matter in due)]:
         lapses.append(late(act, following[0]))
         points.append(("late",))
     if len(due) > 1:
