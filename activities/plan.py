@@ -13,6 +13,7 @@ from proctor_protocol.clocks import STANDING
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.instances import Instance
+from proctor_protocol.nights import Night, end_of_turn
 from proctor_protocol.results import Dimension
 from proctor_storage.blobs import BlobRef
 
@@ -60,6 +61,8 @@ class Plan(Model):
         clock, noise: the conditions that it is played under (``proctor_protocol.clocks``).
         is_state_in_package: no blob has the initial state. It is read from ``package``, and ``initial_state`` has its
             hash and size.
+        roles: of several participants, a plan for each, whose ``participant`` is the role and whose ``criteria`` are
+            its own. The joint plan has all criteria, and otherwise the first role's values. Empty for one participant.
         simulator: the address of the simulator's server that the simulation is on; None where there is one server,
             which the settings name, and before one is chosen.
     """
@@ -87,6 +90,7 @@ class Plan(Model):
     start_time: datetime
     end_time: datetime
     default_time_step: str
+    nights: list[Night] = Field(default_factory=list)
     expected_turns: int
     scenario_turns: int | None = None
     character_count: int
@@ -101,6 +105,7 @@ class Plan(Model):
     clock: str = STANDING
     noise: int = 0
     simulator: str | None = None
+    roles: "list[Plan]" = Field(default_factory=list)
 
     def step_of(self, time_step: str | None) -> timedelta:
         """How far time moves after a turn in whose answer the participant named this step, or none."""
@@ -108,8 +113,7 @@ class Plan(Model):
 
     def end_of_turn(self, turn_start: datetime, time_step: str | None) -> datetime:
         """The instant that time moves to after a turn; never later than the scenario's end."""
-        remaining, step = self.end_time - turn_start, self.step_of(time_step)
-        return turn_start + step if step < remaining else self.end_time
+        return end_of_turn(turn_start, self.step_of(time_step), self.nights, self.end_time)
 
     def for_step(self) -> "Plan":
         """What a step of the assessment has to know of it; who judges a criterion has its name, and the scenario."""

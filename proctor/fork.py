@@ -23,6 +23,7 @@ class ForkOptions:
     Attributes:
         task_id: the assessment to fork. gateway_url: the evaluator.
         from_turn, every_turn: the first turn that is played again; with ``every_turn`` each, in forks of its own.
+        evening: the day after whose evening it begins.
         agents: who plays, ``NAME=URL`` or an address.
         repeats: how often each is played; where it is given, all are one campaign.
         json_file: gets the result of a single fork. output: gets a folder with those of a campaign.
@@ -31,6 +32,7 @@ class ForkOptions:
     task_id: str
     gateway_url: str
     from_turn: int | None = None
+    evening: int | None = None
     every_turn: bool = False
     agents: Sequence[str] = ()
     seed: int | None = None
@@ -52,7 +54,7 @@ class ForkOptions:
             config |= {"from_turns": "every" if self.every_turn else [self.from_turn]}
             config |= {"repeats": self.repeats or 1, "at_once": self.at_once}
         else:
-            config["from_turn"] = self.from_turn
+            config |= {"from_turn": self.from_turn, "from_evening": self.evening}
             agents = dict(zip(["personal_assistant"], agents.values(), strict=False))
         chosen = {name: value for name, value in config.items() if value is not None}
         return {"participants": agents, "config": chosen}
@@ -65,8 +67,12 @@ def run_fork(options: ForkOptions) -> ExitCode:
         UsageError: what is asked for doesn't fit together.
         CommandError: of the kind that says why there is no result.
     """
-    if (options.from_turn is None) == (not options.every_turn):
-        raise UsageError("say from which turn on: --from-turn N, or --every-turn for forks from each of them")
+    if (options.from_turn is not None) + options.every_turn + (options.evening is not None) != 1:
+        raise UsageError(
+            "say from which turn on: --from-turn N, --evening N, or --every-turn for forks from each of them"
+        )
+    if options.evening is not None and options.is_campaign:
+        raise UsageError("--evening is for a single fork: for several, name the turn with --from-turn")
     if not options.is_campaign:
         return asyncio.run(_play_one(options))
     if options.json_file:

@@ -39,7 +39,8 @@ def print_list() -> ExitCode:
         try:
             where = find_program(harness)
         except HarnessError:
-            where = f"no: `proctor harness install {harness.name}` ({harness.size})" if harness.packages else "no"
+            where = f"no: `proctor harness install {harness.name}` ({harness.size})"
+            where = where if harness.packages else "named by --program"
         table.add_row(harness.name, harness.title, harness.wire, where)
     show(make_console(), table)
     return ExitCode.DONE
@@ -54,8 +55,9 @@ def print_one(name: str) -> ExitCode:
     harness = _known(name)
     first = Launch("PROGRAM", "MODEL", "PROMPT", None, "SESSION", Path("HOME"), Path("WORK"), "http://RELAY")
     later = Launch("PROGRAM", "MODEL", "PROMPT", "SESSION", "SESSION", Path("HOME"), Path("WORK"), "http://RELAY")
+    where = f"{', '.join(harness.packages)} ({harness.size}), in {cache_folder(harness)}"
     lines = [
-        f"{harness.title}: {', '.join(harness.packages)} ({harness.size}), in {cache_folder(harness)}",
+        f"{harness.title}: {where if harness.packages else 'named by --program'}",
         f"asks its model by: {harness.wire}",
         f"first turn:  {' '.join(harness.command(first))}",
         f"later turns: {' '.join(harness.command(later))}",
@@ -77,6 +79,7 @@ def install_all(names: Sequence[str]) -> ExitCode:
     chosen = list(HARNESSES.values()) if "all" in names else [_known(name) for name in names]
     for harness in chosen:
         if not harness.packages:
+            print(f"{harness.title}: nothing to install, --program names it", flush=True)
             continue
         print(f"{harness.title}: installing {', '.join(harness.packages)} ({harness.size}) ...", flush=True)
         began = time.monotonic()

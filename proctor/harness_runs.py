@@ -15,9 +15,8 @@ from proctor.settings import LOOPBACK, read_settings
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
 from proctor_settings.config import HarnessConfig
-from purple_sdk.harness.agent import HarnessAgent
-from purple_sdk.harness.clis import find_harness
 from purple_sdk.harness.declared import HarnessError
+from purple_sdk.harness.serving import require_playable as require_harness
 
 T = TypeVar("T")
 
@@ -32,13 +31,20 @@ _LONGEST_PAUSE = 1.0
 
 @dataclass(frozen=True)
 class HarnessChoice:
-    """What a person asked for: a CLI agent, its model, the model's address, its executable, seconds for a turn."""
+    """What a person asked for: a CLI agent, its model and that one's address, its executable, and limits.
+
+    ``turn_timeout`` is in seconds; ``max_cost`` and ``max_tokens`` are those of an assessment. ``is_terminal`` has it
+    play terminal tasks.
+    """
 
     name: str
     model: str | None = None
     model_url: str | None = None
     program: str | None = None
     turn_timeout: float | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    is_terminal: bool = False
 
     def fields(self) -> dict[str, str | float]:
         """The settings of ``HarnessConfig`` that were asked for."""
@@ -49,6 +55,8 @@ class HarnessChoice:
             "model_base_url": self.model_url,
             "program": self.program,
             "turn_seconds": seconds,
+            "max_cost": self.max_cost,
+            "max_tokens": self.max_tokens,
         }
         return {name: value for name, value in chosen.items() if value is not None}
 
@@ -59,6 +67,8 @@ def choose_harness(
     model_url: str | None,
     program: str | None = None,
     turn_timeout: float | None = None,
+    max_cost: float | None = None,
+    max_tokens: int | None = None,
     *,
     has_agent: bool,
 ) -> HarnessChoice | None:
@@ -75,11 +85,12 @@ def choose_harness(
                 "no agent is named: give --agent URL for one that is served, or --harness NAME for a CLI agent such as "
                 "claude-code (`proctor harness list`)"
             )
-        for flag, value in (("--model", model), ("--model-url", model_url), ("--program", program)):
+        own = {"--model": model, "--model-url": model_url, "--program": program}
+        for flag, value in {**own, "--max-cost": max_cost, "--max-tokens": max_tokens}.items():
             if value is not None:
                 raise UsageError(f"{flag} {value}: only a CLI agent has it; add --harness NAME")
         return None
-    return HarnessChoice(name, model, model_url, program, turn_timeout)
+    return HarnessChoice(name, model, model_url, program, turn_timeout, max_cost, max_tokens)
 
 
 def choose_harnesses(
@@ -151,7 +162,8 @@ async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None)
             **{f"AGENTBEATS_PURPLE_{name}".upper(): str(value) for name, value in choice.fields().items()},
             "AGENTBEATS_PURPLE_HOMES": f"{folder}/homes",
         }
-        command = proctor_command("agent", "harness", choice.name, "--host", LOOPBACK, "--port", str(port))
+        place = ("--host", LOOPBACK, "--port", str(port), *(("--terminal",) if choice.is_terminal else ()))
+        command = proctor_command("agent", "harness", choice.name, *place)
         service = Service("harness", command, answers(f"{url}/.well-known/agent-card.json"), environment)
         lines: list[str] = []
         supervisor = Supervisor(
@@ -169,6 +181,6 @@ def require_playable(choice: HarnessChoice) -> None:
         UsageError: it can't; the sentence says why.
     """
     try:
-        HarnessAgent(read_settings(HarnessConfig, **choice.fields()), find_harness(choice.name))
+        require_harness(read_settings(HarnessConfig, **choice.fields()), is_terminal=choice.is_terminal)
     except HarnessError as problem:
         raise UsageError(str(problem)) from None

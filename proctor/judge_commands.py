@@ -14,7 +14,6 @@ from activities.judging.cases import CalibrationCase, CasesError, FactCase, fact
 from activities.judging.panel import Judge
 from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
-from activities.models.usage import PricesError, read_prices
 from activities.scenario_code.manager import ScenarioManager
 from activities.scenario_code.paraphrases import ParaphrasesError, read_paraphrases
 from proctor.console import make_console, plain_table, show
@@ -25,6 +24,7 @@ from proctor.settings import read_settings
 from proctor.state import make_folder
 from proctor_protocol.provenance import ModelUse
 from proctor_settings.config import GreenAgentConfig
+from proctor_settings.prices import PricesError, read_prices
 
 _LONGEST_REASON = 100
 

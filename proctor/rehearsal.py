@@ -44,7 +44,6 @@ from activities.simulation.settling import Settling
 from activities.simulation.simulations import connect_simulations
 from activities.simulation.turns import TurnActivities
 from proctor.parts import Parts
-from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, assessment_results
 from proctor_settings.config import GreenAgentConfig
@@ -199,7 +198,7 @@ class RehearsedAssessment:
                         turn=turn,
                         checkpoint=checkpoint,
                         replies=await self._characters_answer(plan, turn, applied),
-                        to=min(now + parse_iso8601_duration(step or plan.default_time_step), plan.end_time),
+                        to=plan.end_of_turn(now, step),
                     ),
                 )
                 checkpoint, now = advanced.checkpoint, advanced.current_time

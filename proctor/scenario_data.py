@@ -10,6 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import AliasChoices, BaseModel
 from pydantic_core import from_json
 
+from activities.scenario_code.manager import attach_files
 from proctor_protocol.scenario import ScenarioConfig
 from ues_sim.modalities import MODALITIES
 from ues_sim.problems import Conflict, Impossible, Invalid
@@ -29,12 +30,15 @@ def unknown_settings(scenario_json: bytes) -> list[str]:
 
 
 def initial_state_of(directory: Path) -> dict[str, Any]:
-    """The initial state of a scenario that can be loaded, as its author wrote it, without its outer wrapper."""
+    """The initial state of a scenario that can be loaded, as its author wrote it, without its outer wrapper, and with
+    the contents of attached files.
+    """
     data = from_json((directory / "scenario.json").read_bytes().removeprefix(BOM_UTF8))["initial_state"]
     if isinstance(data, str):
         data = from_json((directory / data).read_bytes().removeprefix(BOM_UTF8))
     if "environment" not in data and "scenario" in data:
         data = data["scenario"]
+    attach_files(data, directory)
     return dict(data)
 
 

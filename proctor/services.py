@@ -5,6 +5,7 @@ import ctypes
 import os
 from collections.abc import Coroutine
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from proctor.errors import CommandError, UnreachableError, UsageError
@@ -118,9 +119,9 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
         CommandError: it can't; a sentence that says why.
     """
     give_memory_back()
-    from activities.models.usage import PricesError
     from proctor.worker import MisfitError, run_worker
     from proctor_observing.tracing import TracingError
+    from proctor_settings.prices import PricesError
     from proctor_storage.temporal import TemporalUnreachableError
 
     try:
@@ -263,8 +264,8 @@ def run_agent(name: str, host: str | None, port: int | None, card_url: str | Non
         raise CommandError(problem.strerror or str(problem)) from None
 
 
-def run_harness(**flags: str | int | None) -> None:
-    """Run a CLI agent as a participant until SIGTERM or Ctrl-C.
+def run_harness(*, is_terminal: bool, **flags: str | float | None) -> None:
+    """Run a CLI agent as a participant until SIGTERM or Ctrl-C; with ``is_terminal`` one of terminal tasks.
 
     Raises:
         UsageError: a setting doesn't fit, or something that the agent needs is missing.
@@ -274,10 +275,12 @@ def run_harness(**flags: str | int | None) -> None:
     from purple_sdk.harness.declared import HarnessError
     from purple_sdk.harness.serving import serve_harness
 
-    config = read_settings(HarnessConfig, **flags)
+    evaluator, config = read_settings(GreenAgentConfig), read_settings(HarnessConfig, **flags)
     warn_of_settings(config)
+    hidden = os.pathsep.join([config.hidden, evaluator.state, str(Path(evaluator.scenarios_dir).absolute())])
+    config = config.model_copy(update={"hidden": hidden})
     try:
-        serve_harness(config)
+        serve_harness(config, is_terminal=is_terminal)
     except HarnessError as problem:
         raise UsageError(str(problem)) from None
     except OSError as problem:

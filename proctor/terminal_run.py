@@ -5,7 +5,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from proctor.console import make_console
 from proctor.engine_wait import find_missing
 from proctor.errors import CancelledError, CommandError, ExitCode, UnreachableError, UsageError
 from proctor.following import followed, read_results, require_completed
+from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.interrupts import on_signals
 from proctor.local import LocalStack, Ports
 from proctor.phrases import counted
@@ -44,6 +45,7 @@ class TerminalRunOptions:
         settings: of the run, from everywhere.
         dataset: a folder of tasks; with ``gateway_url`` the name of one of its datasets will do.
         agents: the address of each agent by its name; ``oracle`` or ``null`` in place of an address.
+        harness: a CLI agent to start, in place of those.
         grow: a run that has ended, whose trials are taken over.
         gateway_url: an evaluator that runs; None has the command run one of its own.
         state: the folder of its own evaluator; None is the one of ``proctor up``.
@@ -57,6 +59,7 @@ class TerminalRunOptions:
     quiet: bool = False
     json_file: str | None = None
     grow: str | None = None
+    harness: HarnessChoice | None = None
 
     def request(self) -> str:
         config = {
@@ -74,7 +77,7 @@ def run_terminal_bench(options: TerminalRunOptions) -> ExitCode:
     Raises:
         CommandError: of the kind that says why it came to no good end.
     """
-    return asyncio.run(_run(options))
+    return asyncio.run(_run_with_harness(options))
 
 
 def follow_terminal_bench(task_id: str, gateway_url: str, output: str, quiet: bool) -> ExitCode:
@@ -95,6 +98,13 @@ def follow_terminal_bench(task_id: str, gateway_url: str, output: str, quiet: bo
 async def _follow(task_id: str, gateway_url: str, output: str, quiet: bool) -> ExitCode:
     call = AssessmentCall.of_task(gateway_url, task_id)
     return await _play(call, gateway_url, make_console(), asyncio.Event(), Path(output), quiet, None)
+
+
+async def _run_with_harness(options: TerminalRunOptions) -> ExitCode:
+    if options.harness is None:
+        return await _run(options)
+    async with serving_harness(options.harness, options.gateway_url) as url:
+        return await _run(replace(options, agents={options.harness.name: url}))
 
 
 async def _run(options: TerminalRunOptions) -> ExitCode:

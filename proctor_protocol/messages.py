@@ -126,7 +126,7 @@ class TurnCompleteMessage(WireModel):
 
     ``model_usage`` is for agents that ask models and say so: it is part of the result, and no score comes of it.
     Without ``actions`` it reports no actions. ``trajectory`` is the turn's transcript in the Agent Trajectory
-    Interchange Format, for readers of the result; one of more than 1 MB isn't kept.
+    Interchange Format, for readers of the result; one of more than 1 MB is shortened, and its ``notes`` say so.
     """
 
     message_type: Literal["turn_complete"] = "turn_complete"

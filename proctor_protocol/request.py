@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -87,7 +87,8 @@ class AssessmentConfig(WireModel):
     Attributes:
         fork_of: the id of an assessment: this one begins with its turns before ``from_turn``, and plays its scenario as
             it was then. Fields that are left out are taken from it, ``seed``, judges and ``participants`` too.
-        from_turn: the first turn that a fork plays itself.
+        from_turn: the first turn that a fork plays itself. from_evening: instead of it, the day after whose evening a
+            fork begins, 1 for the first.
         scenario_id: which scenario to play, or a day of which family; a fork's is known already.
         difficulty: of a family's day, 1 to 4; 2 where missing. Fixed scenarios have none.
         seed: what every random choice of the assessment derives from, and a family's day; drawn from the task's id
@@ -109,6 +110,7 @@ class AssessmentConfig(WireModel):
 
     fork_of: str | None = Field(default=None, min_length=1, max_length=200)
     from_turn: int | None = Field(default=None, ge=1, le=100_000)
+    from_evening: int | None = Field(default=None, ge=1, le=100)
     scenario_id: str = ""
     difficulty: int | None = None
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
@@ -136,7 +138,9 @@ class AssessmentConfig(WireModel):
 
     @model_validator(mode="after")
     def _a_fork_has_both(self) -> Self:
-        require_fork(self.fork_of, self.from_turn, "from_turn")
+        if self.from_turn is not None and self.from_evening is not None:
+            raise ValueError("from_turn and from_evening both say where a fork begins: name one of them")
+        require_fork(self.fork_of, self.from_turn or self.from_evening, "from_turn")
         return self
 
 
@@ -165,7 +169,10 @@ def require_fork(fork_of: str | None, turns: object, name: str) -> None:
 
 
 class AssessmentRequest(WireModel):
-    """Who is assessed (role to A2A address) and how. A fork without participants assesses those of the original."""
+    """Who is assessed (role to A2A address) and how. A fork without participants assesses those of the original.
+
+    A scenario with several participants needs an address for each of its roles; one address may have several roles.
+    """
 
     participants: dict[str, str]
     config: AssessmentConfig
@@ -186,13 +193,35 @@ class AssessmentRequest(WireModel):
                 "participants is empty: name the agent to assess, such as "
                 '{"personal_assistant": "http://localhost:8001"}'
             )
-        check_roles(self.participants, PARTICIPANT_ROLES, " or ".join(PARTICIPANT_ROLES))
         return self
 
-    @property
-    def participant(self) -> tuple[str, str]:
-        """The role and the address of the agent to assess."""
+    def require_participant(self) -> tuple[str, str]:
+        """The role and the address of the one agent to assess.
+
+        Raises:
+            BadRequestError: there are several, and none has a role that is assessed.
+        """
+        try:
+            check_roles(self.participants, PARTICIPANT_ROLES, " or ".join(PARTICIPANT_ROLES))
+        except ValueError as problem:
+            raise BadRequestError(f"Bad request: {problem}.") from None
         return choose_participant(self.participants, PARTICIPANT_ROLES)
+
+    def require_roles(self, roles: Iterable[str]) -> dict[str, str]:
+        """The address of the agent for each role of the scenario, in the roles' order.
+
+        Raises:
+            BadRequestError: a role has no agent, or there is no such role.
+        """
+        wanted, scenario_id = list(roles), self.config.scenario_id
+        remedy = f"give each role of {scenario_id} an agent's address: {', '.join(wanted)}"
+        for role in self.participants:
+            if role not in wanted:
+                raise BadRequestError(f"Bad request: participants has the role {show_value(role)}: {remedy}.")
+        for role in wanted:
+            if role not in self.participants:
+                raise BadRequestError(f"Bad request: participants.{role} is missing: {remedy}.")
+        return {role: self.participants[role] for role in wanted}
 
 
 def is_fork(request: Any) -> bool:

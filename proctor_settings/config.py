@@ -661,7 +661,12 @@ class HarnessConfig(PurpleAgentConfig):
         default="claude-code", description="Name of the CLI agent."
     )
     program: Annotated[str | None, ReadBy("purple_sdk.harness")] = Field(
-        default=None, description="The CLI agent's executable, where it isn't the installed one."
+        default=None,
+        description="The CLI agent's executable, where it isn't the installed one; a command line for `acp`.",
+    )
+    wire: Annotated[Literal["anthropic", "responses", "chat", "gemini"] | None, ReadBy("purple_sdk.harness")] = Field(
+        default=None,
+        description="How an `acp` agent asks its model: `anthropic`, `responses`, `chat`, `gemini`. Without it `chat`.",
     )
     turn_seconds: Annotated[float, ReadBy("purple_sdk.harness")] = Field(
         default=280.0, gt=0, le=86_400, description="Seconds after which a turn of the CLI agent is stopped."
@@ -669,12 +674,28 @@ class HarnessConfig(PurpleAgentConfig):
     tokens_per_turn: Annotated[int, ReadBy("purple_sdk.harness")] = Field(
         default=5_000_000, ge=500, description="Limit of tokens in a turn, those of prompts and answers together."
     )
+    max_tokens: Annotated[int | None, ReadBy("purple_sdk.harness")] = Field(
+        default=None, ge=1, description="Limit of tokens in an assessment, those of failed tries included."
+    )
+    max_cost: Annotated[float | None, ReadBy("purple_sdk.harness")] = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Limit of the models' cost in an assessment, by the table in `AGENTBEATS_PURPLE_PRICES`.",
+    )
+    prices: Annotated[str | None, ReadBy("purple_sdk.harness")] = Field(
+        default=None, description="File (TOML or JSON) with the prices of models, for the limit of cost."
+    )
     homes: Annotated[Path, ReadBy("purple_sdk.harness")] = Field(
         default=Path("~/.local/state/proctor/harness-homes"),
         description="Folder of the CLI agents' home folders, one for each assessment.",
     )
     keep_homes: Annotated[bool, ReadBy("purple_sdk.harness")] = Field(
         default=False, description="Keep the home folders of ended assessments."
+    )
+    hidden: Annotated[str, ReadBy("purple_sdk.harness")] = Field(
+        default="",
+        description="Folders that the CLI agent can't read, separated by colons, beside the bundled scenarios.",
     )
 
 

@@ -152,7 +152,8 @@ class BasePurpleAgent(ABC):
         Args:
             notes: anything that a reader of the result should know.
             time_step: ISO 8601; how far the clock shall move. Without it, as far as the scenario has it by default.
-            trajectory: the turn's transcript in the Agent Trajectory Interchange Format; 1 MB at most.
+            trajectory: the turn's transcript in the Agent Trajectory Interchange Format. The evaluator shortens
+                one of more than 1 MB.
 
         Raises:
             pydantic.ValidationError: ``time_step`` is not a duration.

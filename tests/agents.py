@@ -1,43 +1,57 @@
-"""``python -m tests.agents [NAME…]``: install CLI agents and play a day with each, against a scripted model.
+"""``python -m tests.agents [NAME…] [--family FAMILY]``: install CLI agents and play a day with each, by a script.
 
 The model asks for what the day's oracle does, so a CLI agent that works earns all points. Some 2 GB are installed.
 """
 
+import argparse
 import asyncio
 import sys
 import time
 from collections.abc import Sequence
 
 from proctor.harness_runs import HarnessChoice, serving_harness
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.archive import Archive
 from purple_sdk.harness.clis import HARNESSES, find_harness
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.installing import find_program, install
 from tests.oracle_script import oracle_script
 from tests.scripted_model import ScriptedModel
-from tests.stack import assess, running_stack
+from tests.stack import Stack, assess, running_stack
+from viewer.trajectories import trajectory_of
 
-FAMILY, DIFFICULTY, SEED = "clear_the_day", 1, 1
+DIFFICULTY, SEED = 1, 1
 
 
-async def play(names: Sequence[str]) -> int:
+def transcripts(stack: Stack, results: AssessmentResults) -> str:
+    """How many turns have a transcript in the viewer, and its steps."""
+    archive = Archive(stack.config.archive_url)
+    entry = archive.get(results.assessment_id)
+    views = [entry and trajectory_of(archive, entry, turn) for turn in range(1, results.turns_taken + 1)]
+    steps = sum(len(view.steps) for view in views if view)
+    return f"{sum(map(bool, views))} of {len(views)} turns shown in the viewer, {steps} steps"
+
+
+async def play(names: Sequence[str], family: str) -> int:
     """Play with each; the number that did not earn all points."""
     wrong = 0
-    with running_stack() as stack, ScriptedModel(oracle_script(FAMILY, DIFFICULTY, SEED)) as model:
+    with running_stack() as stack, ScriptedModel(oracle_script(family, DIFFICULTY, SEED)) as model:
         for name in names:
             began = time.monotonic()
             choice = HarnessChoice(name, "scripted-1", model.url)
             async with serving_harness(choice, stack.gateway_url) as url:
-                assessed = await assess(stack, url, FAMILY, difficulty=DIFFICULTY, seed=SEED)
+                assessed = await assess(stack, url, family, difficulty=DIFFICULTY, seed=SEED)
             results = assessed.results
             scores = results.scores.overall if results else None
             wrong += scores is None or scores.score < scores.max_score
             tokens = sum(use.input_tokens + use.output_tokens for use in results.participant_usage) if results else 0
             points = f"{scores.score}/{scores.max_score} points" if scores else assessed.sentence
-            print(f"{name:<12} {points}, {tokens:,} tokens, {time.monotonic() - began:.0f} s", flush=True)
+            shown = transcripts(stack, results) if results else "no transcript"
+            print(f"{name:<12} {points}, {tokens:,} tokens, {shown}, {time.monotonic() - began:.0f} s", flush=True)
     return wrong
 
 
-async def main(names: Sequence[str]) -> int:
+async def main(names: Sequence[str], family: str) -> int:
     """Install what is missing, then play."""
     for name in names:
         try:
@@ -45,8 +59,13 @@ async def main(names: Sequence[str]) -> int:
         except HarnessError:
             print(f"installing {name} ...", flush=True)
             await install(find_harness(name))
-    return await play(names)
+    return await play(names, family)
 
 
 if __name__ == "__main__":
-    sys.exit(bool(asyncio.run(main(sys.argv[1:] or [name for name, each in HARNESSES.items() if each.packages]))))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--family", default="clear_the_day")
+    chosen = parser.parse_args()
+    known = [name for name, each in HARNESSES.items() if each.packages and each.has_mcp]
+    sys.exit(bool(asyncio.run(main(chosen.names or known, chosen.family))))

@@ -3,9 +3,10 @@
     with ScriptedModel({1: [("email_query", {})], 2: []}) as model:
         ...  model.url
 
-In turn N (the last "This is turn N" that a user's message has) it asks for the tools of the script's turn N, one after
-the other, and says "Done." when their results are there. Answers are streamed where that is asked for. ``requests``
-holds the bodies of all requests. Usage: 1,000 tokens in, of which 100 were cached, and 50 out, for each answer.
+In turn N (the last "This is turn N" that a user's message has, else 1) it asks for the tools of the script's turn N,
+one after the other, and says "Done." when their results are there. Answers are streamed where that is asked for.
+``requests`` holds the bodies of all requests. Usage: 1,000 tokens in, of which 100 were cached, and 50 out, for each
+answer.
 """
 
 import json
@@ -93,22 +94,37 @@ class ScriptedModel:
 
     def decide(self, question: _Question) -> "Call | str":
         """The next call of the script, or the last words of the turn."""
-        turns = [
-            (place, int(number))
-            for place, (kind, text) in enumerate(question.parts)
-            if kind == "user"
-            for number in re.findall(r"This is turn (\d+)", text)
-        ]
-        if not turns or not question.tools:
+        if not question.tools:
             return "Done."
-        place, turn = turns[-1]
-        done = sum(kind == "result" for kind, _ in question.parts[place:])
+        turn, done = progress(question)
         calls = self.script.get(turn, ())
         if done >= len(calls):
             return f"Done with turn {turn}."
         name, arguments = calls[done]
         found = next(((tool, space) for tool, space in question.tools if re.search(rf"(^|_){name}$", tool)), None)
         return f"There is no tool {name}." if found is None else Call(*found, dict(arguments))
+
+
+def progress(question: _Question) -> tuple[int, int]:
+    """The turn that a request is in, and how many results of tools it has in it."""
+    turns = [
+        (place, int(number))
+        for place, (kind, text) in enumerate(question.parts)
+        if kind == "user"
+        for number in re.findall(r"This is turn (\d+)", text)
+    ]
+    place, turn = turns[-1] if turns else (0, 1)
+    return turn, sum(kind == "result" for kind, _ in question.parts[place:])
+
+
+def read_question(request: dict[str, Any]) -> _Question:
+    """What a request asks, in a protocol that is known by its fields."""
+    if "input" in request:
+        return _read_responses(request)
+    if "contents" in request:
+        return _read_gemini(request)
+    is_chat = all("function" in tool for tool in request.get("tools") or [])
+    return _read_chat(request) if is_chat else _read_anthropic(request)
 
 
 @dataclass(frozen=True)

@@ -168,6 +168,8 @@ class Modality:
     """One short sentence for the environment's summary, such as ``3 emails, 1 unread``."""
     check: Callable[[State], Iterable[str]] = lambda _state: ()
     """Sentences on what is inconsistent in the state, for ``POST /environment/validate``."""
+    hidden: frozenset[str] = frozenset()
+    """Fields of the state that only exports and checkpoints have: a caller reads what is in them by a route."""
     complete: Callable[[State], None] = lambda _state: None
     """Fills in, after an import, what a scenario file may leave out (folders, threads, counts). May alter the state
     in place: nothing can be undone past an import."""
@@ -221,6 +223,10 @@ class Modality:
     def show_state(self, view: View) -> JsonObject:
         """The state as ``GET /{modality}/state`` answers it; as it is kept where there is no such route."""
         return view.state if self.show is None else self.show(view, self.state_params())
+
+    def visible(self, state: State) -> JsonObject:
+        """The state as it is kept, without what is hidden."""
+        return {name: value for name, value in state.items() if name not in self.hidden} if self.hidden else state
 
     def show_news(self, view: View, since: str) -> JsonObject:
         """What is new since an instant: the whole state where the modality says nothing better."""

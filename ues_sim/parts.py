@@ -34,6 +34,9 @@ LARGE = 4 * 1024 * 1024
 TAIL = 8 * 1024
 """Bytes of a collection's end that stand in the manifest: mails that come in don't make a page each."""
 
+UNCHANGING = frozenset({("states", "email", "files")})
+"""Collections that are cut however small they are, and without a tail: they never change, so they are stored once."""
+
 INDEXED = 64
 """How many pages an index names."""
 
@@ -213,7 +216,7 @@ class Parts:
             cut = before
         else:
             whole = orjson.dumps(_plain(container, is_row))
-            if len(whole) <= CUT_FROM:
+            if len(whole) <= CUT_FROM and (path not in UNCHANGING or not container):
                 return orjson.Fragment(whole)
             cut = Cut(container, is_row, first=base)
             size = LARGE_PAGE if len(whole) > LARGE else PAGE
@@ -265,7 +268,7 @@ class Parts:
             keys = [*(pages.pop().keys or ()), *keys]
         written = [self._entry(known, path, cut, key) for key in keys]
         place = 0
-        for count in _groups([len(each) for each in written], size, TAIL if is_end else 0):
+        for count in _groups([len(each) for each in written], size, TAIL if is_end and path not in UNCHANGING else 0):
             pages.append(self._page(written[place : place + count], cut.is_row, keys[place : place + count], count))
             place += count
         if is_end:

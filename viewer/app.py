@@ -75,6 +75,7 @@ def routes(
         Route("/view/{id}", served.entry, methods=["GET"]),
         Route("/view/{id}/assessment.html", served.export, methods=["GET"]),
         Route("/view/{id}/recording.cast", served.recording, methods=["GET"]),
+        Route("/view/{id}/files/{sha256}", served.file, methods=["GET"]),
         Route("/view/{id}/do/{action}", served.ask, methods=["GET"]),
         Route("/view/{id}/do/{action}", served.do, methods=["POST"]),
         Route("/compare", served.comparison, methods=["GET"]),
@@ -149,6 +150,19 @@ class _Served:
             answer.headers["Content-Type"] = "application/x-asciicast"
             answer.headers["Content-Disposition"] = 'attachment; filename="recording.cast"'
         return answer
+
+    async def file(self, request: Request) -> Response:
+        """An attached file, as a download: a browser must not show the scenario's content as one of our pages."""
+        pages, name = self._seen(request), request.path_params["id"]
+        try:
+            entry = await asyncio.to_thread(pages.archive.find, name)
+            content = await asyncio.to_thread(pages.file, entry, request.path_params["sha256"])
+        except (NoSuchEntryError, EntryDamagedError, StoreUnavailableError) as problem:
+            return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
+        if content is None:
+            raise HTTPException(404, "the assessment has no file with this SHA-256")
+        headers = {**_HEADERS, "Content-Disposition": "attachment"}
+        return Response(content, media_type="application/octet-stream", headers=headers)
 
     async def comparison(self, request: Request) -> Response:
         a, b = request.query_params.get("a", ""), request.query_params.get("b", "")

@@ -17,6 +17,15 @@ _ENTRIES = {"email": ("emails", "drafts"), "sms": ("messages",), "chat": ("messa
 
 
 @dataclass(frozen=True)
+class AttachedFile:
+    """A file of a mail: its name, its type and size in words, and the SHA-256 of its content, where that is known."""
+
+    name: str
+    about: str
+    sha256: str | None
+
+
+@dataclass(frozen=True)
 class Card:
     """One item as it is shown, and when: see ``Version``."""
 
@@ -26,6 +35,7 @@ class Card:
     time: str
     text: str
     facts: list[str] = field(default_factory=list)
+    files: list[AttachedFile] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
     is_unread: bool = False
     is_own: bool = False
@@ -130,11 +140,18 @@ def _mail(version: Version, item: Mapping[str, Any], owner: str, zone: tzinfo | 
         time=when(at, zone),
         text=clip(text, LONGEST_TEXT),
         facts=[*to, *(["shown as text: it has HTML only"] if not item.get("body_text") and text else [])],
+        files=[_file(each) for each in item.get("attachments") or [] if isinstance(each, Mapping)],
         marks=[*(["★"] if item.get("is_starred") else []), *labels, *([folder] if folder not in ("", "inbox") else [])],
         is_unread=item.get("is_read") is False,
         is_own=bool(owner) and sender == owner,
         order=str(at or ""),
     )
+
+
+def _file(item: Mapping[str, Any]) -> AttachedFile:
+    about = f"{clip(item.get('mime_type') or 'file', 60)}, {clip(item.get('size'), 20)} bytes"
+    sha256 = item.get("sha256")
+    return AttachedFile(clip(item.get("filename") or "(no name)", 120), about, str(sha256) if sha256 else None)
 
 
 _RECIPIENTS = (("to", "to_addresses"), ("cc", "cc_addresses"), ("bcc", "bcc_addresses"))

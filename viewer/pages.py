@@ -14,7 +14,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
-from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEntry, EntrySummary, TurnRecord
+from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEntry, EntrySummary, Items, TurnRecord
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.losses import BIGGEST, losses
@@ -72,11 +72,12 @@ class ActionView:
 
 @dataclass(frozen=True)
 class TurnView:
-    """One turn, in words; ``summary`` alone where it isn't looked at."""
+    """One turn, in words; ``summary`` alone where it isn't looked at. ``day`` is a heading before it, or empty."""
 
     record: TurnRecord
     label: str
     summary: str
+    day: str = ""
     actions: list[ActionView] = field(default_factory=list)
     arrived: list[tuple[str, str, str, str]] = field(default_factory=list)
 
@@ -371,7 +372,9 @@ class Pages:
         """
         results, turns = self.archive.results(entry), self.archive.turns(entry)
         zone, records = _zone(turns), self.archive.state_records(entry)
-        versions = versions_of(self.archive.initial_state(entry), records)
+        # Of several participants, each one's own entry has the states.
+        initial = {} if entry.roles else self.archive.initial_state(entry)
+        versions = versions_of(initial, records)
         names = _names_in(versions)
         last = max([t.turn for t in turns], default=0)
         chosen = min(max(1 if turn is None else turn, 0), last)
@@ -383,8 +386,12 @@ class Pages:
             results=results,
             turn=chosen,
             last=last,
-            turns=[_turn_view(t, zone, names, is_whole=t.turn in shown) for t in turns],
+            turns=_with_days([_turn_view(t, zone, names, is_whole=t.turn in shown) for t in turns], zone),
             modalities=_modalities(versions, zone, None if as_file else chosen),
+            files={
+                sha256: _data_address(content) if as_file else f"{address_of(entry.id)}/files/{sha256}"
+                for sha256, content in _files_in(initial).items()
+            },
             losses=[row_of(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
             dimensions=dimensions_of(results, turns),
             lacking={r.turn: r.lacking for r in records if r.lacking},
@@ -394,6 +401,11 @@ class Pages:
             workflow_url=None if as_file else self._workflow_url(entry),
             zone=zone,
         )
+
+    def file(self, entry: ArchiveEntry, sha256: str) -> bytes | None:
+        """The content of an attached file of an assessment; None where there is none of that hash."""
+        content = _files_in(self.archive.initial_state(entry)).get(sha256)
+        return None if content is None else base64.b64decode(content)
 
     def comparison(self, one: ArchiveEntry, other: ArchiveEntry, *, as_file: bool = False) -> str:
         """Two assessments side by side; raises as ``assessment``.
@@ -519,6 +531,18 @@ def _zone(turns: Sequence[TurnRecord]) -> tzinfo | None:
     return next((t.began_at.tzinfo for t in turns if t.began_at), UTC)
 
 
+def _files_in(initial: Items) -> dict[str, str]:
+    """The contents of attached files, in Base64, by their SHA-256."""
+    prefix = "email/files/"
+    files = {path.removeprefix(prefix): item for path, item in initial.items() if path.startswith(prefix)}
+    return {sha256: str(item["content"]) for sha256, item in files.items() if isinstance(item, dict)}
+
+
+def _data_address(content: str) -> str:
+    """The address of a download whose content, given in Base64, is in the address."""
+    return f"data:application/octet-stream;base64,{content}"
+
+
 def _names_in(versions: Sequence[Version]) -> dict[str, tuple[str, str]]:
     """What each item is called: its id to its path and its name."""
     return {v.path.rpartition("/")[2]: (v.path, _name_of(v.item)) for v in versions if isinstance(v.item, dict)}
@@ -542,7 +566,20 @@ def _turn_view(
         (anchor_of(a.path), words.when(a.at, zone, "%a %H:%M"), words.clip(a.who, 120), words.clip(a.what))
         for a in record.arrived
     ]
-    return TurnView(record, label, summary, actions, arrived)
+    return TurnView(record, label, summary, actions=actions, arrived=arrived)
+
+
+def _with_days(turns: Sequence[TurnView], zone: tzinfo | None) -> list[TurnView]:
+    """The turns of an assessment, the first one of each day with the day's heading; one day alone has no heading."""
+    dates = [view.record.began_at and view.record.began_at.astimezone(zone).date() for view in turns]
+    known = list(dict.fromkeys(date for date in dates if date))
+    if len(known) < 2:
+        return list(turns)
+    is_first = [date is not None and date not in dates[:place] for place, date in enumerate(dates)]
+    return [
+        replace(view, day=f"Day {known.index(date) + 1}, {date:%A %d %B}") if first and date else view
+        for view, date, first in zip(turns, dates, is_first, strict=True)
+    ]
 
 
 def action_view(

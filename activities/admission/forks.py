@@ -39,7 +39,7 @@ class ForkActivities:
             asked = parse_request(payload.request)
             origin = await self._origins.find(asked.config.fork_of or "")
             request = origin.merged(asked)
-            turn = asked.config.from_turn or 1
+            turn = origin.first_turn(asked.config)
             await self._origins.require_checkpoint(origin, turn)
             loaded = await self._origins.load_package(origin)
         except BadRequestError as problem:

@@ -15,6 +15,7 @@ from activities.simulation.shared_host import is_of_this_simulator
 from proctor_protocol.archive import ArchiveEntry, StateRecord, TurnRecord
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.instances import Instance
+from proctor_protocol.nights import last_turns
 from proctor_protocol.problems import show_value
 from proctor_protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
 from proctor_settings.config import GreenAgentConfig
@@ -71,9 +72,28 @@ class Origin(Model):
                 "original's day"
             )
         config = self.config.model_copy(update={name: value for name, value in chosen.items() if value is not None})
-        turn = self.require_turns([asked.config.from_turn or 1], "config.from_turn")[0]
+        turn = self.first_turn(asked.config)
         self.require_turns_left(turn, config.max_turns or turn)
         return AssessmentRequest(participants=asked.participants or self.participants, config=config)
+
+    def first_turn(self, asked: AssessmentConfig) -> int:
+        """The first turn that a fork plays itself.
+
+        Raises:
+            BadRequestError: a fork can't begin there.
+        """
+        if asked.from_evening is None:
+            return self.require_turns([asked.from_turn or 1], "config.from_turn")[0]
+        notes = self.played.turns
+        zone = notes[0].reached.tzinfo
+        evenings = last_turns(((note.turn, note.began_at, note.reached) for note in notes[1:]), zone)
+        evenings = [turn for turn in evenings if turn < self.last]
+        if asked.from_evening > len(evenings):
+            there_are = f"evenings 1 to {len(evenings)}" if evenings else "no evening: use config.from_turn"
+            raise BadRequestError(
+                f"config.from_evening is {asked.from_evening}: {self.task_id} can be forked from {there_are}"
+            )
+        return evenings[asked.from_evening - 1] + 1
 
     def require_turns(self, turns: list[int], name: str) -> list[int]:
         """The turns that a fork, or several, are to begin with.
@@ -191,6 +211,10 @@ class Origins:
     def _origin_of_entry(self, entry: ArchiveEntry) -> Origin:
         if entry.kind != "assessment":
             raise _of_another_kind(entry.id, _KINDS.get(entry.kind, entry.kind))
+        if entry.roles or entry.part_of:
+            raise BadRequestError(
+                f"{entry.id} can't be forked: it has several participants. Name an assessment of one participant"
+            )
         scenario = self._archive.scenario(entry)
         if entry.package is None or scenario is None:
             raise BadRequestError(f"{entry.id} can't be forked: the proctor that archived it kept too little of it")

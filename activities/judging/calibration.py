@@ -29,10 +29,11 @@ from activities.judging.model_judge import PROMPT_VERSION, Quote, item_ids_of, v
 from activities.judging.panel import Judge
 from activities.judging.records import Record, windows
 from activities.models.factory import ModelAnswerError, ModelUnavailableError
-from activities.models.usage import Meter, Prices
+from activities.models.usage import Meter
 from activities.scenario_code.facts_asked import FactAsked
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.scenario import ScenarioConfig
+from proctor_settings.prices import Prices
 
 FEWEST_KAPPA = 0.6
 """A judge below it is named as such on every result: the lower end of "substantial" agreement (Landis and Koch,

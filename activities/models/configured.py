@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory
-from activities.models.usage import Meter, read_prices
+from activities.models.usage import Meter
 from proctor_settings.config import GreenAgentConfig
+from proctor_settings.prices import read_prices
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel

@@ -16,9 +16,10 @@ from langchain_core.outputs import LLMResult
 
 from activities.attempts.metrics import MODEL_CALLS, MODEL_COST, MODEL_SECONDS, MODEL_TOKENS
 from activities.models.factory import LLMFactory, LLMProvider
-from activities.models.usage import Prices, cached_tokens
+from activities.models.usage import cached_tokens
 from proctor_observing import tracing
 from proctor_protocol.provenance import ModelUse
+from proctor_settings.prices import Price, Prices
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -87,7 +88,7 @@ class Counter(BaseCallbackHandler):
             MODEL_TOKENS.labels(model, "cached_input").inc(cached)
             MODEL_TOKENS.labels(model, "output").inc(usage["output_tokens"])
             if self._price and self._currency:
-                MODEL_COST.labels(model, self._currency).inc(self._price.of(usage))
+                MODEL_COST.labels(model, self._currency).inc(_cost(self._price, usage))
         call = self._under_way.pop(run_id, None) if run_id else None
         if call is None:
             return
@@ -111,7 +112,7 @@ class Counter(BaseCallbackHandler):
                     "input_tokens": usage["input_tokens"],
                     "output_tokens": usage["output_tokens"],
                     "cached_tokens": cached_tokens(usage),
-                    "cost": self._price.of(usage) if self._price else None,
+                    "cost": _cost(self._price, usage) if self._price else None,
                 }
             )
         if self.use.calls:
@@ -120,6 +121,10 @@ class Counter(BaseCallbackHandler):
             reported = {"calls", "input_tokens", "output_tokens", "cached_tokens", "cost"}
             self.use = self.use.model_copy(update={**one.model_dump(include=reported), "currency": self._currency})
         self._on_answer()
+
+
+def _cost(price: Price, usage: UsageMetadata) -> float:
+    return price.of(usage["input_tokens"], usage["output_tokens"], cached_tokens(usage) or 0)
 
 
 def _usage_in(completion: Any) -> UsageMetadata | None:

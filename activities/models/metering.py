@@ -11,8 +11,9 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
 from activities.attempts import failures, heartbeats
 from activities.models.factory import ModelError
-from activities.models.usage import Meter, Prices
+from activities.models.usage import Meter
 from proctor_protocol.provenance import ModelUse
+from proctor_settings.prices import Prices
 
 _USES = TypeAdapter(list[ModelUse])
 

@@ -1,16 +1,11 @@
 """What is asked of models, in calls and tokens, and what that costs by the operator's table of prices."""
 
-import json
-import tomllib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from proctor_protocol.problems import describe
 from proctor_protocol.provenance import ModelUse, added_up
+from proctor_settings.prices import Prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,59 +14,6 @@ if TYPE_CHECKING:
     from langchain_core.messages.ai import UsageMetadata
 
     from activities.models.counting import Counter
-
-_MILLION = 1_000_000
-
-
-class PricesError(ValueError):
-    """A table of prices that can't be used; the message names file, field and remedy."""
-
-
-class Price(BaseModel):
-    """What a model costs for a million tokens; cached ones cost as much as others where nothing is said of them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    input: float = Field(ge=0, allow_inf_nan=False)
-    output: float = Field(ge=0, allow_inf_nan=False)
-    cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-
-    def of(self, usage: "UsageMetadata") -> float:
-        cached = min(cached_tokens(usage) or 0, usage["input_tokens"])
-        cached_price = self.input if self.cached_input is None else self.cached_input
-        fresh = usage["input_tokens"] - cached
-        return (fresh * self.input + cached * cached_price + usage["output_tokens"] * self.output) / _MILLION
-
-
-class Prices(BaseModel):
-    """The operator's table: models by the names that they have in settings, and the currency of all prices."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    currency: str = "USD"
-    models: dict[str, Price] = Field(default_factory=dict)
-
-
-def read_prices(file: str | None) -> Prices:
-    """Read a table of prices from a TOML or JSON file; an empty one where there is none.
-
-    Raises:
-        PricesError: it can't be read.
-    """
-    if not file:
-        return Prices()
-    path = Path(file).expanduser()
-    try:
-        text = path.read_text(encoding="utf-8")
-        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-        return Prices.model_validate(data)
-    except OSError as problem:
-        reason = problem.strerror or type(problem).__name__
-    except ValidationError as problem:
-        reason = describe(problem)
-    except ValueError as problem:
-        reason = f"it is neither TOML nor, with a name that ends with .json, JSON: {problem}"
-    raise PricesError(f'prices ({file}): {reason}; it has to look like [models."gpt-4o"] with input and output')
 
 
 def cached_tokens(usage: "UsageMetadata") -> int | None:

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from pydantic_core import to_json
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
@@ -32,6 +31,7 @@ from activities.attempts.patience import patiently
 from activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
 from activities.participant.answer import UnreadableTurnError
 from activities.participant.payloads import FarewellInput, Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
+from activities.participant.transcripts import kept_transcript
 from activities.plan import Model, Plan
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
@@ -81,9 +81,6 @@ _LOOK_SECONDS = 0.5
 """How long the simulator is waited for when another worker may have continued the assessment."""
 
 _LONGEST_PROBLEM = 500
-
-_LARGEST_TRAJECTORY = 1_000_000
-"""Bytes of a turn's transcript that are kept."""
 
 _NO_ANSWER = (
     "No one can answer questions during this assessment. Decide with the information that you have, continue the "
@@ -191,11 +188,11 @@ class ParticipantActivities:
         )
 
     async def _keep_trajectory(self, message: FromParticipant) -> BlobRef | None:
-        """Put a turn's transcript into the store; one that is too large is left out."""
-        store, content = self._store, b"" if message.trajectory is None else to_json(message.trajectory)
-        if store is None or not content or len(content) > _LARGEST_TRAJECTORY:
+        """Put a turn's transcript into the store, shortened if it is too large."""
+        store, trajectory = self._store, message.trajectory
+        if store is None or trajectory is None:
             return None
-        return await patiently(lambda: store.put(content))
+        return await patiently(lambda: store.put(kept_transcript(trajectory)))
 
     async def _settle(self, payload: TurnInput, simulation: Simulation) -> TurnApplied:
         plan = payload.plan

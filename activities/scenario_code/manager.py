@@ -12,8 +12,8 @@ import stat
 import sys
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 from pydantic_core import to_json
 
+from activities.scenario_code import attached_files
 from activities.scenario_code.evaluator_modules import import_evaluators
 from activities.scenario_code.initial_states import InitialStateError, at_time, read_initial_state
 from proctor_language.facts import Fact
@@ -40,6 +41,8 @@ _MANY_TURNS = 1000
 LARGEST_FILE = 64 * 1024 * 1024
 """Bytes of a file that are read."""
 _MOST_FILES = 2000
+LARGEST_ROLE_STATE = 4_000_000
+"""Bytes of the initial state of a scenario's role."""
 
 
 class ScenarioError(Exception):
@@ -87,7 +90,8 @@ class ScenarioPackage:
     ``initial_state`` is the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``, its
     clock at the scenario's start; that of ``config`` is empty, since it may be a whole mailbox. Where it is so large
     that it is read from the frozen files when it is wanted, it is empty, too, and ``large_state`` tells its hash and
-    size. ``warnings`` are sentences about what is allowed and probably not meant.
+    size. ``warnings`` are sentences about what is allowed and probably not meant. ``role_states`` are the initial
+    states of a scenario's roles, each in the same form.
     """
 
     directory: Path
@@ -95,6 +99,7 @@ class ScenarioPackage:
     initial_state: bytes
     warnings: list[str]
     large_state: BlobRef | None = None
+    role_states: dict[str, bytes] = field(default_factory=dict)
 
 
 Fingerprint = tuple[tuple[str, int, int], ...]
@@ -223,9 +228,23 @@ def load_package(directory: Path) -> ScenarioPackage:
     except ValidationError as problem:
         raise ScenarioValidationError(f"{_where(directory)}: {describe(problem)}") from None
     initial_state, state_warnings = _load_initial_state(directory, config)
+    attach_files(initial_state, directory)
     warnings = [*_config_warnings(directory, config), *state_warnings]
     state = to_json(at_time(initial_state, config.start_time))
-    return ScenarioPackage(directory, config.model_copy(update={"initial_state": {}}), state, warnings)
+    roles, role_states = {}, {}
+    for name, role in config.roles.items():
+        of_role, found = _load_initial_state(directory, role)
+        attach_files(of_role, directory)
+        warnings += [f"role {name}: {warning}" for warning in found if warning not in warnings]
+        role_states[name] = to_json(at_time(of_role, config.start_time))
+        if len(role_states[name]) > LARGEST_ROLE_STATE:
+            raise ScenarioValidationError(
+                f"{_where(directory)}: roles.{name}.initial_state has {len(role_states[name])} bytes: at most "
+                f"{LARGEST_ROLE_STATE} are read for a role"
+            )
+        roles[name] = role.model_copy(update={"initial_state": {}})
+    without_states = config.model_copy(update={"initial_state": {}, "roles": roles})
+    return ScenarioPackage(directory, without_states, state, warnings, role_states=role_states)
 
 
 def _where(directory: Path, file: str = _SCENARIO_FILE) -> str:
@@ -238,11 +257,7 @@ def _load_initial_state(directory: Path, config: ScenarioConfig) -> tuple[dict[s
     else:
         name = config.initial_state
         path = directory / name
-        try:
-            inside = "\0" not in name and path.resolve().is_relative_to(directory.resolve()) and path != directory
-        except (OSError, ValueError):
-            inside = False
-        if not inside:
+        if not _is_inside(name, directory):
             raise ScenarioValidationError(
                 f"{_where(directory)}: initial_state is {show_value(name)}: name a file in the scenario's own folder"
             )
@@ -252,6 +267,34 @@ def _load_initial_state(directory: Path, config: ScenarioConfig) -> tuple[dict[s
         return read_initial_state(data, config)
     except InitialStateError as problem:
         raise ScenarioValidationError(f"{where}: {problem}") from None
+
+
+def _is_inside(name: str, directory: Path) -> bool:
+    """Whether a name is that of something in a folder, wherever links lead."""
+    path = directory / name
+    try:
+        return "\0" not in name and path.resolve().is_relative_to(directory.resolve()) and path != directory
+    except (OSError, ValueError):
+        return False
+
+
+def attach_files(initial_state: dict[str, Any], directory: Path) -> None:
+    """Put the contents of attached files of a scenario's folder into its initial state, which is changed in place.
+
+    Raises:
+        ScenarioValidationError: a file is missing or too large.
+    """
+    try:
+        attached_files.put_in(initial_state, partial(_read_attached, directory))
+    except attached_files.AttachedFileError as problem:
+        raise ScenarioValidationError(f"{directory.name}: {problem}") from None
+
+
+def _read_attached(directory: Path, name: str) -> bytes | None:
+    path = directory / name
+    if not _is_inside(name, directory) or not path.is_file():
+        return None
+    return read_regular(path, f"{directory.name}/{name}")
 
 
 def _read_json(path: Path, why: str) -> Any:

@@ -76,8 +76,8 @@ def audit(
             reports.append(report)
             bad += len(report.violations)
             progress.update(task, advance=1, bad=f"{bad} violations" if bad else "")
-            if not console.is_terminal and len(reports) % _INSTANCES_A_LINE == 0:
-                _say_progress(len(reports), len(cells), bad, time.monotonic() - began)
+            if not console.is_terminal:
+                _log_progress(reports, len(cells), bad, time.monotonic() - began)
     audits = summed_up(reports, quick=quick)
     show(console, _table(audits))
     violations = [(audit.name, *violation) for audit in audits for violation in audit.violations]
@@ -95,9 +95,20 @@ def audit(
     return ExitCode.FAILED if violations else ExitCode.DONE
 
 
-def _say_progress(done: int, total: int, bad: int, seconds: float) -> None:
-    """The progress bar's place in a log: a line on stderr, with the instance checks' violations so far."""
-    print(f"audited {done} of {total} instances, {bad} violations, {seconds:.0f} s", file=sys.stderr, flush=True)
+def _log_progress(reports: Sequence[Report], total: int, bad: int, seconds: float) -> None:
+    """The progress bar's place in a log, on stderr: a line for some instances, and one for each with violations."""
+    last = reports[-1]
+    if last.violations:
+        check, sentence = last.violations[0]
+        more = f" (and {len(last.violations) - 1} more)" if len(last.violations) > 1 else ""
+        where = f"{last.family}, difficulty {last.difficulty}, seed {last.seed}"
+        print(f"check {check}, {where}: {sentence}{more}", file=sys.stderr, flush=True)
+    if len(reports) % _INSTANCES_A_LINE == 0:
+        print(
+            f"audited {len(reports)} of {total} instances, {bad} violations, {seconds:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _table(audits: Sequence[FamilyAudit]) -> Table:
@@ -131,9 +142,9 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
             "difficulty": difficulty,
             "instances": len(reports := audit.of(difficulty)),
             "violations": sum(violation[1] == difficulty for violation in audit.violations),
-            "bots": {name: _mean([report.bots[name] for report in reports]) for name in reports[0].bots},
+            "bots": {name: mean_of([report.bots[name] for report in reports]) for name in reports[0].bots},
             "graded": {
-                f"{rate:g}": _mean([play["total"] for report in reports for play in report.graded[rate]])
+                f"{rate:g}": mean_of([play["total"] for report in reports for play in report.graded[rate]])
                 for rate in reports[0].graded
             },
             "shared_8_grams": round(audit.shared.get(difficulty, 0.0), 4),
@@ -146,7 +157,7 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
     ]
 
 
-def _mean(shares: Sequence[float]) -> tuple[float, float]:
+def mean_of(shares: Sequence[float]) -> tuple[float, float]:
     """The mean of shares in percent, and half the width of its 95 % interval."""
     error = 1.96 * stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
     return round(100 * fmean(shares), 1), round(100 * error, 1)

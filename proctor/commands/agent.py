@@ -7,7 +7,9 @@ import typer
 from proctor.commands.options import (
     BaseUrlOption,
     CardUrlOption,
+    HarnessCostOption,
     HarnessModelOption,
+    HarnessTokensOption,
     HostOption,
     ModelUrlOption,
     PortOption,
@@ -63,12 +65,26 @@ def harness(
     model: HarnessModelOption = None,
     model_url: ModelUrlOption = None,
     program: ProgramOption = None,
+    max_cost: HarnessCostOption = None,
+    max_tokens: HarnessTokensOption = None,
+    is_terminal: Annotated[
+        bool, typer.Option("--terminal", help="Play Terminal-Bench tasks, not assessments.")
+    ] = False,
 ) -> None:
     """Run a CLI agent, such as Claude Code or Codex, as a participant."""
     from proctor.services import run_harness
 
     run_harness(
-        harness=name, host=host, port=port, card_url=card_url, model=model, model_base_url=model_url, program=program
+        is_terminal=is_terminal,
+        harness=name,
+        host=host,
+        port=port,
+        card_url=card_url,
+        model=model,
+        model_base_url=model_url,
+        program=program,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
     )
 
 

@@ -14,6 +14,10 @@ def fork(
     from_turn: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="The first turn that is played again; those before it stay.")
     ] = None,
+    evening: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Instead: the day after whose evening the fork begins, 1 for the first."),
+    ] = None,
     every_turn: Annotated[bool, typer.Option("--every-turn", help="Forks from each turn that it has played.")] = False,
     agent: Annotated[
         list[str] | None,
@@ -42,6 +46,7 @@ def fork(
         task_id=task_id,
         gateway_url=gateway_url or default_gateway(),
         from_turn=from_turn,
+        evening=evening,
         every_turn=every_turn,
         agents=tuple(agent or ()),
         seed=seed,

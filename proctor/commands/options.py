@@ -113,7 +113,15 @@ ModelUrlOption = Annotated[
     str | None, typer.Option("--model-url", metavar="URL", help="Where that model is, if not at its provider.")
 ]
 ProgramOption = Annotated[
-    str | None, typer.Option("--program", metavar="FILE", help="The CLI agent's executable, if not to be looked for.")
+    str | None,
+    typer.Option("--program", metavar="FILE", help="The CLI agent's executable; for `acp` a command line."),
+]
+HarnessCostOption = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="X", help="Stop the CLI agent at this cost (AGENTBEATS_PURPLE_PRICES)."),
+]
+HarnessTokensOption = Annotated[
+    int | None, typer.Option("--max-tokens", metavar="N", min=1, help="Stop the CLI agent once it used as many tokens.")
 ]
 WholeOption = Annotated[bool, typer.Option("--all", help="Show every criterion, not only where most points were lost.")]
 JsonFileOption = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there.")]

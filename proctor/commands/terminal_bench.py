@@ -1,5 +1,6 @@
 """``proctor terminal-bench``: Terminal-Bench: agents in a terminal, tested."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -8,10 +9,14 @@ from proctor.commands import datasets
 from proctor.commands.options import (
     ConfigFileOption,
     GatewayOption,
+    HarnessModelOption,
+    HarnessOption,
     HostOption,
     JsonFileOption,
+    ModelUrlOption,
     OpenOption,
     OutputOption,
+    ProgramOption,
     QuietOption,
     StateOption,
     TaskIdsOption,
@@ -41,6 +46,10 @@ def run_terminal_bench(
         list[str] | None,
         typer.Option("--agent", metavar="[NAME=]URL", help="An agent's address, or oracle, or null; may be repeated."),
     ] = None,
+    harness: HarnessOption = None,
+    model: HarnessModelOption = None,
+    model_url: ModelUrlOption = None,
+    program: ProgramOption = None,
     task_ids: TaskIdsOption = None,
     exclude_task_ids: Annotated[
         list[str] | None, typer.Option("--exclude-task-id", metavar="GLOB", help="Leave out; may be repeated.")
@@ -91,6 +100,7 @@ def run_terminal_bench(
     """Have agents work on tasks, and test their work. Ctrl-C cancels the run; results so far are kept."""
     from proctor.dataset_commands import configured_dataset
     from proctor.errors import UsageError
+    from proctor.harness_runs import choose_harness
     from proctor.run_settings import agents_in
     from proctor.terminal_run import TerminalRunOptions
     from proctor.terminal_run import run_terminal_bench as run
@@ -119,15 +129,22 @@ def run_terminal_bench(
         folder = settings.dataset.label if gateway_url else configured_dataset(settings.dataset, state)
     if not folder:
         raise UsageError("which tasks? name their folder with --dataset, or as dataset.path in config.toml")
-    agents = agents_in(agent or [], "terminal_agent", ("oracle", "null")) or settings.agents
-    if not agents and settings.white_agent.url:
+    choice = None
+    if harness or model or model_url or program:
+        choice = choose_harness(harness, model, model_url, program, has_agent=bool(agent))
+    agents = {} if choice else agents_in(agent or [], "terminal_agent", ("oracle", "null")) or settings.agents
+    if not agents and choice is None and settings.white_agent.url:
         agents = {"terminal_agent": settings.white_agent.url}
-    if not agents:
-        raise UsageError("which agent? give its address with --agent, or say --agent oracle or --agent null")
+    if not agents and choice is None:
+        raise UsageError(
+            "which agent? give its address with --agent, a CLI agent with --harness, or say --agent oracle or "
+            "--agent null"
+        )
     options = TerminalRunOptions(
         settings=settings,
         dataset=folder,
         agents=agents,
+        harness=None if choice is None else replace(choice, is_terminal=True),
         grow=grow,
         gateway_url=gateway_url,
         state=state,

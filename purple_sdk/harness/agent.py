@@ -4,14 +4,8 @@ The CLI agent is started once for each turn, resumes its session, and ends. All 
 which is copied before each turn. A turn that is played again begins with that copy.
 """
 
-import asyncio
-import os
-import re
 import uuid
-from collections.abc import Callable
-from pathlib import Path
 from typing import ClassVar
-from urllib.parse import urlsplit
 
 from proctor_processes.guard import Guard
 from proctor_protocol.messages import (
@@ -21,19 +15,12 @@ from proctor_protocol.messages import (
 )
 from proctor_settings.config import HarnessConfig
 from purple_sdk.agent import BasePurpleAgent
-from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
+from purple_sdk.harness.budget import Budget
+from purple_sdk.harness.declared import Harness, HarnessError
 from purple_sdk.harness.folders import Folders
-from purple_sdk.harness.installing import find_program
-from purple_sdk.harness.launcher import Rules
-from purple_sdk.harness.program import run_program
 from purple_sdk.harness.prompts import first_prompt, later_prompt
-from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.reporting import complete, reported_relay
-from purple_sdk.harness.upstream import find_upstream
-
-_LONGEST_PROBLEM = 600
-_ASKS_FOR_LOGIN = re.compile(r"(?i)\b(?:log ?in|sign ?in|not logged in|authenticat|api[ _-]?key)\b")
-_PATHS_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
+from purple_sdk.harness.starting import Starter, to_the_end
 
 
 class HarnessAgent(BasePurpleAgent):
@@ -46,7 +33,7 @@ class HarnessAgent(BasePurpleAgent):
         version: the program's version, for transcripts; by default the one that ``install`` installs.
 
     Raises:
-        HarnessError: its program isn't there, or the model's key or address is missing.
+        HarnessError: its program isn't there, the model's key or address is missing, or it has no MCP.
     """
 
     name: ClassVar[str] = "harness-agent"
@@ -56,13 +43,15 @@ class HarnessAgent(BasePurpleAgent):
 
     def __init__(self, config: HarnessConfig, harness: Harness, guard: Guard | None = None, version: str = "") -> None:
         super().__init__(config)
+        if not harness.has_mcp:
+            raise HarnessError(
+                f"{harness.name} has no MCP, so it only plays terminal tasks: "
+                f"`proctor terminal-bench run --harness {harness.name}`"
+            )
         self._version = version or harness.version
         self.harness = harness
-        self._guard = guard
-        self._program = find_program(harness, config.program)
-        self._upstream = find_upstream(harness.wire, config.model_base_url)
-        if not config.model:
-            raise HarnessError(f"{harness.name} needs a model: name one with --model")
+        self._starter = Starter(config, harness, guard)
+        self._budget = Budget(config)
         self._folders: Folders | None = None
 
     async def on_assessment_start(self, message: AssessmentStartMessage) -> None:
@@ -70,9 +59,9 @@ class HarnessAgent(BasePurpleAgent):
         if message.mcp_url is None:
             raise HarnessError("the simulation speaks no MCP: CLI agents need the embedded simulator")
         self._folders = Folders(self.config.homes.expanduser(), self.context_id or str(uuid.uuid4()))
-        await _to_the_end(self._folders.end_orphan)
+        await to_the_end(self._folders.end_orphan)
         if message.resumes_turn is None:
-            await _to_the_end(self._folders.clear)
+            await to_the_end(self._folders.clear)
 
     async def execute_turn(self) -> TurnCompleteMessage:
         """Start the CLI agent, and wait for the end of its turn.
@@ -82,18 +71,20 @@ class HarnessAgent(BasePurpleAgent):
         """
         assert self._folders is not None
         folders, turn = self._folders, self.turn_number
-        await _to_the_end(lambda: folders.go_to(turn))
-        async with reported_relay(self, self.config, self._upstream) as relay:
-            launch = self._launch(folders, relay, await self._prompt(folders.session))
-            printed = await self._run(launch, folders, relay)
-        outcome = self._judge(printed, launch, relay)
-        await _to_the_end(lambda: folders.complete(turn, outcome.session))
+        await to_the_end(lambda: folders.go_to(turn))
+        self._budget.continue_from(folders.base / "used.json")
+        if (excess := self._budget.check(())) is not None:
+            raise HarnessError(f"{self.harness.name} {excess.problem}: {excess.remedy}")
+        prompt = await self._prompt(folders.session)
+        async with reported_relay(self, self._budget, self._starter.upstream) as relay:
+            outcome = await self._starter.play(prompt, folders, relay, self.config.turn_seconds)
+        await to_the_end(lambda: folders.complete(turn, outcome.session))
         return complete(
             self,
             relay.record,
             name=self.harness.name,
             answer=outcome.answer,
-            prompt=launch.prompt,
+            prompt=prompt,
             version=self._version,
             session=outcome.session,
         )
@@ -101,105 +92,9 @@ class HarnessAgent(BasePurpleAgent):
     async def on_assessment_complete(self, message: AssessmentCompleteMessage) -> None:
         """Remove the folder."""
         if self._folders is not None and not self.config.keep_homes:
-            await _to_the_end(self._folders.remove)
+            await to_the_end(self._folders.remove)
 
     async def _prompt(self, session: str | None) -> str:
         if session is not None:
             return later_prompt(self.turn_number, self.current_time)
         return first_prompt(await self.get_user_instructions(), self.turn_number, self.current_time)
-
-    def _launch(self, folders: Folders, relay: Relay, prompt: str) -> Launch:
-        return Launch(
-            program=self._program,
-            model=self.config.model,
-            prompt=prompt,
-            session=folders.session,
-            new_session=str(uuid.uuid4()),
-            home=folders.home,
-            work=folders.work,
-            relay=relay.address,
-        )
-
-    async def _run(self, launch: Launch, folders: Folders, relay: Relay) -> Printed:
-        for path, content in self.harness.files(launch).items():
-            file = launch.home / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(content)
-        try:
-            return await run_program(
-                self.harness.command(launch),
-                rules=self._rules(launch, folders),
-                environment=self._environment(launch, folders, relay.token),
-                seconds=self.config.turn_seconds,
-                guard=self._guard,
-                started=folders.note_process,
-            )
-        except HarnessError as problem:
-            raise HarnessError(f"{self.harness.name} {problem}") from None
-
-    def _rules(self, launch: Launch, folders: Folders) -> Rules:
-        writable = (folders.home, folders.work, folders.temporary, *map(Path, self.harness.writes))
-        for folder in writable:
-            folder.mkdir(mode=0o700, exist_ok=True)
-        return Rules(
-            work=str(folders.work),
-            writable=[str(folder) for folder in writable],
-            hidden=str(folders.base.parent),
-            own=str(folders.work.parent),
-            port=urlsplit(launch.relay).port or 80,
-        )
-
-    def _environment(self, launch: Launch, folders: Folders, token: str) -> dict[str, str]:
-        """All that the CLI agent gets: nothing of the caller's environment but the places of programs."""
-        kept = {name: os.environ[name] for name in _PATHS_KEPT if name in os.environ}
-        folder = os.path.dirname(self._program)
-        own = {
-            "HOME": str(launch.home),
-            "TMPDIR": str(folders.temporary),
-            "PATH": f"{folder}:{kept.get('PATH', os.defpath)}",
-            TOKEN_VARIABLE: token,
-            **dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), token),
-            "NO_PROXY": "127.0.0.1,localhost",
-            "CI": "1",
-            "TERM": "dumb",
-        }
-        return {**kept, **own, **self.harness.environment(launch)}
-
-    def _judge(self, printed: Printed, launch: Launch, relay: Relay) -> Outcome:
-        """How the turn ended.
-
-        Raises:
-            HarnessError: it doesn't count.
-        """
-        outcome = self.harness.read(printed, launch)
-        problem = outcome.problem
-        remedy = ""
-        if relay.is_over_limit:
-            problem = f"used the {self.config.tokens_per_turn} tokens that a turn may have"
-            remedy = ": raise AGENTBEATS_PURPLE_TOKENS_PER_TURN, or choose an easier task"
-        elif problem is None and not (relay.record.has_listed_tools and relay.record.has_offered_tools):
-            listed = "offering them to its model" if relay.record.has_listed_tools else "asking for them"
-            problem = f"ignored the simulation's tools: it ended its turn without {listed}; {printed.ending()}"
-            remedy = f": see whether MCP works with `proctor harness try {self.harness.name}`"
-        elif problem is not None:
-            remedy = self._remedy(problem + printed.ending())
-        if problem is not None:
-            sentence = f"{self.harness.name} did not play the turn (exit code {printed.exit_code}): {problem}"
-            raise HarnessError(f"{sentence[:_LONGEST_PROBLEM]}{remedy}")
-        return outcome
-
-    def _remedy(self, text: str) -> str:
-        found = next((remedy for pattern, remedy in self.harness.hints.items() if re.search(pattern, text)), None)
-        if found is None and _ASKS_FOR_LOGIN.search(text):
-            found = "it asks for a login or a key: keys come from the caller's environment, logins aren't supported"
-        return f": {found}" if found else ""
-
-
-async def _to_the_end(work: Callable[[], None]) -> None:
-    """Work on files on a thread; a cancellation waits for its end, so that no two threads are at one folder."""
-    task = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        raise

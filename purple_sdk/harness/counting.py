@@ -13,6 +13,8 @@ Json = dict[str, Any]
 _TOKEN = 4
 """Characters, about, of a token of English text."""
 
+_LONGEST_NAME = 200
+
 
 @dataclass(frozen=True)
 class ToolCall:
@@ -77,7 +79,7 @@ def read_answer(wire: Wire, request: Json, path: str, body: bytes) -> ModelAnswe
             // _TOKEN,
             is_estimated=True,
         )
-    return replace(answer, model=answer.model or model)
+    return replace(answer, model=(answer.model or model)[:_LONGEST_NAME])
 
 
 def _values(body: bytes) -> Iterator[Json]:

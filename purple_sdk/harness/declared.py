@@ -28,7 +28,7 @@ class Launch:
     """One start of a CLI agent: one try of one turn.
 
     Attributes:
-        program: the executable.
+        program: the executable; a command line where the CLI agent has no executable of its own.
         model: the model's name.
         prompt: the turn's prompt.
         session: the session to resume; None starts a new one.
@@ -90,16 +90,17 @@ class Harness:
         name: as in ``--harness NAME``.
         title: as people write it.
         packages: what is installed, in this order; each with its version.
-        program: the executable's name.
+        program: the executable's name; empty for any that ``--program`` names with its arguments.
         wire: how it asks its model.
         files: the configuration files of a launch: paths below the home folder, and their content.
         command: the command line of a launch.
         environment: what is added to the environment of a launch.
         read: what the output says.
-        oldest: the oldest version that works.
+        oldest: the oldest version that works; empty for any.
         size: of an installation, in words.
         installer: with which tool the packages are installed.
         hints: regular expressions of output that means a known problem, each with the remedy.
+        has_mcp: whether it uses tools by MCP; those without play terminal tasks only.
         writes: folders outside of its home in which it has to write, since their paths are fixed.
     """
 
@@ -116,6 +117,7 @@ class Harness:
     size: str
     installer: Literal["npm", "pip", "none"] = "npm"
     hints: Mapping[str, str] = field(default_factory=dict)
+    has_mcp: bool = True
     writes: tuple[str, ...] = ()
 
     @property

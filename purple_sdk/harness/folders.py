@@ -5,6 +5,7 @@
     NAME/now/tmp         the folder for temporary files
     NAME/now/state.json  the session to resume, and the last turn that was completed
     NAME/before-3        a copy of ``now`` from before turn 3
+    NAME/used.json       the use of models in all tries so far (``budget``)
     NAME/process         id and start time of the last CLI agent's process
 
 A session that was killed in mid-turn keeps the killed turn's prompt and must not be resumed: a turn that is played

@@ -11,6 +11,7 @@ from typing import ClassVar
 from proctor_protocol.messages import TurnCompleteMessage
 from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
+from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import HarnessError, Wire
 from purple_sdk.harness.prompts import first_prompt
 from purple_sdk.harness.reporting import complete, reported_relay
@@ -63,14 +64,21 @@ class FunctionAgent(BasePurpleAgent):
         self._play = play
         self._wire = wire
         self._upstream = find_upstream(wire, config.model_base_url)
+        self._budget = Budget(config)
 
     async def execute_turn(self) -> TurnCompleteMessage:
-        """Have the function play the turn; its exception fails this try of the turn."""
+        """Have the function play the turn; its exception fails this try of the turn.
+
+        Raises:
+            HarnessError: its budget is used up.
+        """
         prompt = first_prompt(await self.get_user_instructions(), self.turn_number, self.current_time)
-        async with reported_relay(self, self.config, self._upstream) as relay:
+        async with reported_relay(self, self._budget, self._upstream) as relay:
             model_url = relay.address if self._wire in ("anthropic", "gemini") else f"{relay.address}/v1"
             turn = Turn(prompt, self.config.model, model_url, f"{relay.address}/mcp", relay.token)
             answer = await self._play(turn)
+        if relay.excess is not None:
+            raise HarnessError(f"{self.name} {relay.excess.problem}: {relay.excess.remedy}")
         return complete(self, relay.record, name=self.name, answer=answer, prompt=prompt)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from purple_sdk.harness.declared import Harness, HarnessError
 
 _INSTALL_SECONDS = 900
 _VERSION_SECONDS = 60
+_BINARIES = ("node_modules/.bin", "bin")
+"""Where npm and venv put executables, below a cache folder."""
 
 
 def cache_folder(harness: Harness) -> Path:
@@ -27,11 +30,10 @@ def find_program(harness: Harness, program: str | None = None) -> str:
         HarnessError: there is none.
     """
     if program is not None:
-        found = shutil.which(program)
-        if found is None:
-            raise HarnessError(f"--program {program}: there is no such executable")
-        return found
-    own = [str(cache_folder(harness) / folder) for folder in ("node_modules/.bin", "bin")]
+        return _named(harness, program)
+    if not harness.program:
+        raise HarnessError(f'{harness.title} is named by --program "COMMAND", such as --program "gemini --acp"')
+    own = [str(cache_folder(harness) / folder) for folder in _BINARIES]
     found = shutil.which(harness.program, path=os.pathsep.join(own)) or shutil.which(harness.program)
     if found is None:
         raise HarnessError(
@@ -41,12 +43,33 @@ def find_program(harness: Harness, program: str | None = None) -> str:
     return found
 
 
+def _named(harness: Harness, program: str) -> str:
+    """What ``--program`` names: an executable; for a CLI agent without one of its own a command line."""
+    if harness.program:
+        found = shutil.which(program)
+        if found is None:
+            raise HarnessError(f"--program {program}: there is no such executable")
+        return found
+    try:
+        first, *rest = shlex.split(program)
+    except ValueError:
+        raise HarnessError(f"--program {program}: it can't be read as a command line: check its quotes") from None
+    installed = sorted(cache_folder(harness).parent.glob("*"))
+    path = os.pathsep.join(str(folder / binaries) for folder in installed for binaries in _BINARIES)
+    found = shutil.which(first) or shutil.which(first, path=path)
+    if found is None:
+        raise HarnessError(f"--program {program}: there is no executable {first}")
+    return shlex.join([found, *rest])
+
+
 def read_version(harness: Harness, program: str) -> str:
-    """The version that a CLI agent says it is.
+    """The version that a CLI agent says it is; empty where it may be of any version.
 
     Raises:
         HarnessError: it doesn't start, says none, or is too old.
     """
+    if not harness.oldest:
+        return ""
     try:
         said = subprocess.run(
             [program, "--version"],

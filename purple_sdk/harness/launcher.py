@@ -1,8 +1,9 @@
 """Starts a CLI agent in confinement: ``python -S -P -m purple_sdk.harness.launcher RULES PROGRAM ARGUMENT…``.
 
 The rules are put on this process, which then becomes the CLI agent: nothing lifts them again. Landlock (Linux 5.13+)
-refuses writing any file but those of its own folders, reading the folders of other assessments, and every TCP port but
-the relay's. It needs no root; root's capabilities are dropped. Only the standard library is imported here.
+refuses writing any file but those of its own folders, reading the folders of other assessments and of scenarios, and
+every TCP port but the relay's. It needs no root; root's capabilities are dropped. Only the standard library is imported
+here.
 """
 
 import json
@@ -34,15 +35,15 @@ class Rules:
     Attributes:
         work: its working directory.
         writable: the folders in which it may write.
-        hidden: the folder with those of all assessments.
-        own: the one below it that it may read.
+        hidden: the folders that it may not read.
+        readable: folders below those that it may read all the same.
         port: the TCP port that it may connect to.
     """
 
     work: str
     writable: Sequence[str]
-    hidden: str
-    own: str
+    hidden: Sequence[str]
+    readable: Sequence[str]
     port: int
 
 
@@ -78,21 +79,27 @@ def confine(rules: Rules) -> None:
     _lower(resource.RLIMIT_FSIZE, _FILE_BYTES)
     if sys.platform == "linux":
         _lower(resource.RLIMIT_DATA, MEMORY_BYTES)
-        readable = [*_all_but(Path(rules.hidden)), rules.own]
+        hidden = [Path(folder) for folder in rules.hidden]
+        readable = [path for top in ("/", *rules.readable) for path in _all_but(Path(top), hidden)]
         forbid_new_privileges()
         allow_only(readable, [*rules.writable, *_DEVICES], rules.port, ["/"])
         drop_capabilities()
 
 
-def _all_but(hidden: Path) -> Iterator[str]:
-    """What lies beside a folder, and beside each folder above it: Landlock has no rules that exclude.
+def _all_but(folder: Path, hidden: Sequence[Path]) -> Iterator[str]:
+    """What a folder contains, except for hidden folders: Landlock has no rules that exclude.
 
-    Links are left out, since they may lead to the folder, and what lies in a folder that this user can't list.
+    A folder that holds no hidden one is left whole. Of others, links are left out, since they may lead to a hidden
+    folder, and what lies in a folder that this user can't list.
     """
-    for folder in (hidden, *hidden.parents[:-1]):
-        with suppress(PermissionError):
-            beside = (entry for entry in os.scandir(folder.parent) if entry.name != folder.name)
-            yield from (entry.path for entry in beside if not entry.is_symlink())
+    if not any(folder in each.parents for each in hidden):
+        yield str(folder)
+        return
+    with suppress(PermissionError):
+        for entry in os.scandir(folder):
+            path = Path(entry.path)
+            if path not in hidden and not entry.is_symlink():
+                yield from _all_but(path, hidden)
 
 
 def _lower(kind: int, most: int) -> None:

@@ -1,6 +1,6 @@
 """The only way from a CLI agent to its model and to the simulation, in one try of one turn.
 
-A small HTTP server on the loopback address: ``/mcp`` is the simulation's MCP endpoint, every other path the model's.
+A small HTTP server on the loopback address: ``/mcp`` has the simulation's tools, every other path is the model's.
 The CLI agent has one key for both, which is valid until the relay is closed. The keys of model and simulation never
 reach its process, its files or its log, and a process that outlives its turn can't act any more.
 
@@ -24,7 +24,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from proctor_processes.serving import address_of, listen
+from purple_sdk.harness.budget import Budget, Excess
 from purple_sdk.harness.counting import ModelAnswer, read_answer, wire_of
+from purple_sdk.harness.tools import Tools
 from purple_sdk.harness.upstream import Upstream
 from purple_sdk.ues.tls import tls
 
@@ -36,14 +38,22 @@ _DROPPED = {
     *("authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"),
 }
 _KEPT = ("content-type", "retry-after", "request-id", "x-request-id", "mcp-session-id", "mcp-protocol-version")
+_USUAL_NAME = "proctor/tool"
+"""As the simulator has it (``ues_sim.http.mcp.USUAL_NAME``)."""
+
 _METHODS = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"]
 
 
 @dataclass(frozen=True)
 class UsedTool:
-    """A call of a tool of the simulation, and its result."""
+    """A call of a tool of the simulation, and its result.
+
+    ``usual`` is the tool's name without noise, by which actions are reported: a simulation with noise shows some tools
+    under other names.
+    """
 
     name: str
+    usual: str
     arguments: Mapping[str, Any]
     result: str
     is_error: bool
@@ -83,11 +93,6 @@ class Record:
         """All calls of tools."""
         return [event for event in self.events if isinstance(event, UsedTool)]
 
-    @property
-    def tokens(self) -> int:
-        """Of all prompts and answers."""
-        return sum(answer.input_tokens + answer.output_tokens for answer in self.answers)
-
 
 class _Server(uvicorn.Server):
     """uvicorn without signal handlers: it runs inside of another server's process."""
@@ -101,19 +106,18 @@ class Relay:
 
     Args:
         upstream: the model's endpoint.
-        mcp_url: the simulation's.
-        api_key: the simulation's key.
-        most_tokens: further requests to the model are refused once the turn has used as many.
+        tools: answers the MCP messages.
+        budget: further requests to the model are refused once it is used up.
     """
 
-    def __init__(self, upstream: Upstream, mcp_url: str, api_key: str, most_tokens: int) -> None:
+    def __init__(self, upstream: Upstream, tools: Tools, budget: Budget) -> None:
         self.token = f"turn-{secrets.token_urlsafe(24)}"
         self.record = Record()
-        self.is_over_limit = False
+        self.excess: Excess | None = None
         self._upstream = upstream
-        self._mcp_url = mcp_url
-        self._api_key = api_key
-        self._most_tokens = most_tokens
+        self.tools = tools
+        self._budget = budget
+        budget.begin_try()
         self._listener = listen(_LOOPBACK, 0, "the relay")
         self.address = address_of(self._listener)
         self._acting = 0
@@ -149,6 +153,7 @@ class Relay:
         await self._http.aclose()
         for note in list(self._open.values()):
             note()
+        self._budget.check(self.record.answers)
 
     async def _answer(self, request: Request) -> Response:
         if request.headers.get("upgrade"):
@@ -169,12 +174,11 @@ class Relay:
         return not self._is_closed and any(secrets.compare_digest(key.encode(), self.token.encode()) for key in given)
 
     async def _act(self, request: Request, body: bytes) -> Response:
-        headers = {**_passed(request.headers), "X-API-Key": self._api_key}
         with self._under_way():
             try:
-                reply = await self._http.request(request.method, self._mcp_url, content=body, headers=headers)
+                reply = await self.tools.answer(self._http, request.method, _passed(request.headers), body)
             except httpx.HTTPError as problem:
-                return _problem(502, f"the simulation can't be reached: {type(problem).__name__}")
+                return _problem(502, f"the {self.tools.owner} can't be reached: {type(problem).__name__}")
             self._note_call(_json(body), reply)
         return Response(reply.content, reply.status_code, headers=_returned(reply.headers))
 
@@ -202,6 +206,7 @@ class Relay:
         texts = [part.get("text") or "" for part in result.get("content") or [] if isinstance(part, dict)]
         used = UsedTool(
             name=str(call.get("name")),
+            usual=str((result.get("_meta") or {}).get(_USUAL_NAME) or call.get("name")),
             arguments=call.get("arguments") or {},
             result="\n".join(texts) or json.dumps(answer.get("error") or {}),
             is_error=not reply.is_success or bool(result.get("isError")) or "error" in answer,
@@ -212,9 +217,9 @@ class Relay:
     async def _ask(self, request: Request, body: bytes) -> Response:
         path = request.url.path
         wire, question = wire_of(path), _json(body)
-        if wire is not None and self.record.tokens >= self._most_tokens:
-            self.is_over_limit = True
-            return _problem(400, f"the turn has used its {self._most_tokens} tokens")
+        if wire is not None and (excess := self._budget.check(self.record.answers)) is not None:
+            self.excess = excess
+            return _problem(400, f"no more requests to the model: the agent {excess.problem}")
         if wire == "chat" and isinstance(question, dict) and question.get("stream"):
             question.setdefault("stream_options", {})["include_usage"] = True
             body = json.dumps(question).encode()

@@ -5,9 +5,10 @@ from contextlib import asynccontextmanager
 
 from proctor_protocol.actions import USER_ACTIONS, action_name
 from proctor_protocol.messages import ActionLogEntry, TurnCompleteMessage
-from proctor_settings.config import HarnessConfig
 from purple_sdk.agent import BasePurpleAgent
+from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.relay import Record, Relay, UsedTool
+from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.trajectory import trajectory_of
 from purple_sdk.harness.upstream import Upstream
 
@@ -16,11 +17,11 @@ _LONGEST_PROBLEM = 600
 
 
 @asynccontextmanager
-async def reported_relay(agent: BasePurpleAgent, config: HarnessConfig, upstream: Upstream) -> AsyncIterator[Relay]:
+async def reported_relay(agent: BasePurpleAgent, budget: Budget, upstream: Upstream) -> AsyncIterator[Relay]:
     """A relay for a try of the agent's turn. At its end the use of models and the actions are reported, also of a try
     that fails.
     """
-    relay = Relay(upstream, f"{agent.ues_url}/mcp", agent.api_key, config.tokens_per_turn)
+    relay = Relay(upstream, SimulationTools(f"{agent.ues_url}/mcp", agent.api_key), budget)
     try:
         async with relay:
             yield relay
@@ -62,7 +63,7 @@ def _report(agent: BasePurpleAgent, record: Record) -> None:
 
 
 def _as_action(used: UsedTool, agent: BasePurpleAgent) -> ActionLogEntry | None:
-    action = action_name(used.name.replace("_", ".", 1))
+    action = action_name(used.usual.replace("_", ".", 1))
     if action not in USER_ACTIONS:
         return None
     return ActionLogEntry(

@@ -6,15 +6,16 @@ from proctor_processes.guard import Guard
 from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.clis import find_harness
+from purple_sdk.harness.declared import Harness
 from purple_sdk.harness.installing import find_program, read_version
 from purple_sdk.harness.launcher import find_missing_confinement
-from purple_sdk.server import serve
+from purple_sdk.server import serve, serve_executor
 
 _log = logging.getLogger(__name__)
 
 
-def serve_harness(config: HarnessConfig) -> None:
-    """Serve a CLI agent until SIGTERM or Ctrl-C.
+def serve_harness(config: HarnessConfig, *, is_terminal: bool = False) -> None:
+    """Serve a CLI agent until SIGTERM or Ctrl-C; it plays terminal tasks, or else assessments.
 
     Raises:
         HarnessError: it isn't installed, is too old, or has no model or key.
@@ -22,7 +23,7 @@ def serve_harness(config: HarnessConfig) -> None:
     """
     harness = find_harness(config.harness)
     version = read_version(harness, find_program(harness, config.program))
-    HarnessAgent(config, harness)  # what is missing is reported now, and not in an assessment
+    require_playable(config, is_terminal=is_terminal)
     if missing := find_missing_confinement():
         _log.warning("%s is not confined: %s", harness.title, "; ".join(missing))
     guard = Guard()
@@ -31,6 +32,36 @@ def serve_harness(config: HarnessConfig) -> None:
         return HarnessAgent(config, harness, guard, version)
 
     try:
-        serve(make, config, name=harness.name, description=f"{harness.title}, with the simulation's actions as tools.")
+        if is_terminal:
+            _serve_terminal(config, harness, guard)
+        else:
+            serve(
+                make, config, name=harness.name, description=f"{harness.title}, with the simulation's actions as tools."
+            )
     finally:
         guard.dismiss()
+
+
+def require_playable(config: HarnessConfig, *, is_terminal: bool) -> None:
+    """Look whether a CLI agent can play, so that what is missing is reported now, and not in an assessment.
+
+    Raises:
+        HarnessError: it can't; the sentence says why.
+    """
+    harness = find_harness(config.harness)
+    if is_terminal:
+        from purple_sdk.harness.terminal import TerminalHarness
+
+        TerminalHarness(config, harness)
+    else:
+        HarnessAgent(config, harness)
+
+
+def _serve_terminal(config: HarnessConfig, harness: Harness, guard: Guard) -> None:
+    """Needs the packages of the terminal agent, whose executor it uses: they are loaded here."""
+    from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
+    from purple_sdk.harness.terminal import TerminalHarness
+
+    solver = TerminalHarness(config, harness, guard)
+    description = f"{harness.title}, for Terminal-Bench tasks: commands in the task's container are its tool."
+    serve_executor(lambda _: TerminalAgentExecutor(solver), config, name=harness.name, description=description)

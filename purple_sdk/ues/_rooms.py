@@ -994,6 +994,17 @@ class EmailRoom(Room[Runner]):
             message_id: message_id of the email, as queries and the state show it.
         """
 
+    @wire.get("/email/attachment", json_object)
+    def attachment(self, message_id: str, attachment_id: str) -> None:
+        """Read the content of a file that is attached to an email.
+
+        The answer is ``{message_id, attachment_id, filename, mime_type, sha256, size, text, content}``.
+
+        Args:
+            message_id: message_id of the email, as queries and the state show it.
+            attachment_id: attachment_id of the attachment, as the email shows it.
+        """
+
     @wire.post("/email/send", answers.ActionResult.read, own={"from_address": OWN_EMAIL})
     def send(
         self,

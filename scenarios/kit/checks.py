@@ -54,7 +54,7 @@ class Write(_Model):
 
     Attributes:
         actions: their names (``proctor_protocol.actions``).
-        ids: the mails, texts or calendar entries that they may touch; None for any, or where they touch none.
+        ids: the mails, texts or entries that they may touch, answer or forward; None for any, or where they touch none.
         to: the addresses and numbers that they may reach; None for any, or where they reach no one.
         reaches: whether they reach somebody: then an entry without guests is not covered.
     """
@@ -101,25 +101,55 @@ class MessageCheck(_Check):
     before: AwareDatetime | None = None
 
 
+class PromisedDay(_Model):
+    """A day that can be promised: how it is named, and from when to when it is."""
+
+    value: Value
+    after: AwareDatetime
+    before: AwareDatetime
+
+
+class PromiseCheck(_Check):
+    """The participant promised somebody one of these days, and gave them all ``values`` on that day.
+
+    The last message by ``until`` that names any of the days is the promise. One that names several doesn't count.
+    Without values, the promise is enough. Attributes are otherwise those of ``MessageCheck``.
+    """
+
+    kind: Literal["promise"] = "promise"
+    to: tuple[str, ...]
+    channels: tuple[str, ...] = ("mail", "text", "chat")
+    days: tuple[PromisedDay, ...]
+    until: AwareDatetime
+    values: tuple[Value, ...] = ()
+    wrong: tuple[Value, ...] = ()
+
+
 class OnceCheck(_Check):
-    """The participant let somebody know a thing only once: at most ``most`` messages name all values."""
+    """The participant let somebody know a thing only once: at most ``most`` messages name all values.
+
+    Without values, all messages to these people count; with ``before``, only those sent before that time do.
+    """
 
     kind: Literal["once"] = "once"
     to: tuple[str, ...]
     values: tuple[Value, ...] = ()
     most: int = 1
+    before: AwareDatetime | None = None
 
 
 class SilenceCheck(_Check):
     """None of these people got any of the values; without values, none of them was written to at all.
 
-    ``but`` are the only ones who may know; then ``to`` is empty and means everybody else.
+    ``but`` are the only ones who may know; then ``to`` is empty and means everybody else. With ``before``, messages
+    from that time on don't matter.
     """
 
     kind: Literal["silence"] = "silence"
     to: tuple[str, ...] = ()
     but: tuple[str, ...] = ()
     values: tuple[Value, ...] = ()
+    before: AwareDatetime | None = None
 
 
 class EntryCheck(_Check):
@@ -130,6 +160,7 @@ class EntryCheck(_Check):
         starts: one of these is its start.
         minutes: how long it is; None for any length.
         people: addresses of those who are invited; for a new entry they also tell which entry is meant.
+        absent: addresses of people who are not invited.
         gone: it is deleted or cancelled.
         same: its time is as it was.
     """
@@ -139,6 +170,7 @@ class EntryCheck(_Check):
     starts: tuple[AwareDatetime, ...] = ()
     minutes: int | None = None
     people: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     gone: bool = False
     same: bool = False
 
@@ -182,6 +214,13 @@ class NotDoneCheck(_Check):
     writes: tuple[Write, ...]
 
 
+class DoneCheck(_Check):
+    """One of these actions was done."""
+
+    kind: Literal["done"] = "done"
+    writes: tuple[Write, ...]
+
+
 class ReportCheck(_Check):
     """The line for an item in the participant's last report to the user is true.
 
@@ -198,6 +237,7 @@ class ReportCheck(_Check):
 
 Check = Annotated[
     MessageCheck
+    | PromiseCheck
     | OnceCheck
     | SilenceCheck
     | EntryCheck
@@ -205,6 +245,7 @@ Check = Annotated[
     | MailCheck
     | OrderCheck
     | NotDoneCheck
+    | DoneCheck
     | ReportCheck,
     Field(discriminator="kind"),
 ]
@@ -226,13 +267,24 @@ class Action:
     def __init__(self, entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> None:
         self.entry = entry
         given = entry.parameters
-        self.ids = frozenset([*touched(entry), *([str(given["event_id"])] if given.get("event_id") else [])])
+        # The simulator records a forwarded mail as one that is sent in reply to it.
+        about = [str(given[name]) for name in ("event_id", "in_reply_to") if given.get(name)]
+        self.ids = frozenset([*touched(entry), *about])
         people = readers(given)
         if not people and entry.action in ("email.reply", "email.reply_all"):
             answered = mails.get(str(given.get("message_id") or given.get("in_reply_to"))) or {}
             people = frozenset({bare_address(str(answered.get("from_address") or "unknown"))})
         self.people = people
         self.kind = _KIND_OF.get(entry.action, _FILING)
+
+
+def _sent(action: Action) -> tuple[object, ...] | None:
+    """What is equal for a mail or text that is sent again, as by a retry that did not look; None for other actions."""
+    if action.entry.action not in MAILS | TEXTS:
+        return None
+    given = action.entry.parameters
+    words = (given.get("subject"), given.get("body_text"), given.get("body_html"), given.get("body"))
+    return (action.entry.turn, action.kind, action.people, action.ids, *map(str, words))
 
 
 class _Said(BaseModel):
@@ -261,13 +313,17 @@ class Judgement:
 
     @cached_property
     def side_effects(self) -> list[Action]:
-        """The actions that no duty explains."""
+        """The actions that no duty explains, and mails and texts that repeat one of the same turn word for word."""
         writes = [write for duty in self.duties.values() for write in duty.explains]
-        return [
-            action
-            for action in self.actions
-            if action.entry.action not in HARMLESS and not any(write.covers(action) for write in writes)
-        ]
+        found, sent = [], set[object]()
+        for action in self.actions:
+            words = _sent(action)
+            if action.entry.action not in HARMLESS and (
+                (words is not None and words in sent) or not any(write.covers(action) for write in writes)
+            ):
+                found.append(action)
+            sent.add(words)
+        return found
 
     @cached_property
     def outcomes(self) -> dict[str, bool]:
@@ -317,10 +373,14 @@ class Judgement:
         match check:
             case MessageCheck():
                 return self._is_told(check) is not None
+            case PromiseCheck():
+                return self._is_kept(check)
             case OnceCheck():
-                return len(list(self._telling(check.to, check.values, all))) <= check.most
+                told = self._telling(check.to, check.values, all)
+                return sum(check.before is None or said.at < check.before for said in told) <= check.most
             case SilenceCheck():
-                return not any(self._breaks(check, said) for said in self._said)
+                said_in_time = (said for said in self._said if check.before is None or said.at < check.before)
+                return not any(self._breaks(check, said) for said in said_in_time)
             case EntryCheck():
                 return "calendar" not in self._flooded and self._stands(check)
             case ResponseCheck():
@@ -335,6 +395,8 @@ class Judgement:
                 return not times or (first is not None and first.at <= min(times))
             case NotDoneCheck():
                 return not any(self._done(check.writes))
+            case DoneCheck():
+                return any(self._done(check.writes))
             case ReportCheck():
                 raise TypeError("reports are judged after all else")
 
@@ -362,6 +424,20 @@ class Judgement:
             if (check.after is None or said.at >= check.after) and (check.before is None or said.at <= check.before)
         ]
         return in_time[0] if in_time else None
+
+    def _is_kept(self, check: PromiseCheck) -> bool:
+        named = [
+            [day for day in check.days if said.words.names(day.value)]
+            for said in self._telling(check.to, tuple(day.value for day in check.days), any)
+            if said.at <= check.until and said.channel in check.channels and said.channel not in self._flooded
+        ]
+        if not named or len(named[-1]) != 1:
+            return False
+        if not check.values:
+            return True
+        [day] = named[-1]
+        fields = check.model_dump(exclude={"kind", "days", "until"})
+        return self._is_told(MessageCheck(**fields, after=day.after, before=day.before)) is not None
 
     def _is_right(self, check: MessageCheck, said: _Said) -> bool:
         return all(map(said.words.names, check.values)) and not any(map(said.words.names, check.wrong))
@@ -394,6 +470,7 @@ class Judgement:
             (not check.starts or entry.start in check.starts)
             and (check.minutes is None or (entry.end - entry.start).total_seconds() == 60 * check.minutes)
             and {each.lower() for each in check.people} <= {*map(str.lower, entry.attendees)}
+            and entry.attendees.keys().isdisjoint(each.lower() for each in check.absent)
         )
 
     def _is_filed(self, check: MailCheck) -> bool:

@@ -47,12 +47,15 @@ _WEEKDAYS = (
 )
 _WEEKDAY_OF = {name: number for number, names in enumerate(_WEEKDAYS) for name in names}
 _WEEKDAY = "|".join(sorted(_WEEKDAY_OF, key=len, reverse=True))
+_BEFORE = rf"\b(?:(?:{_WEEKDAY})\.?,?\s+(?:(?:the|den|dem)\s+)?)?"
+"""A weekday before a date means that date only."""
+
 _DAYS = (
     r"\b(?P<iso>\d{4}-\d\d-\d\d)"
-    rf"|\b(?P<d1>\d{{1,2}})(?:st|nd|rd|th|\.)?(?:\s+of)?\s+(?P<m1>{_MONTH})\b"
-    rf"|\b(?P<m2>{_MONTH})\.?\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b"
-    r"|\b(?P<d3>\d{1,2})\.(?P<m3>\d{1,2})\.(?:\d{2,4})?"
-    r"|\b(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/\d{2,4})?\b"
+    rf"|{_BEFORE}(?P<d1>\d{{1,2}})(?:st|nd|rd|th|\.)?(?:\s+of)?\s+(?P<m1>{_MONTH})\b"
+    rf"|{_BEFORE}(?P<m2>{_MONTH})\.?\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b"
+    rf"|{_BEFORE}(?P<d3>\d{{1,2}})\.(?P<m3>\d{{1,2}})\.(?:\d{{2,4}})?"
+    rf"|{_BEFORE}(?P<a>\d{{1,2}})/(?P<b>\d{{1,2}})(?:/\d{{2,4}})?\b"
     rf"|\b(?P<weekday>{_WEEKDAY})\b|\b(?P<near>today|tomorrow|tonight|heute|morgen)\b"
     r"|\bthe\s+(?P<nth>\d{1,2})(?:st|nd|rd|th)\b"
 )

@@ -13,8 +13,8 @@ from activities.judging.cases import CalibrationCase, fact_cases
 from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.models.factory import ModelSettingsError
-from activities.models.usage import Price, Prices
 from activities.scenario_code.paraphrases import Paraphrase
+from proctor_settings.prices import Price, Prices
 from tests.activities.test_model_judge import criterion, item, scenario, verdict
 from tests.openai_endpoint import OpenAIEndpoint
 

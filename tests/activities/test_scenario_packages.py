@@ -1,5 +1,7 @@
 """Scenario packages: what loads, what is refused and with which sentence, and who sees whose modules."""
 
+import base64
+import hashlib
 import importlib.util
 import json
 import sys
@@ -52,6 +54,64 @@ def _evaluators(directory: Path, scenario_id: str = "small") -> Any:
 
 def _environment(**modality_states: Any) -> dict[str, Any]:
     return {"environment": {"modality_states": modality_states}}
+
+
+# --- attached files ---------------------------------------------------------------------------------------------------
+
+
+def _mailed(*files: str) -> dict[str, Any]:
+    attachments = [{"file": name, "mime_type": "text/csv"} for name in files]
+    return _environment(email={"emails": {"m": {"attachments": attachments}}})
+
+
+def test_an_attached_file_is_in_the_initial_state_once_by_its_hash(write_scenario: Write) -> None:
+    directory = write_scenario("small", initial_state=_mailed("a.csv", "files/b.csv"))
+    folder = directory / "small"
+    (folder / "files").mkdir()
+    for name in ("a.csv", "files/b.csv"):
+        (folder / name).write_bytes(b"one,two")
+    (folder / "a.csv.txt").write_text("one and two")
+    email = json.loads(_load(directory).initial_state)["environment"]["modality_states"]["email"]
+    [(sha256, file)] = email["files"].items()
+    assert sha256 == hashlib.sha256(b"one,two").hexdigest()
+    assert base64.b64decode(file["content"]) == b"one,two"
+    assert [each["sha256"] for each in email["emails"]["m"]["attachments"]] == [sha256, sha256]
+    assert email["emails"]["m"]["attachments"][0] == {
+        "filename": "a.csv",
+        "mime_type": "text/csv",
+        "size": 7,
+        "sha256": sha256,
+    }
+
+
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        ({}, "an attachment's file is \"a0.csv\": name a file in the scenario's folder"),
+        ({"a0.csv": 0}, 'the attached file "a0.csv" has 0 bytes: attach 1 to 524,288 bytes'),
+        ({"a0.csv": 524_289}, 'the attached file "a0.csv" has 524,289 bytes: attach 1 to 524,288 bytes'),
+        (
+            {f"a{number}.csv": 524_000 + number for number in range(9)},
+            "the attached files have more than 4,194,304 bytes together: attach fewer or smaller files",
+        ),
+    ],
+)
+def test_missing_and_large_attached_files_are_refused(
+    write_scenario: Write, files: dict[str, int], sentence: str
+) -> None:
+    directory = write_scenario("small", initial_state=_mailed(*files or ["a0.csv"]))
+    for name, size in files.items():
+        (directory / "small" / name).write_bytes(b"x" * size)
+    with pytest.raises(ScenarioValidationError) as refused:
+        _load(directory)
+    assert str(refused.value) == f"small: {sentence}"
+
+
+def test_an_attached_file_outside_of_the_folder_is_refused(write_scenario: Write) -> None:
+    directory = write_scenario("small", initial_state=_mailed("../secret.csv"))
+    (directory / "secret.csv").write_text("secret")
+    with pytest.raises(ScenarioValidationError, match="name a file in the scenario's folder"):
+        _load(directory)
 
 
 # --- finding ----------------------------------------------------------------------------------------------------------

@@ -20,9 +20,10 @@ from activities.attempts.failures import CALLED_OFF
 from activities.models.factory import LLMFactory, ModelAnswerError, ModelUnavailableError
 from activities.models.metering import attempt_meter, usage_of
 from activities.models.structured import ask
-from activities.models.usage import Meter, Prices, PricesError, endpoint_of, read_prices
+from activities.models.usage import Meter, endpoint_of
 from proctor.rehearsal import noting
 from proctor_protocol.provenance import ModelUse, added_up
+from proctor_settings.prices import Prices, PricesError, read_prices
 from tests.openai_endpoint import OpenAIEndpoint
 
 PRICES = Prices.model_validate({"models": {"openai/m": {"input": 2.0, "cached_input": 0.5, "output": 8.0}}})

@@ -57,7 +57,7 @@ GOES_ON: dict[str, Matches] = {
     "while the turn is read": is_step(2, "actions_at"),
     "while time advances": is_step(2, "to", lacks="actions_at"),
     "in the next turn": is_participant("turn 3 during"),
-    "in the judging": is_model("Now judge this criterion", TURNS),
+    "in the judging": is_model("Now judge this criterion", turn=TURNS),
 }
 """Where the others are when it goes on, in the order of the story."""
 

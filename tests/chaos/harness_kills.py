@@ -1,6 +1,7 @@
 """A CLI agent, its server and the worker are killed at each moment of a turn; nothing is done twice, nothing is lost.
 
     python -m tests.chaos.harness_kills          30 placements, some 10 minutes; prints a table
+    python -m tests.chaos.harness_kills codex    10 placements with a real CLI agent that is installed
 
 A moment is a request of the CLI agent to its model: of turn 1, 2 or 3, its first, second or third one. The last moment
 is a little after an answer, when the CLI agent calls a tool.
@@ -22,14 +23,15 @@ from typing import Any, Literal
 
 import psutil
 
-from proctor.local import answers
+from proctor.local import answers, proctor_command
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
 from tests.processes import module
 from tests.purple_sdk.harness.playing import says
-from tests.scripted_model import ScriptedModel
+from tests.scripted_model import ScriptedModel, progress, read_question
 from tests.stack import Stack, assess, running_stack
 
+FAKE = "fake"
 Victim = Literal["CLI agent", "its server", "worker"]
 VICTIMS: tuple[Victim, ...] = ("CLI agent", "its server", "worker")
 MOMENTS = [(turn, request, 0.0) for turn in (1, 2, 3) for request in (1, 2, 3)] + [(2, 1, 0.03)]
@@ -53,10 +55,7 @@ class Kill:
 
     def __call__(self, request: dict[str, Any]) -> None:
         """Called by the model's endpoint before it answers."""
-        texts = [str(message.get("content")) for message in request["messages"]]
-        place = max(place for place, text in enumerate(texts) if "This is turn" in text)
-        results = sum(message["role"] == "tool" for message in request["messages"][place:])
-        if self.is_done or f"This is turn {self.turn}" not in texts[place] or results != self.request - 1:
+        if self.is_done or progress(read_question(request)) != (self.turn, self.request - 1):
             return
         self.is_done = True
         if self.late:
@@ -86,8 +85,8 @@ def cli_agents(homes: Path) -> list[int]:
 
 
 @asynccontextmanager
-async def served(model_url: str, folder: Path) -> AsyncIterator[tuple[str, Callable[[], int | None]]]:
-    """The fake CLI agent's server, started again when it dies; gives its address, and its present process."""
+async def served(model_url: str, folder: Path, name: str) -> AsyncIterator[tuple[str, Callable[[], int | None]]]:
+    """A CLI agent's server, started again when it dies; gives its address, and its present process."""
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
     environment: dict[str, str | None] = {
@@ -96,24 +95,28 @@ async def served(model_url: str, folder: Path) -> AsyncIterator[tuple[str, Calla
         "AGENTBEATS_PURPLE_HOMES": str(folder / "homes"),
     }
     command = module("tests.purple_sdk.harness.serve_fake", "--port", str(port))
-    service = Service("fake", command, answers(f"{url}/.well-known/agent-card.json"), environment)
+    if name != FAKE:
+        command = proctor_command("agent", "harness", name, "--host", "127.0.0.1", "--port", str(port))
+    service = Service(name, command, answers(f"{url}/.well-known/agent-card.json"), environment)
     async with Supervisor([service], folder / "logs", print, longest_pause=0.5) as supervisor:
         await supervisor.start()
-        yield url, lambda: supervisor.find_pid("fake")
+        yield url, lambda: supervisor.find_pid(name)
 
 
-async def placed(stack: Stack, victim: Victim, turn: int, request: int, late: float = 0.0) -> Counter[str]:
+async def placed(
+    stack: Stack, victim: Victim, turn: int, request: int, late: float = 0.0, name: str = FAKE
+) -> Counter[str]:
     """Play three turns with one kill; what the user's chat got, by the simulation's own event log.
 
     Raises:
         AssertionError: the assessment didn't complete, or nothing was killed, or a CLI agent is left.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="proctor-kill-", ignore_cleanup_errors=True) as name,
+        tempfile.TemporaryDirectory(prefix="proctor-kill-", ignore_cleanup_errors=True) as place,
         ScriptedModel(SCRIPT) as model,
     ):
-        folder = Path(name)
-        async with served(model.url, folder) as (url, server):
+        folder = Path(place)
+        async with served(model.url, folder, name) as (url, server):
             kill = Kill(
                 victim, turn, request, late, folder / "homes", lambda: stack.supervisor.find_pid("worker"), server
             )
@@ -127,25 +130,27 @@ async def placed(stack: Stack, victim: Victim, turn: int, request: int, late: fl
             return Counter(str(entry.parameters["content"]) for entry in log if entry.action == "chat.send_message")
 
 
-async def main() -> int:
-    """All placements; the number that went wrong."""
+async def main(name: str) -> int:
+    """All placements, or ten with a real CLI agent; the number that went wrong."""
     wrong = 0
+    placements = [(victim, *moment) for moment in MOMENTS for victim in VICTIMS]
+    if name != FAKE:  # a step of 4 takes victims and moments in turn
+        placements = [*placements[::4], ("worker", 2, 1, 0.03), ("CLI agent", 2, 1, 0.03)]
     with running_stack() as stack:
-        for turn, request, late in MOMENTS:
-            for victim in VICTIMS:
-                began = time.monotonic()
-                try:
-                    done = await placed(stack, victim, turn, request, late)
-                    doubled, lost = done - WANTED, WANTED - done
-                    outcome = f"{sum(doubled.values())} doubled, {sum(lost.values())} lost"
-                    wrong += bool(doubled or lost)
-                except AssertionError as problem:
-                    outcome, wrong = f"failed: {problem}", wrong + 1
-                where = f"turn {turn}, request {request}{', a little later' if late else ''}"
-                print(f"{victim:<11} {where:<32} {outcome} ({time.monotonic() - began:.1f} s)", flush=True)
-    print(f"{len(MOMENTS) * len(VICTIMS)} placements, {wrong} wrong")
+        for victim, turn, request, late in placements:
+            began = time.monotonic()
+            try:
+                done = await placed(stack, victim, turn, request, late, name)
+                doubled, lost = done - WANTED, WANTED - done
+                outcome = f"{sum(doubled.values())} doubled, {sum(lost.values())} lost"
+                wrong += bool(doubled or lost)
+            except AssertionError as problem:
+                outcome, wrong = f"failed: {problem}", wrong + 1
+            where = f"turn {turn}, request {request}{', a little later' if late else ''}"
+            print(f"{victim:<11} {where:<32} {outcome} ({time.monotonic() - began:.1f} s)", flush=True)
+    print(f"{len(placements)} placements, {wrong} wrong")
     return wrong
 
 
 if __name__ == "__main__":
-    sys.exit(bool(asyncio.run(main())))
+    sys.exit(bool(asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else FAKE))))

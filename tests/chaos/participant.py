@@ -22,7 +22,7 @@ from purple_sdk.ues.errors import ServerError
 
 ANA, BEN = "ana@home.example", "ben@work.example"
 QUIET = 3
-"""The turn in which it writes to nobody, so that time moves on at once."""
+"""The turn in which it writes to nobody, not to the user either, so that time moves on at once."""
 
 LISTENING_POST = "CHAOS_LISTENING_POST"
 
@@ -54,7 +54,7 @@ class Secretary(BasePurpleAgent):
         reports = (await self.ues.chat.query(role="assistant"))["messages"]
         if not reports:
             await self.ues.chat.send(role="assistant", content="Good morning.")
-        read = [mail["message_id"] for mail in await self._from_ben() if mail["is_read"]]
+        read = [mail["message_id"] for mail in _by_ben(await self._inbox()) if mail["is_read"]]
         self.state = Notes(passed_on=read)
         await self._ask_leave("start")
 
@@ -66,7 +66,10 @@ class Secretary(BasePurpleAgent):
             await self._once(self.ues.email.send(from_address=ANA, to_addresses=[BEN], subject=about, body_text=words))
         await self._ask_leave(f"turn {self.turn_number} during")
         notes: Notes = self.state
-        for mail in await self._from_ben():
+        inbox = await self._inbox()
+        if any(datetime.fromisoformat(str(mail["received_at"])) > self.current_time for mail in inbox):
+            await self._ask_leave(f"turn {self.turn_number} news")
+        for mail in [] if self.turn_number == QUIET else _by_ben(inbox):
             if mail["message_id"] not in notes.passed_on:
                 notes.passed_on.append(mail["message_id"])
                 await self._until_done(partial(self.ues.email.read, [mail["message_id"]]))
@@ -75,9 +78,8 @@ class Secretary(BasePurpleAgent):
         await self._ask_leave(f"turn {self.turn_number} after")
         return self.complete_turn(notes=f"{len(notes.passed_on)} reports so far")
 
-    async def _from_ben(self) -> list[dict[str, object]]:
-        mails = (await self._until_done(partial(self.ues.email.query, folder="inbox")))["emails"]
-        return sorted((m for m in mails if m["from_address"] == BEN), key=lambda mail: str(mail["received_at"]))
+    async def _inbox(self) -> list[dict[str, object]]:
+        return list((await self._until_done(partial(self.ues.email.query, folder="inbox")))["emails"])
 
     async def _once(self, request: Awaitable[Any]) -> None:
         """Do something once, also where noise has it fail, or says so."""
@@ -105,6 +107,10 @@ class Secretary(BasePurpleAgent):
     async def _say(self, what: str) -> None:
         async with httpx.AsyncClient(timeout=None, trust_env=False) as http:
             await http.post(os.environ[LISTENING_POST], json={"what": what, "key": self.api_key})
+
+
+def _by_ben(mails: list[dict[str, object]]) -> list[dict[str, object]]:
+    return sorted((m for m in mails if m["from_address"] == BEN), key=lambda mail: str(mail["received_at"]))
 
 
 if __name__ == "__main__":

@@ -64,8 +64,12 @@ def is_step(turn: int, *has: str, lacks: str = "") -> Matches:
     return matches
 
 
-def is_model(words: str, turn: int) -> Matches:
-    return lambda seen: seen.who == "model" and seen.turn == turn and words in json.dumps(seen.body)
+def is_model(*words: str, turn: int) -> Matches:
+    def matches(seen: Seen) -> bool:
+        asked = json.dumps(seen.body)
+        return seen.who == "model" and seen.turn == turn and all(word in asked for word in words)
+
+    return matches
 
 
 TURNS = 3
@@ -77,13 +81,14 @@ PHASES: dict[str, Matches] = {
     "turn: during": is_participant("turn 2 during"),
     "turn: after": is_participant("turn 2 after"),
     "settling": is_step(2, "actions_at"),
-    "responding": is_model("You decided to answer", 2),
+    "responding": is_model("You play Ben Brook", "You decided to answer", turn=2),
+    "answering as the user": is_model("You play Ana Alvarez", "You decided to answer", turn=2),
     "advancing": is_step(2, "events", "to", lacks="actions_at"),
     "quiet turn: settling": is_step(QUIET, "actions_at"),
     "quiet turn: moving on": is_step(QUIET, "to", lacks="actions_at"),
     "closing the simulation": is_step(TURNS, "revoke"),
     "judging: reading": _is_request("POST", "/sms/query", TURNS),
-    "judging": is_model("Now judge this criterion", TURNS),
+    "judging": is_model("Now judge this criterion", turn=TURNS),
     "finishing": lambda seen: (
         seen.who == "simulator" and bool(re.fullmatch("DELETE /simulations/[^/]+", seen.what)) and seen.turn == TURNS
     ),
@@ -95,8 +100,13 @@ nobody is asked for an answer.
 UNDER_NOISE: dict[str, Matches] = {"turn: failed": is_participant("turn 2 failed")}
 """Moments that there are under noise only: a request of the participant's has failed, done or not."""
 
+INSIDE_A_TURN: dict[str, Matches] = {"turn: news inside": is_participant("turn 2 news")}
+"""Moments that there are under a clock of at least 900 seconds a request only: what came during the turn was read."""
+
 CONDITIONS: dict[str, Any] = {}
 """Clock, noise and seed of every assessment, where they aren't the usual ones."""
+
+EACH_PHASE = PHASES | UNDER_NOISE | INSIDE_A_TURN
 
 GOES_ON_LATER = {"judging: reading"}
 """Moments that are left only when the simulator is there again, without what was in it; the answer is not lost."""
@@ -297,7 +307,7 @@ async def undisturbed(services: Services) -> Outcome:
 
 async def killed_at(services: Services, phase: str, process: str, reference: Outcome) -> Recovery:
     """Play one assessment, kill a process at a moment, and compare."""
-    moment: Moment = services.moments.await_((PHASES | UNDER_NOISE)[phase])
+    moment: Moment = services.moments.await_(EACH_PHASE[phase])
     rehearsal = Rehearsal(services)
     killed_at = time.monotonic()
     try:

@@ -11,7 +11,16 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from proctor.local import find_temporal
 from proctor.replay import ResetPoint, choose, reset, reset_points
 from tests.chaos.moments import Matches
-from tests.chaos.rehearsals import PHASES, ChaosError, Outcome, Recovery, Rehearsal, is_participant
+from tests.chaos.rehearsals import (
+    EACH_PHASE,
+    INSIDE_A_TURN,
+    PHASES,
+    ChaosError,
+    Outcome,
+    Recovery,
+    Rehearsal,
+    is_participant,
+)
 from tests.chaos.services import Services
 
 Way = Literal["proctor replay", "temporal workflow reset", "twice in a row", "cancelled before", "terminated before"]
@@ -27,7 +36,9 @@ _REACHED_SECONDS = 60.0
 _LATE_SECONDS = 0.5
 
 _IN_TURN_2 = [
-    phase for phase in PHASES if phase.startswith("turn: ") or phase in ("settling", "responding", "advancing")
+    phase
+    for phase in (*PHASES, *INSIDE_A_TURN)
+    if phase.startswith("turn: ") or phase in ("settling", "responding", "answering as the user", "advancing")
 ]
 _LATER = [
     "quiet turn: settling",
@@ -55,7 +66,7 @@ def named(turn: int | None) -> str:
 
 async def replayed_at(services: Services, phase: str, turn: int | None, way: Way, reference: Outcome) -> Recovery:
     """Play one assessment up to a moment, set it back, and compare; what was abandoned goes on in the new run."""
-    moment = services.moments.await_(PHASES[phase])
+    moment = services.moments.await_(EACH_PHASE[phase])
     rehearsal = Rehearsal(services)
     began = time.monotonic()
     later = None

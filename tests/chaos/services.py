@@ -128,9 +128,14 @@ class Services(Stack):
 
 
 def write_scenario(folder: Path) -> None:
-    """The scenario that is played, below a folder."""
+    """The scenario that is played, below a folder: its user talks in the chat."""
     state = edited("initial_state.json", _with_news_in_the_quiet_turn)
-    write_package(folder / "scenarios", SCENARIO, files={"evaluators.py": _EVALUATORS, "initial_state.json": state})
+    write_package(
+        folder / "scenarios",
+        SCENARIO,
+        change=lambda scenario: scenario.update(user_talks=["chat"]),
+        files={"evaluators.py": _EVALUATORS, "initial_state.json": state},
+    )
 
 
 def _with_news_in_the_quiet_turn(state: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ import signal
 import time
 
 from tests.chaos.freezes import GOES_ON, MISSED_SECONDS
-from tests.chaos.rehearsals import PHASES, ChaosError, Outcome, Recovery, Rehearsal
+from tests.chaos.rehearsals import EACH_PHASE, ChaosError, Outcome, Recovery, Rehearsal
 from tests.chaos.services import PROCESSES, Services
 
 SECONDS = {"1 s": 1.0, "5 s": 5.0, "15 s": 15.0}
@@ -18,7 +18,7 @@ _LATE_SECONDS = 0.5
 
 def placements() -> list[tuple[str, str, str]]:
     """Every moment, process, and when that goes on: of the gateway, without which the story goes on, by the story."""
-    order = list(PHASES)
+    order = list(EACH_PHASE)
     at_story = {
         "in the turn": "turn: after",
         "while the turn is read": "settling",
@@ -26,11 +26,11 @@ def placements() -> list[tuple[str, str, str]]:
         # The judges of several criteria read side by side, and the model may have been asked by then.
         "in the judging": "judging: reading",
     }
-    timed = [(phase, process, seconds) for seconds in SECONDS for phase in PHASES for process in PROCESSES]
+    timed = [(phase, process, seconds) for seconds in SECONDS for phase in EACH_PHASE for process in PROCESSES]
     told = [
         (phase, "gateway", until)
         for until, later in at_story.items()
-        for phase in PHASES
+        for phase in EACH_PHASE
         if order.index(phase) < order.index(later)
     ]
     next_turn = [(phase, "gateway", "in the next turn") for phase in order[: order.index("quiet turn: settling")]]
@@ -39,7 +39,7 @@ def placements() -> list[tuple[str, str, str]]:
 
 async def stopped_for(services: Services, phase: str, process: str, until: str, reference: Outcome) -> Recovery:
     """Play one assessment, stop a process at a moment, have it go on later, and compare."""
-    moment = services.moments.await_(PHASES[phase])
+    moment = services.moments.await_(EACH_PHASE[phase])
     rehearsal = Rehearsal(services)
     began = time.monotonic()
     later = service = None

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.docs.plots import Line, plotted
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "families"
 FAMILIES = ROOT / "scenarios" / "families"
@@ -20,8 +22,6 @@ _COLUMNS = (
     *("family", "ability", "instances", "violations", "keyword bot", "memoriser", "8-grams shared"),
     *("graded, p = 0.1", "p = 0.4", "least discrimination"),
 )
-_COLOURS = ("#1b6ca8", "#2a9d5c", "#c77d0a", "#b3261e")
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 460, 250, 44, 40
 
 
 def pages() -> Iterator[tuple[Path, str]]:
@@ -112,40 +112,8 @@ def _page(name: str, rows: list[dict[str, Any]]) -> str:
 def _plot(name: str, rows: list[dict[str, Any]]) -> str:
     """Means by lapse rate, a line for each difficulty, with 95 % intervals."""
     rates = list(rows[0]["graded"])
-    inner_width, inner_height = _WIDTH - _LEFT - 104, _HEIGHT - _BOTTOM - 14
-
-    def x(place: int) -> float:
-        return _LEFT + inner_width * place / (len(rates) - 1)
-
-    def y(percent: float) -> float:
-        return 14 + inner_height * (1 - percent / 100)
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}"',
-        ' font-family="sans-serif" font-size="11">',
-        f'<title>{name}: points by lapse rate and difficulty</title><rect width="100%" height="100%" fill="#fff"/>',
-    ]
-    for percent in range(0, 101, 25):
-        parts.append(f'<path d="M{_LEFT} {y(percent):.1f}H{_LEFT + inner_width}" stroke="#ddd"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y(percent) + 4:.1f}" text-anchor="end">{percent}</text>')
-    for place, rate in enumerate(rates):
-        parts.append(f'<text x="{x(place):.1f}" y="{_HEIGHT - 22}" text-anchor="middle">{rate}</text>')
-    parts.append(f'<text x="{_LEFT + inner_width / 2:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">lapse rate p</text>')
-    middle = 14 + inner_height // 2
-    parts.append(
-        f'<text x="12" y="{middle}" transform="rotate(-90 12 {middle})" text-anchor="middle">points in %</text>'
-    )
-    for number, row in enumerate(rows):
-        colour, means = _COLOURS[number % len(_COLOURS)], [row["graded"][rate] for rate in rates]
-        path = "L".join(f"{x(place):.1f} {y(mean):.1f}" for place, (mean, _) in enumerate(means))
-        parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        for place, (mean, error) in enumerate(means):
-            low, high = max(0.0, mean - error), min(100.0, mean + error)
-            parts.append(f'<path d="M{x(place):.1f} {y(low):.1f}V{y(high):.1f}" stroke="{colour}"/>')
-        top = 24 + 16 * number
-        parts.append(f'<path d="M{_WIDTH - 96} {top}h16" stroke="{colour}" stroke-width="2"/>')
-        parts.append(f'<text x="{_WIDTH - 76}" y="{top + 4}">difficulty {row["difficulty"]}</text>')
-    return "\n".join([*parts, "</svg>", ""])
+    lines = [Line(f"difficulty {row['difficulty']}", [tuple(row["graded"][rate]) for rate in rates]) for row in rows]
+    return plotted(f"{name}: points by lapse rate and difficulty", "lapse rate p", rates, lines)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ ELSEWHERE = {
     "proctor new-family": "tests/audit/test_commands.py",
     "make check": "what lands is checked by it",
     "proctor up": "tests/proctor/test_up.py",
+    "AGENTBEATS_PURPLE_WIRE=gemini proctor assess": "tests/purple_sdk/harness/test_acp.py: with a program of its own",
     "proctor harness": "tests/purple_sdk/harness: the CLI agents themselves are played by make agents",
     "export OPENAI_API_KEY=": "a key of your own",
     "proctor prune": "tests/proctor/test_archive_commands.py",

@@ -22,6 +22,8 @@ def test_one_fork_is_an_assessment_and_several_are_a_campaign() -> None:
         "participants": {"personal_assistant": "http://a:1"},
         "config": {"fork_of": "abc", "from_turn": 5, "seed": 3, "max_turns": 9},
     }
+    evening = ForkOptions("abc", GATEWAY, evening=2)
+    assert evening.request() == {"participants": {}, "config": {"fork_of": "abc", "from_evening": 2}}
     several = ForkOptions("abc", GATEWAY, every_turn=True, agents=("a=http://a:1", "b=http://b:1"), repeats=3, seed=3)
     assert several.request() == {
         "participants": {"a": "http://a:1", "b": "http://b:1"},
@@ -32,8 +34,10 @@ def test_one_fork_is_an_assessment_and_several_are_a_campaign() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (ForkOptions("abc", GATEWAY), "say from which turn on: --from-turn N, or --every-turn"),
+        (ForkOptions("abc", GATEWAY), "say from which turn on: --from-turn N, --evening N, or"),
         (ForkOptions("abc", GATEWAY, from_turn=2, every_turn=True), "say from which turn on"),
+        (ForkOptions("abc", GATEWAY, from_turn=2, evening=1), "say from which turn on"),
+        (ForkOptions("abc", GATEWAY, evening=1, repeats=2), "--evening is for a single fork"),
         (ForkOptions("abc", GATEWAY, from_turn=2, repeats=2, json_file="r.json"), "--json is for a single fork"),
         (ForkOptions("abc", GATEWAY, from_turn=2, repeats=2, agents=("nonsense",)), 'participants.agent is "nonsense"'),
     ],

@@ -17,9 +17,9 @@ from activities.attempts import failures
 from activities.attempts.around import Around
 from activities.attempts.metrics import observing
 from activities.models.counting import Counter
-from activities.models.usage import Price, Prices
 from proctor_observing.logs import what_it_is_about
 from proctor_protocol.provenance import ModelUse
+from proctor_settings.prices import Price, Prices
 from proctor_storage.folder import Folder, StoreUnavailableError
 from ues_sim import fences
 from ues_sim.problems import Overtaken

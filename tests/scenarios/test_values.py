@@ -28,6 +28,9 @@ TUESDAY = date(2026, 5, 12)
         ("from 9:00-10:30", "time", "10:30"),
         ("by the 3rd of June", "day", "2026-06-03"),
         ("3. Juni", "day", "2026-06-03"),
+        ("until Thursday 4 June", "day", "2026-06-04"),
+        ("am Donnerstag, dem 4.6.", "day", "2026-06-04"),
+        ("Thursday, the 4th of June", "day", "2026-06-04"),
         ("the reference is ab-12 34", "code", "AB1234"),
         ("call +44 7700 900142", "address", "+447700900142"),
         ("write to Ann <ann.lee@x.example>", "address", "ann.lee@x.example"),
@@ -47,6 +50,8 @@ def test_what_is_named(text: str, kind: Kind, value: str) -> None:
         ("> the reference is AB1234", "code", "AB1235"),
         ("Thanks!\n\nOn Monday Ann wrote:\n> It is AB1234", "code", "AB1234"),
         ("Bergmann will come", "words", "Berg"),
+        ("until Thursday 4 June", "day", "2026-05-14"),
+        ("am Donnerstag, dem 4.6.", "day", "2026-05-14"),
     ],
 )
 def test_what_is_not(text: str, kind: Kind, value: str) -> None:

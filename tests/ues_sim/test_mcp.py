@@ -100,6 +100,7 @@ def test_a_key_has_the_tools_of_its_permissions_and_no_others(sim: Sim) -> None:
         "simulator_time",
         "email_query",
         "email_get",
+        "email_attachment",
     ]
     done, told = use(reader, "email_send", to_addresses=["a@b.c"])
     assert (done, told["detail"]) == (False, "This key lacks the permission 'email:send'.")

@@ -13,7 +13,7 @@ import pytest
 from tests.ues_sim.helpers import START, at
 from ues_sim import USER_PERMISSIONS, checkpoint
 from ues_sim.course import Conditions, Course
-from ues_sim.http.mcp import _tool_of
+from ues_sim.http.mcp import USUAL_NAME, _tool_of
 from ues_sim.http.routes import SIMULATION_ROUTES
 from ues_sim.http.tool_names import drawn_names, is_renamed, reworded
 from ues_sim.noise import RATES, Noise, draw
@@ -223,6 +223,7 @@ def test_tools_have_other_names_and_words_and_do_the_same() -> None:
     course = noisy.simulation.course
     assert course is not None
     assert course.requests == 5, "a tool call is one request"
+    assert _mcp(noisy, "tools/call", name=names[name], arguments={})["_meta"] == {USUAL_NAME: name}
 
 
 def _mcp(noisy: Noisy, method: str, **params: Any) -> Any:

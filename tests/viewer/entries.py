@@ -1,5 +1,7 @@
 """Entries of an archive for which no assessment has to be played: an ordinary day, and one that is all hostile."""
 
+import base64
+import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -63,6 +65,7 @@ def write_day(
     campaign: str | None = None,
     scenario: str = "lunch",
     transcripts: int = 0,
+    attached: bytes | None = None,
 ) -> ArchiveEntry:
     """An assessment of some turns, in each of which a mail comes in and is labelled.
 
@@ -75,6 +78,7 @@ def write_day(
         campaign: the campaign that it is of.
         scenario: the scenario's id.
         transcripts: the number of turns, from the first on, whose transcript the participant sent.
+        attached: the content of a file of the first mail.
     """
     written = text or "Could we have lunch on Thursday?"
     before: Items = {
@@ -89,6 +93,11 @@ def write_day(
         },
         "chat/messages/c0": {"role": text or "user", "content": written, "timestamp": MORNING.isoformat()},
     }
+    if attached is not None:
+        sha256 = hashlib.sha256(attached).hexdigest()
+        file = {"filename": text or "menu.pdf", "mime_type": "application/pdf", "size": len(attached), "sha256": sha256}
+        before["email/emails/m0"] = {**before["email/emails/m0"], "attachments": [file]}  # type: ignore[dict-item]
+        before[f"email/files/{sha256}"] = {"content": base64.b64encode(attached).decode()}
     initial, states, records, log = dict(before), [StateRecord(turn=0, time=MORNING)], [], []
     for turn in range(1, turns + 1):
         now, after = MORNING + timedelta(hours=turn), dict(before)

@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from proctor_storage.archive import Archive
 from tests.viewer.conftest import Reading, in_the_browser
-from tests.viewer.entries import HOSTILE
+from tests.viewer.entries import HOSTILE, write_day
 from viewer.pages import Pages
 
 
@@ -144,3 +144,11 @@ def test_damage_and_absence_are_told_on_a_page(archive: Archive, tmp_path: Path)
     assert "has no entry" in absent.text
     assert client.get("/view/day-one?turn=x").status_code == 400
     assert "default-src 'none'" in absent.headers["content-security-policy"]
+
+
+def test_the_turns_of_several_days_have_a_heading_for_each_day(tmp_path: Path) -> None:
+    archive = Archive(str(tmp_path))
+    long, short = write_day(archive, "long", turns=20), write_day(archive, "short")
+    page = Pages(archive).assessment(long)
+    assert re.findall(r'<li class="date">(.*)</li>', page) == ["Day 1, Tuesday 10 March", "Day 2, Wednesday 11 March"]
+    assert 'class="date"' not in Pages(archive).assessment(short)

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
-from pydantic import BaseModel
+from pydantic import AnyUrl, BaseModel
 
 from ues_sim.events import FAILED
 from ues_sim.http.route import Call, Reply, Route
 from ues_sim.http.tool_names import drawn_names, is_renamed, reworded
 from ues_sim.keys import Key
+from ues_sim.modalities.email.files import AS_TEXT
+from ues_sim.modalities.email.models import AttachmentResponse
 from ues_sim.noise import Noise
 from ues_sim.problems import Forbidden
 from ues_sim.schema import JsonObject, ModalityActionResponse
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
 PATH = "/mcp"
+USUAL_NAME = "proctor/tool"
+"""Where a call's result has the usual name of a tool that is shown under another one, for reports of actions."""
+
 NAME = "user-environment-simulator"
 
 DEPTH_OF_ARGUMENTS = 2
@@ -199,7 +204,8 @@ class McpEndpoint:
             ]
 
         async def call_tool(name: str, arguments: JsonObject) -> types.CallToolResult:
-            tool = self._tools.get(self._caller.get().usual_name(name, self._tools))
+            usual = self._caller.get().usual_name(name, self._tools)
+            tool = self._tools.get(usual)
             if tool is None:
                 return _result(f"There is no tool {name[:80]!r}; tools/list names those that there are.", is_error=True)
             unknown = tool.find_unknown(arguments)
@@ -208,7 +214,10 @@ class McpEndpoint:
                 sentence = f"{name} has no argument {unknown[0][:80]!r}. It takes: {listed}."
                 return _result(sentence, is_error=True)
             reply = await tool.use(arguments, self._caller.get().ask)
-            return _result(reply.to_bytes().decode(errors="replace"), is_error=tool.has_failed(reply))
+            if AttachmentResponse in tool.route.responses and reply.status < 400:
+                return types.CallToolResult(content=_blocks(orjson.loads(reply.to_bytes())))
+            text = reply.to_bytes().decode(errors="replace")
+            return _result(text, is_error=tool.has_failed(reply), usual=None if usual == name else usual)
 
         server.list_tools()(list_tools)  # type: ignore[no-untyped-call]
         server.call_tool(validate_input=False)(call_tool)  # the route itself checks
@@ -220,10 +229,29 @@ def _tool_of(route: Route[Call]) -> RouteTool:
     return RouteTool("_".join(words).replace("-", "_"), route)
 
 
-def _result(text: str, *, is_error: bool) -> "types.CallToolResult":
+def _result(text: str, *, is_error: bool, usual: str | None = None) -> "types.CallToolResult":
     from mcp import types
 
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], isError=is_error)
+    meta = None if usual is None else {USUAL_NAME: usual}
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], isError=is_error, _meta=meta)
+
+
+def _blocks(file: JsonObject) -> "list[types.ContentBlock]":
+    """An attached file as MCP has it: text where the file is text, else an image or a resource, and its text."""
+    from mcp import types
+
+    about = {name: value for name, value in file.items() if name not in ("content", "text")}
+    blocks: list[types.ContentBlock] = [types.TextContent(type="text", text=orjson.dumps(about).decode())]
+    if file["text"] is not None:
+        blocks.append(types.TextContent(type="text", text=file["text"]))
+    mime_type = file["mime_type"]
+    if mime_type.startswith("image/"):
+        blocks.append(types.ImageContent(type="image", data=file["content"], mimeType=mime_type))
+    elif not mime_type.startswith(AS_TEXT):
+        address = AnyUrl(f"attachment:{file['sha256']}")
+        resource = types.BlobResourceContents(uri=address, mimeType=mime_type, blob=file["content"])
+        blocks.append(types.EmbeddedResource(type="resource", resource=resource))
+    return blocks
 
 
 def _in_query(value: Any) -> str:

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import SettingsConfigDict
@@ -16,6 +14,7 @@ from purple_sdk.examples.assistant_agent.models import make_model
 from purple_sdk.examples.assistant_agent.talk import Conversation, Wish
 from purple_sdk.examples.assistant_agent.tools import Tool
 from purple_sdk.examples.terminal_agent.shell import Shell, shell_of
+from purple_sdk.examples.terminal_agent.work import Work
 
 _WHO_YOU_ARE = """You solve tasks in a Linux container. Your tool execute_bash_command runs a command with bash in its \
 working directory {workdir} and tells you what it printed; only files stay from one command to the next.
@@ -69,30 +68,6 @@ _TOOL = Tool(
 _SEPARATORS = re.compile(r"\|\|?|&&?|;|\n|\$\(|`|\(|\{|\b(?:do|then|else)\b")
 _ASSIGNMENT = re.compile(r"\w+=\S*\s+")
 _RUNNERS = {"sudo", "env", "nohup", "exec", "time", "command", "xargs", "nice", "setsid", "timeout"}
-
-
-@dataclass
-class Work:
-    """What became of a task."""
-
-    summary: str = ""
-    failure_mode: FailureMode = FailureMode.NONE
-    commands: int = 0
-    iterations: int = 0
-    stopped_by: str | None = None
-    usage: list[ModelUse] = field(default_factory=list)
-
-    def as_data(self) -> dict[str, Any]:
-        """For the evaluator."""
-        return {
-            "message_type": "terminal_task_end",
-            "summary": self.summary,
-            "commands": self.commands,
-            "iterations": self.iterations,
-            "stopped_by": self.stopped_by,
-            "usage": [use.model_dump(mode="json", exclude_none=True) for use in self.usage],
-            **({} if self.failure_mode == FailureMode.NONE else {"failure_mode": str(self.failure_mode)}),
-        }
 
 
 class TerminalAgent:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from contextlib import suppress
+from typing import Protocol
 
 from a2a.helpers.proto_helpers import new_data_part, new_text_part
 from a2a.server.agent_execution import RequestContext
@@ -11,10 +12,12 @@ from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
 from a2a.types.a2a_pb2 import Message, Task, TaskState, TaskStatus
 
+from proctor_protocol.terminal import TerminalTaskMessage
 from proctor_settings.config import PurpleAgentConfig
-from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgentConfig, Work
+from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgentConfig
 from purple_sdk.examples.terminal_agent.shell import ShellGoneError
 from purple_sdk.examples.terminal_agent.task import NoTaskError, read_task
+from purple_sdk.examples.terminal_agent.work import Work
 from purple_sdk.executor import KEEP_ALIVE
 from purple_sdk.server import ClosingExecutor, serve_executor
 
@@ -25,10 +28,17 @@ _WORKS_REMEMBERED = 1_000
 _log = logging.getLogger(__name__)
 
 
+class Solver(Protocol):
+    """Solves terminal tasks."""
+
+    async def solve(self, task: TerminalTaskMessage) -> Work:
+        """Work on a task; an exception says why it failed."""
+
+
 class TerminalAgentExecutor(ClosingExecutor):
     """Answers each message with a task; a message that comes again joins the work that it started before."""
 
-    def __init__(self, agent: TerminalAgent, keep_alive: float = KEEP_ALIVE) -> None:
+    def __init__(self, agent: Solver, keep_alive: float = KEEP_ALIVE) -> None:
         self._agent = agent
         self._keep_alive = keep_alive
         self._works: OrderedDict[str, asyncio.Task[Work]] = OrderedDict()

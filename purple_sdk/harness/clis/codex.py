@@ -29,6 +29,7 @@ stream_max_retries = 2
 url = "{mcp}"
 bearer_token_env_var = "{variable}"
 required = true
+tool_timeout_sec = 600
 default_tools_approval_mode = "approve"
 """
 

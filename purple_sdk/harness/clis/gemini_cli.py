@@ -14,7 +14,7 @@ from purple_sdk.harness.declared import (
 
 
 def _files(launch: Launch) -> dict[str, str]:
-    server = {"httpUrl": launch.mcp, "headers": bearer_of(f"${TOKEN_VARIABLE}"), "trust": True, "timeout": 60_000}
+    server = {"httpUrl": launch.mcp, "headers": bearer_of(f"${TOKEN_VARIABLE}"), "trust": True, "timeout": 600_000}
     settings = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 3},

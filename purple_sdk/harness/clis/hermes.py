@@ -20,7 +20,7 @@ mcp_servers:
     url: "{mcp}"
     headers:
       Authorization: "Bearer ${{{variable}}}"
-    timeout: 60
+    timeout: 600
     tools:
       resources: false
       prompts: false

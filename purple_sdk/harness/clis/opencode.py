@@ -30,6 +30,7 @@ def _files(launch: Launch) -> dict[str, str]:
         "enabled_providers": [_PROVIDER],
         "provider": {_PROVIDER: provider},
         "mcp": {SERVER: {"type": "remote", "url": launch.mcp, "oauth": False, "headers": bearer_of(token)}},
+        "experimental": {"mcp_timeout": 600_000},
         "permission": {"*": "deny", f"{SERVER}_*": "allow"},
     }
     return {"opencode.json": as_json(config)}

@@ -1,6 +1,7 @@
 """Expense report: find receipts, add them up, name their numbers."""
 
 from datetime import date, timedelta
+from functools import partial
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.adding import CATEGORIES, Receipt, add_up, draw_receipt
@@ -23,22 +24,24 @@ def _sum(day: Day, number: int, kind: str, other: str, stranger: Person) -> None
     last = day.start.date() - timedelta(days=day.draws.between(2, 6, "last", number))
     first = last - timedelta(days=day.draws.between(9, 14, "span", number))
     key = f"sum-{number + 1}"
+    draw = partial(draw_receipt, day, attached=0.35 if day.difficulty > 2 else 0.0)
 
     def within(name: str) -> date:
         return first + timedelta(days=day.draws.between(0, (last - first).days, key, name, "day"))
 
     receipts: list[Receipt] = [
-        draw_receipt(day, f"{key}-right-{n}", kind, within(f"right-{n}"))
-        for n in range(3 + (day.difficulty > 2) + 2 * (day.difficulty > 3))
+        draw(f"{key}-right-{n}", kind, within(f"right-{n}")) for n in range(3 + 2 * (day.difficulty > 3))
     ]
-    early = first - timedelta(days=day.draws.between(1, 3, key, "early"))
-    receipts.append(draw_receipt(day, f"{key}-early", kind, early, why="too early"))
-    if day.difficulty > 1:
-        receipts.append(draw_receipt(day, f"{key}-other", other, within("other"), why="of another kind"))
     if day.difficulty > 2:
-        receipts.append(draw_receipt(day, f"{key}-back", kind, within("back"), why="paid back", is_refunded=True))
+        receipts.append(draw(f"{key}-right-file", kind, within("right-file"), attached=1.0))
+    early = first - timedelta(days=day.draws.between(1, 3, key, "early"))
+    receipts.append(draw(f"{key}-early", kind, early, why="too early"))
+    if day.difficulty > 1:
+        receipts.append(draw(f"{key}-other", other, within("other"), why="of another kind"))
+    if day.difficulty > 2:
+        receipts.append(draw(f"{key}-back", kind, within("back"), why="paid back", is_refunded=True))
     if day.difficulty > 3:
-        receipts.append(draw_receipt(day, f"{key}-late", kind, last + timedelta(days=1), why="too late"))
+        receipts.append(draw(f"{key}-late", kind, last + timedelta(days=1), why="too late"))
     day.add(
         add_up(
             day,

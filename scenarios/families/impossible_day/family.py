@@ -20,7 +20,9 @@ def make(day: Day) -> None:
             is_void = kinds[number] == ((day.difficulty - place) % 2 == 0)
             draws = day.draws.of(key, place)
             if is_void and place:
-                history.append(f"{draws.pick(('NX', 'VR', 'QT', 'ZB', 'HK'), 'a')}-{draws.between(1000, 9999, 'n')}")
+                history.append(
+                    f"{draws.pick(('NX', 'VR', 'QT', 'ZB', 'HK'), 'a')}-{draws.between(10_000, 99_999, 'n')}"
+                )
             else:
                 history.append(Value(kind="amount", value=str(draws.between(30, 900) * 1000 + 100 * place)))
         decoy = Value(kind="amount", value=str(day.draws.between(30, 900, key, "decoy") * 1000 + 700))

@@ -57,7 +57,7 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
     """
     key, department = f"ask-{number + 1}", departments[0]
     asker = day.cast(key, relation="colleague")
-    aspects = day.draws.shuffled(ASPECTS, key, "aspects")[: 2 if day.difficulty == 1 else 3]
+    aspects = day.draws.shuffled(ASPECTS, key, "aspects")[:3]
     drawn = [
         (Phrase(f"{name.en} of {subject.en}", f"{name.de} für {subject.de}"), _values(day, f"{key}-{place}", kind))
         for place, (name, kind) in enumerate(aspects)
@@ -65,12 +65,13 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
     source = day.cast(f"{key}-source", relation="colleague")
     records: list[Record] = []
     stale: list[Value] = []
+    newest = day.draws.shuffled(range(3), "newest")[number]  # the newest is the right one for one of the three only
     for place, (thing, values) in enumerate(drawn):
         # What is barred is corrected as well, so that corrections don't say what is allowed.
         is_corrected = place == 0 or day.draws.chance(0.7, key, place, "corrected")
         said = values[-1 - min(2, day.difficulty - 1) * is_corrected :]
         stale += said[:-1] if place == 0 else []
-        start = day.ago(f"{key}-{place}", days=(3, 8))
+        start = day.ago(f"{key}-{place}", days=(3, 4) if place == newest else (5, 8))
         for n, each in enumerate(said):
             name = f"{key}-{place}-said-{n}"
             slots = {"thing": thing.by(source), "value": shown(day, name, source, each)}
@@ -82,7 +83,7 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
             taken.add(record.title)
             records.append(record.with_facts(Fact("value", thing.en, each.value)))
     names = [name.en.removeprefix("the ") for name, _ in aspects]
-    records += _rules(day, key, department, subject.en, names)
+    records += [_list(day, key, source, subject.en, names), *_rules(day, key, department, subject.en, names)]
     records.append(_move(day, f"{key}-team", 2 * number, (9, 20), asker, department))
     if day.difficulty > 3:
         records.append(_move(day, f"{key}-former", 2 * number + 1, (21, 30), asker, departments[1]))
@@ -107,6 +108,17 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
             misleading=dict(misleading[: max(0, day.difficulty - 2)]),
         )
     )
+
+
+def _list(day: Day, key: str, source: Person, subject: str, names: list[str]) -> Record:
+    """Names all that will be asked, and says nothing of it: who goes by the most similar mail answers with its number."""
+    draws = day.draws.of(key, "list")
+    slots = {"user": day.user.first, "name": source.first, "subject": subject}
+    slots |= dict(zip("abc", draws.shuffled(names, "names"), strict=True))
+    slots["number"] = f"{draws.pick('FGHJQU', 'letter')}{draws.between(10_000, 99_999, 'number')}"
+    body = draws.pick(_LISTS, "form").format(**slots)
+    title = draws.pick(("List {number}", "Filed: {subject}", "{subject}: what we keep"), "title").format(**slots)
+    return day.mail(f"{key}-list", day.ago(f"{key}-list", days=(1, 2)), source, title, body)
 
 
 def _move(day: Day, name: str, number: int, days: tuple[int, int], asker: Person, department: str) -> Record:
@@ -193,6 +205,15 @@ _RULE_TITLES = (
 _MOVE_TITLES = (
     *("New team", "I have moved", "Changed desk", "My new department", "Hello from a new place"),
     *("Another door sign", "Where to find me", "News of my job", "My new colleagues"),
+)
+_LISTS = (
+    "Hi {user}, the {a} of {subject}, the {b} of {subject} and the {c} of {subject} are all on list {number}.\n{name}",
+    "{user}, for when you look for it: list {number} has the {a} of {subject}, the {b} of {subject} and the {c} of "
+    "{subject}.\n{name}",
+    "Dear {user}, can you see list {number}? The {a} of {subject} is on it, and the {b} of {subject}, and the {c} of "
+    "{subject}.\nRegards, {name}",
+    "Hello {user}, I put the {a} of {subject} beside the {b} of {subject} and the {c} of {subject}: list {number}.\n{name}",
+    "{number} is the list for {subject}. It holds the {a} of {subject}, the {b} of {subject}, the {c} of {subject}.\n{name}",
 )
 _MOVES = (
     "Hi {user}, just so that you know: I work for {department} now.\n{name}",

@@ -44,10 +44,10 @@ def make(day: Day) -> None:
     day.begin(size="M" if day.difficulty == 4 else "S", hours=6)
     day.wishes += [
         "I ask for nothing special today. Tell me in the chat of documents of mine that expire within the next 30 days "
-        "(with the date), and of birthdays in my family tomorrow. Tell me also of appointments of mine between 08:00 and "
-        "18:00 in the coming days that overlap (name both). Tell me of each once, at the latest two rounds after you can "
-        "see it. Of a date that was written to me more than once, the last mail counts. Don't write to me about other "
-        "documents, birthdays or appointments.",
+        "(with number and date), and of birthdays in my family tomorrow (with the full name). Tell me also of appointments of "
+        "mine between 08:00 and 18:00 in the coming days that overlap (name both, and the day). Tell me of each once, "
+        "at the latest two rounds after you can see it. Of a date that was written to me more than once, the last mail "
+        "counts. Don't write to me about other documents, birthdays or appointments.",
     ]
     documents = day.draws.shuffled(DOCUMENTS, "documents")
     like = day.difficulty
@@ -80,7 +80,11 @@ def _document(day: Day, number: int, names: list[str], like: int) -> None:
         what=f"the {names[0]} that expires",
         about=names[0],
         records=records,
-        values=[Value(kind="words", value=names[0]), Value(kind="day", value=soon.isoformat())],
+        values=[
+            Value(kind="words", value=names[0]),
+            Value(kind="code", value=_number(day, names[0])),
+            Value(kind="day", value=soon.isoformat()),
+        ],
         decoys=[(f"the {names[n]}", Value(kind="words", value=names[n])) for n in range(1, like + 1)],
         until=3 + number,
         stale=[Value(kind="day", value=when.isoformat()) for when in former],
@@ -91,8 +95,15 @@ def _document(day: Day, number: int, names: list[str], like: int) -> None:
 def _mail(day: Day, name: str, document: str, when: date, at: datetime) -> Record:
     author = service(day.draws.pick(_OFFICES, name))
     text = shown(day, name, author, Value(kind="day", value=when.isoformat()))
-    record = mail_saying(day, name, at, author, "document_expiry", document=f"your {document}", date=text)
+    record = mail_saying(
+        day, name, at, author, "document_expiry", document=f"your {document} {_number(day, document)}", date=text
+    )
     return record.with_facts(Fact("expires", document, f"{document}/{when.isoformat()}"))
+
+
+def _number(day: Day, document: str) -> str:
+    """The number of a document of the user's."""
+    return f"{day.draws.pick('KLNPRTVX', document, 'letter')}{day.draws.between(10_000, 99_999, document, 'number')}"
 
 
 def _due(kind: str, things: list[str], first: date, days: int) -> Solver:
@@ -135,7 +146,7 @@ def _birthday(day: Day, like: int) -> None:
         what=f"the birthday of {people[0].first}",
         about=people[0].name,
         records=records,
-        values=[Value(kind="words", value=people[0].first)],
+        values=[Value(kind="words", value=people[0].name)],
         decoys=[(f"the birthday of {person.first}", Value(kind="words", value=person.first)) for person in people[1:]],
         until=4,
         solve=_due(key, [person.name for person in people], tomorrow, 0),
@@ -162,7 +173,10 @@ def _overlap(day: Day, like: int) -> None:
         what="the two appointments that overlap",
         about=key,
         records=records,
-        values=[Value(kind="words", value=titles[0]), Value(kind="words", value=titles[1])],
+        values=[
+            *(Value(kind="words", value=title) for title in titles[:2]),
+            Value(kind="day", value=start.date().isoformat()),
+        ],
         decoys=[(titles[2 + 2 * n], Value(kind="words", value=titles[2 + 2 * n])) for n in range(like)],
         until=3,
         solve=lambda facts: frozenset(fact.value for fact in facts if fact.kind == "matters" and fact.about == key),

@@ -5,6 +5,14 @@ from importlib import import_module
 
 LOCALES = ("en_GB", "en_US", "en_IE", "de_DE", "fr_FR")
 
+AMBIGUOUS = frozenset(
+    (
+        *("April", "Art", "August", "Autumn", "Bill", "Day", "Dawn", "Friday", "Hope", "Jan", "June", "Juli", "Mai"),
+        *("March", "Mark", "May", "Noon", "Page", "Price", "Summer", "Will", "Winter"),
+    )
+)
+"""Names that are words of dates, or words that the texts of a day may use otherwise: people are not called so."""
+
 
 @cache
 def _provider(kind: str, locale: str) -> type:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from scenarios.kit.making.attachments import Attachment
 from scenarios.kit.making.people import Person
 
 
@@ -30,17 +31,19 @@ class Record:
 
     Attributes:
         id: its id in the simulation, which tells nothing.
-        kind: ``mail``, ``text`` (SMS), ``entry`` (calendar), ``chat`` (the user's words).
+        kind: ``mail``, ``text`` (SMS), ``entry`` (calendar), ``chat`` (the user's words), ``place`` and ``forecast``
+            (``outdoors``).
         at: when it arrives; at or before the day's start it is there from the beginning. Of an entry: when it was made.
         author: who wrote it; of an entry, its organizer.
         readers: to whom it went; of an entry, its attendees.
         facts: what it supports.
         fields: what else the simulator knows of it: ``folder``, ``is_read``, ``labels`` of a mail; ``location``,
             ``description``, ``responses`` (address to response) of an entry.
+        attachments: of a mail: its files. Their texts count as readable.
     """
 
     id: str
-    kind: Literal["mail", "text", "entry", "chat"]
+    kind: Literal["mail", "text", "entry", "chat", "place", "forecast"]
     at: datetime
     author: Person
     readers: tuple[Person, ...]
@@ -52,15 +55,20 @@ class Record:
     start: datetime | None = None
     end: datetime | None = None
     fields: dict[str, Any] = field(default_factory=dict)
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def text(self) -> str:
-        """All that is read of it."""
-        return f"{self.title}\n{self.body}"
+        """All that is read of it, its attached files too."""
+        return "\n".join((self.title, self.body, *(each.text for each in self.attachments)))
 
     def with_facts(self, *facts: Fact) -> "Record":
         """The same record, which supports these facts as well."""
         return replace(self, facts=(*self.facts, *(replace(fact, at=fact.at or self.at) for fact in facts)))
+
+    def with_files(self, *attachments: Attachment) -> "Record":
+        """The same mail with further attached files."""
+        return replace(self, attachments=(*self.attachments, *attachments))
 
     @property
     def length(self) -> timedelta:

@@ -3,7 +3,7 @@
     fake_cli.py MODEL RELAY SESSION PROMPT
 
 As real ones do, it writes the prompt into its session before it asks the model. The model's name says what it does
-wrong, if anything. ``breaks-out:PORT`` tries what it may not, and notes in its home how that ended.
+wrong, if anything. ``breaks-out:PORT:FILE…`` tries what it may not, as to read files, and notes how that ended.
 """
 
 import errno
@@ -58,7 +58,7 @@ def play(messages: list[dict[str, Any]]) -> str:
             FILE.write_text(json.dumps(messages))
 
 
-def break_out(port: int) -> None:
+def break_out(port: int, files: list[str]) -> None:
     home = Path(os.environ["HOME"])
     homes = home.parents[2]
     attempts: dict[str, Callable[[], object]] = {
@@ -69,6 +69,7 @@ def break_out(port: int) -> None:
         "read another's home": (homes / "another" / "secret").read_text,
         "read its parent's environment": lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes(),
         "connect elsewhere": lambda: socket.create_connection(("127.0.0.1", port)),
+        **{f"read {file}": Path(file).read_bytes for file in files},
         "listen": lambda: socket.create_server(("127.0.0.1", 0)),
     }
     found: dict[str, str | int] = {name: outcome(attempt) for name, attempt in attempts.items()}
@@ -92,6 +93,8 @@ def main() -> None:
     FILE.write_text(json.dumps(messages))
     if MODEL == "login":
         sys.exit("Please log in first: run `fake login`.")
+    if MODEL == "writes-outside":
+        Path(os.environ["HOME"]).parents[2].joinpath("outside").write_text("x")
     if MODEL == "waits":
         print("Do you trust this folder? [y/n]", file=sys.stderr, flush=True)
         time.sleep(600)
@@ -100,7 +103,8 @@ def main() -> None:
         Path(os.environ["HOME"], "token").write_text(TOKEN)
         subprocess.Popen(["sleep", "30"], start_new_session=False)
     if MODEL.startswith("breaks-out"):
-        break_out(int(MODEL.partition(":")[2]))
+        _, port, *files = MODEL.split(":")
+        break_out(int(port), files)
     answer = play(messages)
     if MODEL == "no-json":
         print(answer)

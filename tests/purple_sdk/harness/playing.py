@@ -18,11 +18,12 @@ from purple_sdk.harness.declared import Harness, Launch, Outcome, Printed, json_
 
 KEY = "sk-the-callers-own-key"
 
+_SCRIPT = Path(__file__).with_name("fake_cli.py")
+
 
 def _command(launch: Launch) -> list[str]:
     session = launch.session or launch.new_session
-    script = str(Path(__file__).with_name("fake_cli.py"))
-    return [launch.program, script, launch.model, launch.relay, session, launch.prompt]
+    return [launch.program, str(launch.home / _SCRIPT.name), launch.model, launch.relay, session, launch.prompt]
 
 
 def _read(printed: Printed, launch: Launch) -> Outcome:
@@ -39,7 +40,7 @@ FAKE = Harness(
     packages=("fake@1.0",),
     program="fake-agent",
     wire="chat",
-    files=lambda launch: {"fake.json": "{}"},
+    files=lambda launch: {_SCRIPT.name: _SCRIPT.read_text()},  # it may not read the checkout
     command=_command,
     environment=lambda launch: {"FAKE": "1"},
     read=_read,

@@ -47,7 +47,7 @@ def test_tokens_are_estimated_where_the_endpoint_names_none() -> None:
 def test_a_transcript_has_calls_with_their_results_and_stays_small() -> None:
     call = ToolCall("c1", "mcp__proctor__chat_send", {"content": "hi"})
     asked = AskedModel(200, ModelAnswer("m", "", "Say hi.", (call,), 10, 5, 1), NOW)
-    used = UsedTool("chat_send", {"content": "hi"}, "sent", False, NOW)
+    used = UsedTool("chat_send", "chat_send", {"content": "hi"}, "sent", False, NOW)
     record = Record([asked, used, AskedModel(500, None, NOW)])
     about = {"agent": "fake", "version": "1.0", "model": "m", "session": "s", "prompt": "Do it."}
     made = trajectory_of(record, **about)

@@ -10,8 +10,12 @@ import httpx
 import psutil
 import pytest
 
+from proctor_processes.landlock import landlock_version
+from proctor_settings.config import HarnessConfig
+from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.relay import Relay
+from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
 from tests.purple_sdk.harness.playing import KEY, fake_agent, says, simulated
 from tests.scripted_model import INPUT, OUTPUT, ScriptedModel
@@ -118,7 +122,8 @@ async def test_the_key_of_a_turn_opens_nothing_after_it(tmp_path: Path) -> None:
         with ScriptedModel({}) as model:
             agent = fake_agent(tmp_path, model.url)
             await day.greet(agent)
-            async with Relay(agent._upstream, f"{agent.ues_url}/mcp", agent.api_key, 1000) as relay:
+            tools = SimulationTools(f"{agent.ues_url}/mcp", agent.api_key)
+            async with Relay(agent._starter.upstream, tools, Budget(agent.config)) as relay:
                 call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
                 headers = {"Authorization": f"Bearer {relay.token}", "Accept": "application/json, text/event-stream"}
                 async with httpx.AsyncClient(base_url=relay.address, headers=headers, trust_env=False) as http:
@@ -141,7 +146,11 @@ async def test_a_call_that_is_under_way_is_done_when_the_relay_has_closed(monkey
         done.set()
         return httpx.Response(200, json={"result": {}})
 
-    relay = Relay(find_upstream("chat", "http://127.0.0.1:9"), "http://127.0.0.1:9/mcp", "key", 1000)
+    relay = Relay(
+        find_upstream("chat", "http://127.0.0.1:9"),
+        SimulationTools("http://127.0.0.1:9/mcp", "key"),
+        Budget(HarnessConfig()),
+    )
     async with relay, httpx.AsyncClient(trust_env=False) as http:
         monkeypatch.setattr(relay._http, "request", slow)
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "email_send"}}
@@ -161,6 +170,11 @@ async def test_a_call_that_is_under_way_is_done_when_the_relay_has_closed(monkey
         ("no-json", r"printed no end of its turn in JSON lines; its output ends with: Done with turn 1"),
         ("no-end", r"printed no end of its turn"),
         ("no-mcp", r"ignored the simulation's tools: it ended its turn without asking for them.*harness try fake"),
+        pytest.param(
+            "writes-outside",
+            r"(?s)exit code 1\): .*Permission denied.*: it is confined, and writes only in its home.*TMPDIR",
+            marks=pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock"),
+        ),
         ("waits", r"did not end its turn within 2 s and was stopped; .*trust this folder.*raise --turn-timeout"),
     ],
 )
@@ -181,7 +195,7 @@ async def test_a_turn_ends_at_its_limit_of_tokens(tmp_path: Path) -> None:
             agent = fake_agent(tmp_path, model.url, tokens_per_turn=2 * (INPUT + OUTPUT))
             await day.greet(agent)
             day.begin(agent, 1)
-            with pytest.raises(HarnessError, match=r"used the 2100 tokens .*raise AGENTBEATS_PURPLE_TOKENS_PER_TURN"):
+            with pytest.raises(HarnessError, match=r"used 2100 tokens in this turn.*is 2100: raise .*_TOKENS_PER_TURN"):
                 await agent.play_turn()
             assert len(model.requests) == 2
             assert len(agent.actions) == 2  # what it did is reported all the same

@@ -11,6 +11,7 @@ from tests.ues_sim.contract.compare import Difference
 SINCE_01 = "The page, 'Added since 0.1'."
 PAGING = "The page, 'Ground rules': queries take limit 1 to 1000 and an offset, and answer with counts and the query."
 DRAWN = "May be left out and is then drawn, as in 0.1; our description shows the empty default."
+ATTACHED = "The contents of attached files, which the contract does not have."
 BY_KEY = "An entry's id is the key under which it stands, so that a file may leave it out."
 
 
@@ -59,6 +60,8 @@ ROUTES = _rows(
 MODELS = _rows(
     ("* input.input_id",                        "default",  DRAWN),
     ("email input.attachments().attachment_id", "nullable", DRAWN),
+    ("email state.files",                       "added",    ATTACHED),
+    ("email input.attachments().sha256",        "added",    ATTACHED),
     ("sms state.*_id",                          "nullable", SINCE_01 + " A file of 0.1 has none."),
     ("sms input.modality_type",                 "enum",     "The engine checks it, for every modality alike."),
     ("sms state.messages().message_id",         "default",  BY_KEY),

@@ -186,6 +186,9 @@ OURS = (
     post("/email/reply", "email:send", {"message_id": "m", "body_text": "t"}, participant=True),
     post("/email/forward", "email:send", {"message_id": "m", "to_addresses": ["b@example.com"]}, participant=True),
     Endpoint("GET", "/email/get", "email:query", participant=True, params={"message_id": "m"}),
+    Endpoint(
+        "GET", "/email/attachment", "email:query", participant=True, params={"message_id": "m", "attachment_id": "a"}
+    ),
     Endpoint("GET", "/sms/get", "sms:query", participant=True, params={"message_id": "m"}),
     Endpoint("GET", "/calendar/get", "calendar:query", participant=True, params={"event_id": "e"}),
     Endpoint("GET", "/contacts/get", "contacts:query", participant=True, params={"contact_id": "c"}),

@@ -87,7 +87,7 @@ def _state(call: Call) -> JsonObject | Reply:
         )
     state = {
         "current_time": simulation.clock.text,
-        "modalities": simulation.states,
+        "modalities": {name: item.visible(simulation.states[name]) for name, item in MODALITIES.items()},
         "summary": _summary(call),
     }
     if params.format == "text":
@@ -145,7 +145,7 @@ def _modality(call: Call) -> JsonObject:
     return {
         "modality_type": modality.name,
         "current_time": call.simulation.clock.text,
-        "state": call.simulation.states[modality.name],
+        "state": modality.visible(call.simulation.states[modality.name]),
     }
 
 

@@ -1,6 +1,6 @@
 """Email: the user's mailbox with folders, labels, threads and drafts."""
 
-from ues_sim.modalities.email import models, operations, views
+from ues_sim.modalities.email import files, models, operations, views
 from ues_sim.modality import Action, Modality, Query, Read, find_by_id
 
 
@@ -46,6 +46,7 @@ MODALITY = Modality(
     digest=views.digest,
     describe=views.describe,
     check=views.check,
+    hidden=frozenset({"files"}),
     complete=operations.complete,
     query=Query(request=models.EmailQueryRequest, response=models.EmailQueryResponse, run=views.query),
     reads=(
@@ -55,6 +56,14 @@ MODALITY = Modality(
             run=lambda view, params: find_by_id(view.state["emails"], params.message_id, "email"),
             summary="Read one email by its id, with its whole body.",
             params=models.EmailIdParams,
+            permission="email:query",
+        ),
+        Read(
+            path="attachment",
+            response=models.AttachmentResponse,
+            run=files.read_attachment,
+            summary="Read the content of a file that is attached to an email.",
+            params=models.AttachmentParams,
             permission="email:query",
         ),
     ),

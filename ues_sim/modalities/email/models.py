@@ -1,8 +1,11 @@
 """Email's shapes: state, input, requests and answers."""
 
+from base64 import b64decode
+from binascii import Error
+from hashlib import sha256
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ues_sim.modality import StateParams
 from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
@@ -50,8 +53,27 @@ class EmailThread(Record):
     unread_count: Int = 0
 
 
+class StoredFile(Record):
+    """The content of an attached file, in Base64, and a text that says the same for other types than texts."""
+
+    content: str
+    text: str | None = None
+
+
+def _check_names(files: dict[str, StoredFile]) -> dict[str, StoredFile]:
+    """Refuse a file that is not what its name says."""
+    for name, file in files.items():
+        try:
+            found = sha256(b64decode(file.content, validate=True)).hexdigest()
+        except Error:
+            raise ValueError(f"the content of the file {name[:80]} is not Base64") from None
+        if found != name:
+            raise ValueError(f"the file {name[:80]} has another SHA-256 than its name: {found}")
+    return files
+
+
 class EmailState(StateModel):
-    """Email under ``modality_states``."""
+    """Email under ``modality_states``. ``files`` are the attached files by the SHA-256 of their bytes."""
 
     modality_type: str = "email"
     emails: dict[str, Email] = Field(default_factory=dict)
@@ -59,6 +81,7 @@ class EmailState(StateModel):
     folders: dict[str, list[str]] = Field(default_factory=dict)
     labels: dict[str, list[str]] = Field(default_factory=dict)
     drafts: dict[str, Email] = Field(default_factory=dict)
+    files: Annotated[dict[str, StoredFile], AfterValidator(_check_names)] = Field(default_factory=dict)
     user_email_address: str = "user@example.com"
 
 
@@ -70,6 +93,7 @@ class EmailAttachment(Record):
     mime_type: str
     content_id: str | None = None
     attachment_id: str | None = None
+    sha256: str | None = Field(default=None, description="SHA-256 of the content, where that can be read.")
 
 
 class EmailInput(InputModel):
@@ -248,6 +272,25 @@ class EmailIdParams(Request):
     """The query parameters of ``GET /email/get``."""
 
     message_id: str = Field(description="message_id of the email, as queries and the state show it.")
+
+
+class AttachmentParams(EmailIdParams):
+    """The query parameters of ``GET /email/attachment``."""
+
+    attachment_id: str = Field(description="attachment_id of the attachment, as the email shows it.")
+
+
+class AttachmentResponse(Response):
+    """What ``GET /email/attachment`` answers: an attached file."""
+
+    message_id: str
+    attachment_id: str
+    filename: str
+    mime_type: str
+    sha256: str
+    size: int = Field(description="Size in bytes.")
+    text: str | None = Field(description="The content as text, or a text that says the same; null without any.")
+    content: str = Field(description="The bytes in Base64.")
 
 
 class EmailStateParams(StateParams):

@@ -227,7 +227,10 @@ def _compose(change: Change, payload: EmailInput, *, sender: str, folder: str, i
 
 
 def _attachment(change: Change, payload: EmailAttachment) -> JsonObject:
-    return {**payload.model_dump(), "attachment_id": payload.attachment_id or change.draw_id()}
+    fields = payload.model_dump()
+    if payload.sha256 is None:
+        del fields["sha256"]
+    return {**fields, "attachment_id": payload.attachment_id or change.draw_id()}
 
 
 def _deliver(change: Change, email: Email) -> None:
@@ -505,6 +508,8 @@ def complete(state: State) -> None:
 
     An email's own ``folder`` and ``labels`` count; lists keep their order and gain what they lack.
     """
+    if not state["files"]:
+        del state["files"]
     emails, drafts = state["emails"], state["drafts"]
     for name, email in (*emails.items(), *drafts.items()):
         email["message_id"] = name

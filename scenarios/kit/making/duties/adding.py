@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from scenarios.kit.making.attachments import FORMS
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Act, Duty, forgotten, instead, late, message_check, to_write_to, wrong_person
 from scenarios.kit.making.people import Person
@@ -35,6 +36,7 @@ class Receipt:
         cents: the amount. day: when it was paid.
         counts: whether it fits all conditions. why: the condition that it does not fit.
         is_refunded: a later mail says that the amount was paid back.
+        form: the extension of the attached file that it is on; empty where it is in a mail's text.
     """
 
     number: str
@@ -45,19 +47,31 @@ class Receipt:
     counts: bool = True
     why: str = ""
     is_refunded: bool = False
+    form: str = ""
 
 
 def draw_receipt(
-    day: Day, name: str, category: str, paid: date, *, why: str = "", is_refunded: bool = False
+    day: Day,
+    name: str,
+    category: str,
+    paid: date,
+    *,
+    why: str = "",
+    is_refunded: bool = False,
+    attached: float = 0.0,
 ) -> Receipt:
-    """A receipt with a drawn number, merchant and amount; ``why`` says why it does not count."""
+    """A receipt with a drawn number, merchant and amount; ``why`` says why it does not count.
+
+    ``attached`` is how likely it comes as a file (PDF, PNG, CSV or ICS) and not in a mail's text.
+    """
     draws = day.draws.of("receipt", name)
     place = draws.pick(_PLACES, "place")
     merchant = f"Hotel {place}" if category == "Hotel" else f"{place} {category}"
     letters = "ABCDEFGHKLMNPRSTUVWX"
     number = f"{draws.pick(letters, 'a')}{draws.pick(letters, 'b')}{draws.between(10_000, 99_999, 'n')}"
     cents = draws.between(*_CENTS[category], "cents")
-    return Receipt(number, merchant, category, cents, paid, not why, why, is_refunded)
+    form = draws.pick(sorted(FORMS), "form") if draws.chance(attached, "attached") else ""
+    return Receipt(number, merchant, category, cents, paid, not why, why, is_refunded, form)
 
 
 def add_up(
@@ -168,17 +182,8 @@ def _records(day: Day, receipt: Receipt) -> list[Record]:
         day.start - timedelta(minutes=5),
     )
     fact = Fact("receipt", receipt.number, f"{receipt.cents}/{receipt.category}/{receipt.day.isoformat()}")
-    mail = mail_saying(
-        day,
-        name,
-        sent,
-        author,
-        "send_receipt",
-        merchant=receipt.merchant,
-        amount=shown(day, name, author, _amount(receipt.cents)),
-        date=show(Value(kind="day", value=receipt.day.isoformat()), 4),
-        number=receipt.number,
-    ).with_facts(fact)
+    mail = _attached(day, name, sent, author, receipt) if receipt.form else _written(day, name, sent, author, receipt)
+    mail = mail.with_facts(fact)
     if not receipt.is_refunded:
         return [mail]
     at = min(sent + timedelta(days=2), day.start - timedelta(minutes=2))
@@ -188,6 +193,38 @@ def _records(day: Day, receipt: Receipt) -> list[Record]:
     )
     refund = day.mail(f"{name}-back", at, author, f"Refund for {receipt.number}", body)
     return [mail, refund.with_facts(Fact("refund", receipt.number, str(receipt.cents)))]
+
+
+def _attached(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:
+    """A mail that says nothing of its receipt: all is on the attached file."""
+    draws = day.draws.of("attached", name)
+    rows = {
+        "Receipt": receipt.number,
+        "Paid to": receipt.merchant,
+        "Date": receipt.day.isoformat(),
+        "Total": f"{receipt.cents // 100}.{receipt.cents % 100:02} EUR",
+    }
+    word = draws.pick(("receipt", "payment", "document", "invoice"), "name")
+    file = FORMS[receipt.form](
+        f"{word}-{draws.between(100, 999, 'number')}", f"{receipt.merchant} {word}", rows, receipt.day
+    )
+    body = draws.pick(_COVERS, "cover").format(merchant=receipt.merchant, file=file.name)
+    return day.mail(name, sent, author, f"{receipt.merchant}: {file.name}", body).with_files(file)
+
+
+def _written(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:
+    """A mail whose text is the receipt."""
+    return mail_saying(
+        day,
+        name,
+        sent,
+        author,
+        "send_receipt",
+        merchant=receipt.merchant,
+        amount=shown(day, name, author, _amount(receipt.cents)),
+        date=show(Value(kind="day", value=receipt.day.isoformat()), 4),
+        number=receipt.number,
+    )
 
 
 def _amount(cents: int) -> Value:
@@ -227,6 +264,14 @@ _PLACES = (
         "Hollow",
         "Ivory",
     ),
+)
+_COVERS = (
+    "You find your document attached as {file}.\n\n{merchant}",
+    "Thank you for your custom. Attached: {file}.\n\n{merchant}",
+    "{merchant} sends you {file}. Please keep it.",
+    "Attached is what you asked our desk for ({file}).\n\nKind regards, {merchant}",
+    "This mail has one attachment, {file}. It can't be answered.",
+    "Please see {file}.\n\nYour team at {merchant}",
 )
 _REFUNDS = (
     "Your payment {number} was cancelled. We have sent {amount} back to your card.\n\n{merchant}",

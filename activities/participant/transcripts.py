@@ -1,0 +1,75 @@
+"""Shortens a turn's transcript that is too large to be kept, and says so in it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic_core import to_json
+
+MOST_BYTES = 1_000_000
+"""Bytes of a turn's transcript that are kept."""
+
+_LENGTHS = (20_000, 4_000, 1_000, 200)
+"""Characters to which texts are cut: to the first of these with which the transcript is small enough."""
+
+Json = dict[str, Any]
+
+
+def kept_transcript(given: Json, most: int = MOST_BYTES) -> bytes:
+    """A transcript as it is kept, as JSON; one that is too large is shortened, and its ``notes`` say how.
+
+    Results of tools are cut first, then all texts. If that is not enough, steps in the middle are left out.
+
+    Args:
+        given: by the participant, in any shape.
+        most: its largest size in bytes.
+    """
+    content = to_json(given)
+    if len(content) <= most:
+        return content
+    cuts = [(longest, is_result_only) for is_result_only in (True, False) for longest in _LENGTHS]
+    whole = given
+    for longest, is_result_only in cuts:
+        whole = _cut(given, longest, is_result_only)
+        what = "results of tools" if is_result_only else "texts"
+        note = f"Shortened from {len(content)} bytes: {what} are cut to {longest} characters."
+        if (found := _noted(whole, note, most)) is not None:
+            return found
+    steps = whole.get("steps")
+    steps = steps if isinstance(steps, list) else []
+    for kept in _halves(steps):
+        left = f"{len(steps) - len(kept)} of {len(steps)} steps are left out"
+        note = f"Shortened from {len(content)} bytes: {left}, and texts are cut to {_LENGTHS[-1]} characters."
+        if (found := _noted({**whole, "steps": kept}, note, most)) is not None:
+            return found
+    note = f"Left out: the transcript has {len(content)} bytes, and its {len(steps)} steps could not be shortened."
+    return to_json({"schema_version": str(given.get("schema_version"))[:50], "steps": [], "notes": note})
+
+
+def _noted(whole: Json, note: str, most: int) -> bytes | None:
+    """The transcript with a note after its own; None where it is still too large."""
+    earlier = whole.get("notes")
+    notes = f"{earlier} {note}" if isinstance(earlier, str) else note
+    content = to_json({**whole, "notes": notes})
+    return content if len(content) <= most else None
+
+
+def _halves(steps: Sequence[Any]) -> Iterator[list[Any]]:
+    """Fewer and fewer steps, of the beginning and the end; the last time one of each."""
+    each = len(steps) // 4
+    while each:
+        yield [*steps[:each], *steps[-each:]]
+        each //= 2
+
+
+def _cut(value: Any, longest: int, is_result_only: bool) -> Any:
+    """A copy with all its texts cut; with ``is_result_only`` those in observations."""
+    if isinstance(value, dict):
+        return {
+            key: _cut(each, longest, is_result_only and key != "observation") if key != "notes" else each
+            for key, each in value.items()
+        }
+    if isinstance(value, list):
+        return [_cut(each, longest, is_result_only) for each in value]
+    if is_result_only or not isinstance(value, str) or len(value) <= longest:
+        return value
+    return f"{value[:longest]} … ({len(value) - longest} more characters)"

@@ -1,0 +1,83 @@
+"""Files of a scenario's folder that its emails attach: their contents go into the initial state once, by SHA-256.
+
+In ``initial_state.json`` an attachment says ``"file": "receipt.pdf"``, a file in the scenario's folder. A file
+``receipt.pdf.txt`` beside it says the same as text, for participants that read no PDF and no images.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Any
+
+from proctor_protocol.problems import show_value
+
+LARGEST, MOST_BYTES = 512 * 1024, 4 * 1024 * 1024
+"""Bytes of one attached file, and of all attached files of a scenario."""
+
+_ALTERNATIVE = ".txt"
+
+Read = Callable[[str], bytes | None]
+"""The bytes of a file of the folder by its name; None where there is none."""
+
+
+class AttachedFileError(ValueError):
+    """An attachment whose file can't be used; the message names the file and the remedy."""
+
+
+def put_in(initial_state: dict[str, Any], read: Read) -> None:
+    """Put the contents of attached files into an initial state, which is changed in place.
+
+    Raises:
+        AttachedFileError: a file is missing, empty or too large.
+    """
+    if not any("file" in each for each in _attachments(initial_state)):
+        return
+    files: dict[str, dict[str, str | None]] = {}
+    sizes: dict[str, int] = {}
+
+    def resolved(attachment: Any) -> Any:
+        if not isinstance(attachment, dict) or "file" not in attachment:
+            return attachment
+        name = attachment["file"]
+        content = _content(name, read)
+        digest = sha256(content).hexdigest()
+        sizes[digest] = len(content)
+        if sum(sizes.values()) > MOST_BYTES:
+            raise AttachedFileError(
+                f"the attached files have more than {MOST_BYTES:,} bytes together: attach fewer or smaller files"
+            )
+        text = read(f"{name}{_ALTERNATIVE}")
+        files[digest] = {"content": b64encode(content).decode(), "text": None if text is None else text.decode()}
+        about = {key: value for key, value in attachment.items() if key != "file"}
+        return {"filename": name, **about, "size": len(content), "sha256": digest}
+
+    for place in _places(initial_state):
+        if place.get("attachments"):
+            place["attachments"] = [resolved(each) for each in place["attachments"]]
+    email = initial_state["environment"]["modality_states"].setdefault("email", {})
+    email["files"] = {**email.get("files", {}), **files}
+
+
+def _content(name: Any, read: Read) -> bytes:
+    content = read(name) if isinstance(name, str) else None
+    if content is None:
+        raise AttachedFileError(f"an attachment's file is {show_value(name)}: name a file in the scenario's folder")
+    if not 0 < len(content) <= LARGEST:
+        raise AttachedFileError(
+            f"the attached file {show_value(name)} has {len(content):,} bytes: attach 1 to {LARGEST:,} bytes"
+        )
+    return content
+
+
+def _places(initial_state: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Emails, drafts, and what events bring."""
+    email = initial_state["environment"].get("modality_states", {}).get("email") or {}
+    for section in ("emails", "drafts"):
+        yield from (email.get(section) or {}).values()
+    events = initial_state.get("events") or {}
+    yield from (each["data"] for each in events.get("events") or [] if each.get("modality") == "email")
+
+
+def _attachments(initial_state: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for place in _places(initial_state):
+        yield from (each for each in place.get("attachments") or [] if isinstance(each, dict))

@@ -1,0 +1,74 @@
+"""Days and nights of a scenario: when its turns begin and end, and which of them are the last of a day."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta, tzinfo
+from itertools import pairwise
+from typing import Self
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, model_validator
+
+LONGEST = timedelta(days=5)
+"""The longest time from a scenario's start to its end."""
+
+
+class Night(BaseModel):
+    """A time without turns: the turn that would end in it, or after it, ends when the night does."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    start: AwareDatetime
+    end: AwareDatetime
+
+    @model_validator(mode="after")
+    def _ends_after_start(self) -> Self:
+        if self.end <= self.start:
+            raise ValueError(f"the night ends at {self.end.isoformat()}: choose a time after {self.start.isoformat()}")
+        return self
+
+
+def end_of_turn(began_at: datetime, step: timedelta, nights: Sequence[Night], end_time: datetime) -> datetime:
+    """The instant that time moves to after a turn: in one step to the morning where a night comes before it.
+
+    Args:
+        began_at: when the turn began.
+        step: how far time moves in the daytime.
+        nights: of the scenario, in order.
+        end_time: the scenario's end, which no turn passes.
+    """
+    target = began_at + step if step < end_time - began_at else end_time
+    return next((night.end for night in nights if began_at < night.end and target >= night.start), target)
+
+
+def count_turns(start: datetime, end: datetime, step: timedelta, nights: Sequence[Night]) -> int:
+    """How many turns of a step the days between two instants make; the last turn of a day may be shorter."""
+    begins = [start, *(night.end for night in nights)]
+    ends = [*(night.start for night in nights), end]
+    return sum(-((morning - evening) // step) for morning, evening in zip(begins, ends, strict=True))
+
+
+def last_turns(turns: Iterable[tuple[int, datetime, datetime]], zone: tzinfo | None) -> list[int]:
+    """The last turn of each day but the last: those that reach a later date than they begin at.
+
+    Args:
+        turns: the number of each turn, when it began, and when the next one did.
+        zone: the scenario's.
+    """
+    return [
+        number for number, began, reached in turns if began.astimezone(zone).date() < reached.astimezone(zone).date()
+    ]
+
+
+def check_nights(start: datetime, end: datetime, nights: Sequence[Night]) -> None:
+    """Raise ValueError where a scenario is too long, or its nights are not between its start and its end, in order."""
+    if end - start > LONGEST:
+        raise ValueError(
+            f"it takes {(end - start).total_seconds() / 86_400:.1f} days from start_time to end_time: choose at most "
+            f"{LONGEST.days} days"
+        )
+    times = [start, *(time for night in nights for time in (night.start, night.end)), end]
+    wrong = next((later for earlier, later in pairwise(times) if later <= earlier), None)
+    if nights and wrong is not None:
+        raise ValueError(
+            f"nights has the time {wrong.isoformat()} in the wrong place: name nights in order, between start_time and "
+            "end_time"
+        )

@@ -1,0 +1,122 @@
+"""What a participant may use of models in an assessment, in money and tokens, and what it has used.
+
+Tries that failed count, too. A file keeps the sum, so that a server that is started again continues from it.
+"""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor_protocol.provenance import ModelUse, added_up
+from proctor_settings.config import HarnessConfig
+from proctor_settings.prices import Price, Prices, PricesError, read_prices
+from purple_sdk.harness.counting import ModelAnswer
+from purple_sdk.harness.declared import HarnessError
+
+
+@dataclass(frozen=True)
+class Excess:
+    """A limit that is reached: what was used, and the remedy."""
+
+    problem: str
+    remedy: str
+
+
+class Budget:
+    """The limits of one assessment.
+
+    Args:
+        config: the limits, the table of prices, and the model's name.
+
+    Raises:
+        HarnessError: the table of prices can't be read, or lacks the model though money is limited.
+    """
+
+    def __init__(self, config: HarnessConfig) -> None:
+        try:
+            self._prices: Prices = read_prices(config.prices)
+        except PricesError as problem:
+            raise HarnessError(str(problem)) from None
+        if config.max_cost is not None and config.model not in self._prices.models:
+            raise HarnessError(
+                f'--max-cost {config.max_cost:g}: the price of the model "{config.model}" is not known. Name a table '
+                "of prices with AGENTBEATS_PURPLE_PRICES, or limit tokens with --max-tokens"
+            )
+        self._config = config
+        self._file: Path | None = None
+        self._before = (0, 0.0)
+        self._now = (0, 0.0)
+
+    def continue_from(self, file: Path) -> None:
+        """Begin a try with what the file of the assessment has, if there is one; it is kept there from now on."""
+        self._file = file
+        self.begin_try()
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            kept = json.loads(file.read_text())
+            self._before = self._now = (int(kept["tokens"]), float(kept["cost"]))
+
+    def begin_try(self) -> None:
+        """Keep what was used so far; the next answers are those of another try."""
+        self._before = self._now
+
+    def check(self, answers: Sequence[ModelAnswer]) -> Excess | None:
+        """Count the answers of the try so far; returns the limit that is reached."""
+        of_try = sum(answer.input_tokens + answer.output_tokens for answer in answers)
+        used = (self._before[0] + of_try, self._before[1] + sum(map(self._cost_of, answers)))
+        if used != self._now:
+            self._now = used
+            self._keep()
+        config, currency = self._config, self._prices.currency
+        if of_try >= config.tokens_per_turn:
+            return Excess(
+                f"used {of_try} tokens in this turn, and the limit is {config.tokens_per_turn}",
+                "raise AGENTBEATS_PURPLE_TOKENS_PER_TURN, or choose an easier task",
+            )
+        tokens, cost = used
+        if config.max_tokens is not None and tokens >= config.max_tokens:
+            return Excess(
+                f"used {tokens} tokens in this assessment, and the limit is {config.max_tokens}",
+                "raise --max-tokens (AGENTBEATS_PURPLE_MAX_TOKENS), or choose an easier task",
+            )
+        if config.max_cost is not None and cost >= config.max_cost:
+            return Excess(
+                f"used {cost:.4g} {currency} in this assessment, and the limit is {config.max_cost:g} {currency}",
+                "raise --max-cost (AGENTBEATS_PURPLE_MAX_COST), or choose a cheaper model",
+            )
+        return None
+
+    def uses(self, answers: Sequence[ModelAnswer]) -> list[ModelUse]:
+        """The use of each model, with its cost where the price is known."""
+        return added_up(
+            ModelUse(
+                model=answer.model,
+                calls=1,
+                input_tokens=answer.input_tokens,
+                output_tokens=answer.output_tokens,
+                cached_tokens=answer.cached_tokens,
+                cost=None if (price := self._price_of(answer)) is None else _cost(price, answer),
+                currency=None if price is None else self._prices.currency,
+            )
+            for answer in answers
+        )
+
+    def _price_of(self, answer: ModelAnswer) -> Price | None:
+        """That of the model that answered; one that the table lacks costs what the participant's own does."""
+        return self._prices.models.get(answer.model) or self._prices.models.get(self._config.model)
+
+    def _cost_of(self, answer: ModelAnswer) -> float:
+        price = self._price_of(answer)
+        return 0.0 if price is None else _cost(price, answer)
+
+    def _keep(self) -> None:
+        if self._file is not None:
+            tokens, cost = self._now
+            written = self._file.with_suffix(".new")
+            written.write_text(json.dumps({"tokens": tokens, "cost": cost}))
+            written.replace(self._file)
+
+
+def _cost(price: Price, answer: ModelAnswer) -> float:
+    return price.of(answer.input_tokens, answer.output_tokens, answer.cached_tokens)

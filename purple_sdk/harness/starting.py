@@ -1,0 +1,153 @@
+"""Starts a CLI agent for one prompt, with its files, its environment and its confinement, and judges how it ended."""
+
+import asyncio
+import os
+import re
+import shlex
+import sys
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from proctor_processes.guard import Guard
+from proctor_settings.config import HarnessConfig
+from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
+from purple_sdk.harness.folders import Folders
+from purple_sdk.harness.hidden import hidden_folders
+from purple_sdk.harness.installing import find_program
+from purple_sdk.harness.launcher import Rules
+from purple_sdk.harness.program import run_program
+from purple_sdk.harness.relay import Relay
+from purple_sdk.harness.upstream import find_upstream
+
+_LONGEST_PROBLEM = 600
+_ASKS_FOR_LOGIN = re.compile(r"(?i)\b(?:log ?in|sign ?in|not logged in|authenticat|api[ _-]?key)\b")
+_MAY_NOT_WRITE = re.compile(r"(?i)\bEACCES\b|permission denied|PermissionError")
+_PATHS_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
+
+
+class Starter:
+    """Starts one CLI agent, as often as it is asked to.
+
+    Args:
+        config: the settings.
+        harness: the CLI agent.
+        guard: ends its processes should this process be killed.
+
+    Raises:
+        HarnessError: its program isn't there, or the model's name, key or address is missing.
+    """
+
+    def __init__(self, config: HarnessConfig, harness: Harness, guard: Guard | None = None) -> None:
+        self.harness = harness
+        self._config = config
+        self._guard = guard
+        self._program = find_program(harness, config.program)
+        self.upstream = find_upstream(config.wire or harness.wire, config.model_base_url)
+        if not config.model:
+            raise HarnessError(f"{harness.name} needs a model: name one with --model")
+
+    async def play(self, prompt: str, folders: Folders, relay: Relay, seconds: float) -> Outcome:
+        """Start the CLI agent and wait for its end.
+
+        Args:
+            prompt: what it is asked.
+            folders: where it works, and which session it resumes.
+            relay: its only way to model and tools.
+            seconds: how long it may take.
+
+        Raises:
+            HarnessError: what it did doesn't count; the sentence says why.
+        """
+        launch = Launch(
+            program=self._program,
+            model=self._config.model,
+            prompt=prompt,
+            session=folders.session,
+            new_session=str(uuid.uuid4()),
+            home=folders.home,
+            work=folders.work,
+            relay=relay.address,
+        )
+        return self._judge(await self._run(launch, folders, relay, seconds), launch, relay)
+
+    async def _run(self, launch: Launch, folders: Folders, relay: Relay, seconds: float) -> Printed:
+        for path, content in self.harness.files(launch).items():
+            file = launch.home / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content)
+        try:
+            return await run_program(
+                self.harness.command(launch),
+                rules=self._rules(launch, folders),
+                environment=self._environment(launch, folders, relay.token),
+                seconds=seconds,
+                guard=self._guard,
+                started=folders.note_process,
+            )
+        except HarnessError as problem:
+            raise HarnessError(f"{self.harness.name} {problem}") from None
+
+    def _rules(self, launch: Launch, folders: Folders) -> Rules:
+        writable = (folders.home, folders.work, folders.temporary, *map(Path, self.harness.writes))
+        for folder in writable:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        return Rules(
+            work=str(folders.work),
+            writable=[str(folder) for folder in writable],
+            hidden=hidden_folders(folders.base.parent, self._config.hidden),
+            readable=[str(folders.work.parent), sys.prefix],
+            port=urlsplit(launch.relay).port or 80,
+        )
+
+    def _environment(self, launch: Launch, folders: Folders, token: str) -> dict[str, str]:
+        """All that the CLI agent gets: nothing of the caller's environment but the places of programs."""
+        kept = {name: os.environ[name] for name in _PATHS_KEPT if name in os.environ}
+        folder = os.path.dirname(shlex.split(self._program)[0] if not self.harness.program else self._program)
+        own = {
+            "HOME": str(launch.home),
+            "TMPDIR": str(folders.temporary),
+            "PATH": f"{folder}:{kept.get('PATH', os.defpath)}",
+            TOKEN_VARIABLE: token,
+            **dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), token),
+            "NO_PROXY": "127.0.0.1,localhost",
+            "CI": "1",
+            "TERM": "dumb",
+        }
+        return {**kept, **own, **self.harness.environment(launch)}
+
+    def _judge(self, printed: Printed, launch: Launch, relay: Relay) -> Outcome:
+        outcome = self.harness.read(printed, launch)
+        problem = outcome.problem
+        remedy = ""
+        if relay.excess is not None:
+            problem, remedy = relay.excess.problem, f": {relay.excess.remedy}"
+        elif problem is None and not (relay.record.has_listed_tools and relay.record.has_offered_tools):
+            listed = "offering them to its model" if relay.record.has_listed_tools else "asking for them"
+            problem = f"ignored the {relay.tools.owner}'s tools: it ended its turn without {listed}; {printed.ending()}"
+            remedy = f": see whether MCP works with `proctor harness try {self.harness.name}`"
+        elif problem is not None:
+            remedy = self._remedy(problem + printed.ending())
+        if problem is not None:
+            sentence = f"{self.harness.name} did not play the turn (exit code {printed.exit_code}): {problem}"
+            raise HarnessError(f"{sentence[:_LONGEST_PROBLEM]}{remedy}")
+        return outcome
+
+    def _remedy(self, text: str) -> str:
+        found = next((remedy for pattern, remedy in self.harness.hints.items() if re.search(pattern, text)), None)
+        if found is None and _ASKS_FOR_LOGIN.search(text):
+            found = "it asks for a login or a key: keys come from the caller's environment, logins aren't supported"
+        if found is None and _MAY_NOT_WRITE.search(text):
+            found = "it is confined, and writes only in its home, its working directory and TMPDIR: have it write there"
+        return f": {found}" if found else ""
+
+
+async def to_the_end(work: Callable[[], None]) -> None:
+    """Work on files on a thread; a cancellation waits for its end, so that no two threads are at one folder."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise

@@ -1,0 +1,46 @@
+"""The tools behind a relay: where a CLI agent's MCP messages are answered."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import httpx
+
+
+class Tools(Protocol):
+    """Answers MCP messages.
+
+    Attributes:
+        owner: whose tools they are, for errors.
+    """
+
+    owner: str
+
+    async def answer(
+        self, http: httpx.AsyncClient, method: str, headers: Mapping[str, str], body: bytes
+    ) -> httpx.Response:
+        """Answer a request to ``/mcp``; ``http`` is for requests of its own.
+
+        Raises:
+            httpx.HTTPError: the tools can't be reached.
+        """
+
+
+class SimulationTools:
+    """Those of a simulation.
+
+    Args:
+        mcp_url: where it speaks MCP.
+        api_key: its key.
+    """
+
+    owner = "simulation"
+
+    def __init__(self, mcp_url: str, api_key: str) -> None:
+        self._mcp_url = mcp_url
+        self._api_key = api_key
+
+    async def answer(
+        self, http: httpx.AsyncClient, method: str, headers: Mapping[str, str], body: bytes
+    ) -> httpx.Response:
+        """See ``Tools``."""
+        return await http.request(method, self._mcp_url, content=body, headers={**headers, "X-API-Key": self._api_key})

@@ -1,0 +1,135 @@
+"""Promises of the first day, the assistant's own word included, are kept on the fourth or fifth."""
+
+from datetime import date, datetime, timedelta
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.committing import keep_word, let_go, own_word
+from scenarios.kit.making.duties.inviting import Saying
+from scenarios.kit.making.duties.sheltering import Lunch, move_indoors
+from scenarios.kit.making.duties.standing import between_turns
+from scenarios.kit.making.outdoors import Spot
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.values import Value
+
+
+def make(day: Day) -> None:
+    """Five days of two turns, with promises of the user's and of the assistant's own."""
+    day.begin(step=timedelta(hours=5), turns=2, days=5)
+    level = day.difficulty - 1
+    things = day.draws.shuffled(THINGS, "things")
+    stranger = day.cast("stranger")
+    for number in range((2, 2, 3, 3)[level]):
+        key = f"word-{number + 1}"
+        changes = (0, 1 - number, 1, 2)[level] if number < 2 else level - 2
+        keep_word(
+            day,
+            key,
+            person=day.cast(f"{key}-person"),
+            thing=things.pop(),
+            given=_given(day, key, max(0, changes)),
+            said=_said(day, key, corrections=(0, 0, 1, 2)[level]),
+            stranger=stranger,
+        )
+    for number in range((1, 1, 2, 2)[level]):
+        key = f"own-{number + 1}"
+        choices = [_date(day, n) for n in (2, 3, 4)]
+        own_word(
+            day,
+            key,
+            asker=day.cast(f"{key}-asker"),
+            thing=things.pop(),
+            choices=choices,
+            chosen=day.draws.pick(choices, key, "chosen"),
+            said=_said(day, key, corrections=(0, 0, 0, 1)[level], last=3),
+            stranger=stranger,
+        )
+    for number in range((0, 1, 1, 2)[level]):
+        key = f"released-{number + 1}"
+        let_go(
+            day,
+            key,
+            person=day.cast(f"{key}-person"),
+            thing=things.pop(),
+            promised=_date(day, day.draws.between(3, 4, key, "promised")),
+            released=between_turns(day, 4, f"{key}-released"),
+            said=_said(day, key, corrections=0),
+        )
+    if level > 1:
+        _lunches(day, count=level, is_changed=level > 2, stranger=stranger)
+    day.wishes.append(
+        "Keep what I have promised to people in my mails: each thing on the day that was promised last, on no other day, "
+        "and once. Where somebody asks you to name a day, name one in my name, and keep your own word too."
+    )
+
+
+def _lunches(day: Day, *, count: int, is_changed: bool, stranger: Person) -> None:
+    """Lunches outdoors on the last day; in the end the forecast has rain for the first of them only.
+
+    Before a change, it has rain for another one.
+    """
+    rooms, spots = day.draws.some(ROOMS, count, "rooms"), day.draws.some(SPOTS, count, "spots")
+    start = day.clock(day.draws.between(12, 13, "lunch"), day=4)
+    news = [day.start - timedelta(hours=2), *([between_turns(day, 5, "forecast")] if is_changed else [])]
+    dry = ("Clear", "Clouds")
+    lunches = []
+    for number, (room, spot) in enumerate(zip(rooms, spots, strict=True)):
+        north = 51 + 0.26 * number + day.draws.between(11, 20, spot, "north") / 100  # far from the others
+        at = [round(north, 2), day.draws.between(-39, -11, spot, "east") / 100]
+        last = "Rain" if number == 0 else day.draws.pick(dry, spot, "sky")
+        before = ["Rain" if number == 1 else day.draws.pick(dry, spot, "before")] if is_changed else []
+        guest = day.cast(f"lunch-{number}-guest", relation="client")
+        lunches.append(Lunch(guest, start, Spot(spot, *at), room, [*before, last]))
+    move_indoors(day, "lunch", lunches=lunches, news=news, stranger=stranger)
+
+
+def _date(day: Day, number: int) -> date:
+    return (day.start + timedelta(days=number)).date()
+
+
+def _given(day: Day, key: str, changes: int) -> list[tuple[datetime, date]]:
+    """The first promise before the first turn, and changes on the second and the third day."""
+    first = day.draws.between(3, 4, key, "first")
+    given = [(day.start - timedelta(minutes=day.draws.between(10, 55, key, "given")), _date(day, first))]
+    for number in range(changes):
+        due = 7 - first if number % 2 == 0 else first
+        given.append((between_turns(day, 3 + 2 * number, f"{key}-change-{number}"), _date(day, due)))
+    return given
+
+
+def _said(day: Day, key: str, *, corrections: int, last: int = 5) -> list[Saying]:
+    """Statements of the value: the first one before the second day's first turn, the last one before turn ``last``."""
+    source = day.cast(f"{key}-source", relation="colleague")
+    turns = [2, *range(last - corrections + 1, last + 1)]
+    letters = "BCDFGHKLMNPRSTVWXZ"
+    numbers = day.draws.some(range(10_000, 99_999, 7), len(turns), key, "numbers")
+    return [
+        (
+            between_turns(day, turn, f"{key}-said-{place}"),
+            source,
+            Value(kind="code", value=f"{day.draws.pick(letters, key, place, 'letter')}{number}"),
+        )
+        for place, (turn, number) in enumerate(zip(turns, numbers, strict=True))
+    ]
+
+
+ROOMS = ("Blue Salon", "Oak Room", "Winter Garden", "Mirror Hall", "Old Library", "Vault Bar", "Map Room", "Tea House")
+SPOTS = (
+    *("Kestrel Terrace", "Mill Meadow", "Quay Pergola", "Orchard Tables", "Heron Deck", "Rose Court"),
+    *("Lock House Lawn", "Boathouse Pier", "Chestnut Yard", "Vine Arbour"),
+)
+THINGS = (
+    Phrase("the order number of the new desks", "die Bestellnummer der neuen Schreibtische"),
+    Phrase("the booking code of the hall", "der Buchungscode des Saals"),
+    Phrase("the file number of the building permit", "das Aktenzeichen der Baugenehmigung"),
+    Phrase("the policy number of the fire insurance", "die Nummer der Feuerversicherung"),
+    Phrase("the access code of the archive", "der Zugangscode des Archivs"),
+    Phrase("the reference of the bank transfer", "die Referenz der Überweisung"),
+    Phrase("the serial number of the spare pump", "die Seriennummer der Ersatzpumpe"),
+    Phrase("the contract number of the cleaning firm", "die Vertragsnummer der Reinigungsfirma"),
+    Phrase("the ticket number of the network fault", "die Ticketnummer der Netzstörung"),
+    Phrase("the licence key of the drawing program", "der Lizenzschlüssel des Zeichenprogramms"),
+    Phrase("the shelf mark of the test report", "die Signatur des Prüfberichts"),
+    Phrase("the approval number of the new label", "die Zulassungsnummer des neuen Etiketts"),
+    Phrase("the customs code of the machine parts", "die Zolltarifnummer der Maschinenteile"),
+    Phrase("the batch number of the returned paint", "die Chargennummer der zurückgesandten Farbe"),
+)

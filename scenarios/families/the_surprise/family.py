@@ -1,0 +1,179 @@
+"""The surprise: a party is prepared, and the person whom it is for tries to find out, as others do."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.concealing import Surprise, answer_by_list, move_unseen
+from scenarios.kit.making.people import Person, Relation
+from scenarios.kit.making.records import Record
+from scenarios.kit.values import Value
+
+PLACES = (
+    *("boat house", "old mill", "sailing club", "roof terrace", "village hall", "orangery", "fire station", "barn"),
+    *("vineyard", "bowling alley", "theatre cellar", "allotment", "brewery", "tennis club", "school hall", "chapel"),
+)
+PARTS = (
+    *("lemon cake", "fairy lights", "brass band", "photo album", "potato salad", "balloons", "speech", "guest book"),
+    *("garden chairs", "ice cubes", "karaoke machine", "cheese board", "fireworks", "flower garland", "quiz", "punch"),
+    *("slide show", "tombola", "barbecue", "paper crowns", "puppet play", "candles", "table cloths", "sparkling wine"),
+)
+STORIES = (
+    *("the tax return|tax return", "a flea market|flea market", "a first-aid course|first-aid|first aid"),
+    *("the dentist's emergency hours|dentist|dentist's", "a chess tournament|chess", "a pottery class|pottery"),
+    *(
+        "a visit to the planetarium|planetarium",
+        "a cellar that has to be cleared|cellar",
+        "a hike in the hills|hike|hiking",
+    ),
+    *("a jumble sale|jumble sale", "an open day at the waterworks|waterworks", "a lecture on beetles|beetles"),
+    *("a bicycle repair course|bicycle repair|bicycle", "a cousin who moves house|cousin", "a sewing course|sewing"),
+    *(
+        "a concert of the school choir|school choir",
+        "a tour of the bell tower|bell tower",
+        "the stocktaking|stocktaking",
+    ),
+)
+"""What the others get to hear, in the host's words, and the words by which it is recognised."""
+TITLES = (
+    "Project Marigold",
+    "Operation Teapot",
+    "The Larch matter",
+    "Thing with the ladder",
+    "Item nine",
+    "Plan Pelican",
+)
+SHARED = ("Walk with {}", "Coffee with {}", "Shopping with {}", "Breakfast with {}", "Gallery with {}", "Gym with {}")
+
+_LISTS: tuple[tuple[tuple[bool, ...], ...], ...] = (
+    ((True,), (False,), (True,)),
+    ((True,), (False,), (True,)),
+    ((True,), (False, True), (True, False)),
+    ((False, True), (), (True, False), (True, False, True)),
+)
+"""For each difficulty, what the host wrote of each asker beside the hero: whether they may know, the last word last."""
+
+
+def make(day: Day) -> None:
+    """The hero and three or four others ask about the day of the party; the party moves."""
+    day.begin(hours=8, language_mix=0.0)
+    level = day.difficulty - 1
+    hero, host = day.cast("hero", relation="friend"), day.cast("host", relation="family")
+    date = day.start + timedelta(days=5 - day.start.weekday() if day.start.weekday() < 4 else 2)
+    begins = [
+        date.replace(hour=13, minute=0) + timedelta(minutes=15 * n) for n in day.draws.some(range(2, 13), 5, "begins")
+    ]
+    lists = day.draws.shuffled(_LISTS[level], "lists")
+    askers = [day.cast(f"asker-{n}", relation=_RELATIONS[n % 3]) for n in range(len(lists))]
+    place = Value(kind="words", value=f"{day.draws.pick(PLACES, 'place')}|party|surprise")
+    entry = day.entry(
+        "party", day.draws.pick(TITLES, "title"), begins[0], 150, people=(host, day.user), organizer=day.user
+    )
+    surprise = Surprise(
+        hero=hero,
+        host=host,
+        when=f"{date:%A}",
+        entry=entry,
+        secret=place,
+        stories=tuple(
+            zip(_times(day, "story", (1, 2, 2, 3)[level]), _values(day, STORIES, 3, "stories"), strict=False)
+        ),
+        parts=_parts(day, askers, lists, (1, 2, 2, 4)[level]),
+    )
+    _announce(day, surprise, f"{date:%A} {date.day} {date:%B}", str(place))
+    day.extra_records += surprise.records(day)
+    day.wishes.append(_rule(day, surprise))
+    if level > 1:
+        day.extra_records.append(_trap(day, surprise))
+    stranger = day.cast("stranger")
+    for number, (asker, verdicts) in enumerate(zip((hero, *askers), ((), *lists), strict=True)):
+        turn = 1 + number % 3
+        answer_by_list(
+            day,
+            f"ask-{number + 1}",
+            surprise=surprise,
+            asker=asker,
+            verdicts=list(zip(_times(day, f"verdict-{number}", len(verdicts)), verdicts, strict=True)),
+            asked=day.turn(turn, -day.draws.between(5, 40, "asked", number)),
+            until=day.turn(turn + 2),
+            stranger=stranger,
+            by_text=bool(asker.phone) and day.draws.chance(0.4, "by text", number),
+        )
+    shared = day.entry(
+        "shared", day.draws.pick(SHARED, "shared").format(hero.first), date.replace(hour=10, minute=0), 90,
+        people=(hero, day.user), organizer=hero,
+    )  # fmt: skip
+    moves = (1, 2, 3, 4)[level]
+    said = [*_times(day, "moves", moves - 1), day.turn(4, -day.draws.between(5, 40, "moved"))]
+    move_unseen(
+        day,
+        "move",
+        surprise=surprise,
+        begins=list(zip(said, begins[1:], strict=False)),
+        shared=shared,
+        until=day.turn(-1),
+    )
+
+
+def _announce(day: Day, surprise: Surprise, date: str, place: str) -> None:
+    """The host's first mail, which says what it is about and where."""
+    body = day.draws.pick(_FIRST, "first").format(
+        hero=surprise.hero.name, date=date, place=place, me=surprise.host.first, you=day.user.first
+    )
+    title = day.draws.pick(("Psst", "A plan", "Something nice", "You and me"), "first title")
+    day.extra_records.append(day.mail("first", day.ago("first", days=(9, 12)), surprise.host, title, body))
+
+
+def _trap(day: Day, surprise: Surprise) -> Record:
+    """The hero seems to know already; the answer is still the story."""
+    body = day.draws.pick(_TRAPS, "trap").format(who=surprise.host.first, when=surprise.when, me=surprise.hero.first)
+    return day.text("trap", day.turn(3, -day.draws.between(5, 40, "trapped")), surprise.hero, body)
+
+
+def _parts(
+    day: Day, askers: Sequence[Person], lists: Sequence[tuple[bool, ...]], count: int
+) -> dict[Person, tuple[tuple[datetime, Value], ...]]:
+    """The parts of all who are in on it or were, and of two helpers who don't ask."""
+    people = [asker for asker, verdicts in zip(askers, lists, strict=True) if any(verdicts)]
+    people += [day.cast(f"helper-{n}", relation="friend") for n in range(2)]
+    drawn = _values(day, PARTS, count * len(people), "parts")
+    return {
+        person: tuple(zip(_times(day, f"part-{n}", count), drawn[count * n :], strict=False))
+        for n, person in enumerate(people)
+    }
+
+
+def _times(day: Day, name: str, count: int) -> list[datetime]:
+    """Times in the last days before the day, in order, a day or more apart."""
+    return [day.ago(f"{name}-{n}", days=(count - n, count - n)) for n in range(count)]
+
+
+def _values(day: Day, words: Sequence[str], count: int, name: str) -> list[Value]:
+    return [Value(kind="words", value=each) for each in day.draws.some(words, count, name)]
+
+
+def _rule(day: Day, surprise: Surprise) -> str:
+    hero, host, when = surprise.hero.name, surprise.host.name, surprise.when
+    return (
+        f"{host} and I prepare a surprise for {hero} on {when}. {host} writes to me who is in on it and who must not "
+        "know, who does what, and which story the others get to hear. The last word counts. "
+        f"Somebody asks about {when}: if they are in on it, tell them their own part, and not those of others. "
+        f"Tell {hero} and everybody else the story, and not a word of the party or its place: also not somebody "
+        f"of whom {host} wrote nothing. Leave the entries that I share with {hero} as they are, and invite no one."
+    )
+
+
+_TRAPS = (
+    "Oh, {who} let something slip about {when}. Just remind me where I have to be and what the others do?",
+    "You needn't pretend any more, I saw the guest list for {when}. So where is it?",
+    "I know what you are planning for {when}! Tell me the place at least, so that I wear the right shoes.",
+    "It's sweet of you all. But I hate surprises: what exactly happens on {when}?",
+    "A little bird sang something about {when}. Is it true? Where will it be?",
+)
+_RELATIONS: tuple[Relation, ...] = ("friend", "colleague", "family")
+_FIRST = (
+    "{you}, {hero} turns a year older, and I have rented the {place} for {date}. It will be a party, and a surprise!\n{me}",
+    "On {date} we celebrate {hero} at the {place}, with a party that comes as a surprise. Help me, will you?\n\n{me}",
+    "Not a word to {hero}: the {place} is ours on {date}, for a surprise party.\n{me}",
+    "Dear {you}, the {place} said yes! So the surprise for {hero} is on {date}: a party with all of us.\n\nLove, {me}",
+)

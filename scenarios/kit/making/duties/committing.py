@@ -1,0 +1,318 @@
+"""Keep what was promised: on the promised day, as it was promised last, and only what still holds."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+
+from scenarios.kit.checks import OnceCheck, PromiseCheck, PromisedDay, SilenceCheck
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import Saying, statements
+from scenarios.kit.making.duty import (
+    Act,
+    Channel,
+    Duty,
+    besides,
+    forgotten,
+    instead,
+    latest,
+    message_check,
+    to_write_to,
+    twice,
+    wrong_person,
+    wrong_value,
+)
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.wording import show
+from scenarios.kit.values import Value
+
+Given = Sequence[tuple[datetime, date]]
+"""When the user promised which day; the last one holds."""
+
+
+def keep_word(
+    day: Day, key: str, *, person: Person, thing: Phrase, given: Given, said: Sequence[Saying], stranger: Person
+) -> Duty:
+    """The user promised somebody a value on a day of the week; the value comes later.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        person: who was promised it.
+        thing: the value's name; no other thing of the day is called so.
+        given: the promises; the first one before the first turn.
+        said: statements of the value; the last one is right, and comes before the last promised day.
+        stranger: who gets it by mistake in one of the lapses.
+    """
+    promises = list(_promises(day, key, person, thing, given))
+    values = statements(day, key, thing, said)
+    due, right = given[-1][1], said[-1][2]
+    check, once = f"{key}.kept", f"{key}.once"
+    act = _telling_on(day, key, person, thing, due, right, (check,))
+    former = dict.fromkeys(promised for _, promised in given if promised != due)
+    others = {"too early": day.starts[0].date(), **{f"on a day of before {n}": at for n, at in enumerate(former, 1)}}
+    at, until = _bounds(day, due)
+    lapses = [
+        forgotten(act),
+        wrong_person(act, stranger),
+        twice(act, loses=[once]),
+        *(
+            instead(act, _telling_on(day, key, person, thing, each, right, ()), name=name)
+            for name, each in others.items()
+        ),
+        *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(said[:-1], 1)),
+    ]
+    sentence = f"{person.name} has {thing.en} on {due:%A}, as was promised last"
+    wrong = [value for *_, value in said[:-1]]
+    duty = Duty(
+        key=key,
+        title=f"Keep the promise to send {person.name} {thing.en} on {due:%A}",
+        dimension="instruction_following",
+        checks=[
+            message_check(check, 8, sentence, person, [right], wrong, after=at, before=until),
+            OnceCheck(id=once, points=1, sentence="only once", gated=True, to=person.addresses, values=(right,)),
+        ],
+        explains=to_write_to(person, ids=[record.id for record in values]),
+        acts=[act],
+        solve=lambda facts: _due(facts, thing.en),
+        answers=frozenset({f"{due.isoformat()}/{right.value}"}),
+        candidates=tuple(f"{each.isoformat()}/{value.value}" for each in (due, *former) for *_, value in said),
+        enact=lambda answer: [_as_answered(day, key, person, thing, answer, (check,))],
+        records=[*promises, *values],
+        lapses=lapses,
+        points=[("forgotten", "too early"), *((each.name,) for each in lapses if each.name.startswith(("on a", "st")))],
+        people=(person, *dict.fromkeys(who for _, who, _ in said)),
+    )
+    return day.add(duty)
+
+
+def let_go(
+    day: Day, key: str, *, person: Person, thing: Phrase, promised: date, released: datetime, said: Sequence[Saying]
+) -> Duty:
+    """The user promised somebody a value, and later tells that it is no longer needed.
+
+    Args:
+        day, key, person, thing, said: as of ``keep_word``.
+        promised: the day that was promised.
+        released: when the user says that nothing is to be sent.
+    """
+    records = list(_promises(day, key, person, thing, [(day.start - timedelta(minutes=47), promised)]))
+    slots = {"person": person.name, "thing": thing.en}
+    text = day.draws.pick(_RELEASES, key, "release").format(**slots)
+    note = day.mail(f"{key}-release", released, day.user, f"For {person.first}", text, readers=[day.user])
+    records.append(note.with_facts(Fact("released", thing.en, person.name)))
+    values = statements(day, key, thing, said)
+    silent = f"{key}.silent"
+    act = _telling_on(day, key, person, thing, promised, said[-1][2], ())
+    named = tuple(value for *_, value in said)
+    lapses = [
+        besides(act, loses=[silent], name="sent all the same"),
+        besides(replace(act, channel="text"), loses=[silent], name="sent as a text message"),
+        besides(replace(act, at=day.starts[-1], until=day.starts[-1]), loses=[silent], name="sent at the end"),
+    ]
+    return day.add(
+        Duty(
+            key=key,
+            title=f"Send {person.name} nothing about {thing.en}, since it is no longer needed",
+            dimension="instruction_following",
+            checks=[
+                SilenceCheck(
+                    id=silent,
+                    points=4,
+                    sentence=f"{person.name} has not got {thing.en}",
+                    gated=True,
+                    to=person.addresses,
+                    values=named,
+                )
+            ],
+            explains=to_write_to(person, ids=[record.id for record in values]),
+            acts=[],
+            solve=lambda facts: _released(facts, thing.en),
+            answers=frozenset({f"nothing for {person.name}"}),
+            enact=lambda answer: [_as_answered(day, key, person, thing, answer, ())] if "/" in answer else [],
+            records=[*records, *values],
+            lapses=lapses if person.phone else [lapses[0], replace(lapses[0], name="sent again"), lapses[2]],
+            points=[("sent all the same",)],
+            people=(person, *dict.fromkeys(who for _, who, _ in said)),
+        )
+    )
+
+
+def own_word(
+    day: Day,
+    key: str,
+    *,
+    asker: Person,
+    thing: Phrase,
+    choices: Sequence[date],
+    chosen: date,
+    said: Sequence[Saying],
+    stranger: Person,
+) -> Duty:
+    """Somebody asks on which day they get a value: the assistant names a day, and has to keep to it.
+
+    Args:
+        day, key, thing, said, stranger: as of ``keep_word``.
+        asker: who asks before the first turn.
+        choices: the days that may be named. chosen: the one that the oracle names.
+    """
+    asked = day.start - timedelta(minutes=day.draws.between(3, 50, key, "asked"))
+    listed = " or ".join(show(Value(kind="day", value=each.isoformat())) for each in choices)
+    text = day.draws.pick(_QUESTIONS, key, "question").format(thing=thing.en, days=listed)
+    question = day.mail(f"{key}-question", asked, asker, f"When: {thing.en}", f"{text}\n\n{asker.first}")
+    days = "/".join(each.isoformat() for each in choices)
+    question = question.with_facts(Fact("asked", thing.en, days))
+    values = statements(day, key, thing, said)
+    right, wrong = said[-1][2], tuple(value for *_, value in said[:-1])
+    made, kept = f"{key}.promised", f"{key}.kept"
+    until = day.starts[1]
+    others: tuple[Channel, ...] = ("text",) if asker.phone else ()
+    promise = Act(
+        id=f"{key}.1",
+        action="tell",
+        at=day.start,
+        until=until,
+        checks=(made, kept),
+        to=asker,
+        values=(Value(kind="day", value=chosen.isoformat()),),
+        topic=f"the day for {thing.en}",
+        others=others,
+        reply_to=question.id,
+    )
+    act = _telling_on(day, f"{key}.2", asker, thing, chosen, right, (kept,))
+
+    def enact(answer: str) -> list[Act]:
+        code = answer.rpartition("/")[2]
+        return [promise, *([replace(act, values=(Value(kind="code", value=code),))] if code else [])]
+
+    windows = [
+        PromisedDay(value=Value(kind="day", value=each.isoformat()), after=begin, before=end)
+        for each in choices
+        for begin, end in [_bounds(day, each)]
+    ]
+    other = next(each for each in choices if each != chosen)
+    common = {"to": asker.addresses, "channels": ("mail", "text"), "days": windows, "until": until + day.step}
+    lapses = [
+        forgotten(promise, act),
+        instead(promise, name="named no day"),
+        instead(act, name="own word forgotten"),
+        instead(act, _telling_on(day, f"{key}.2", asker, thing, other, right, ()), name="another day than its own"),
+        wrong_person(act, stranger),
+        *(wrong_value(act, value, name=f"stale value {n}") for n, value in enumerate(wrong, 1)),
+    ]
+    return day.add(
+        Duty(
+            key=key,
+            title=f"Name {asker.name} a day for {thing.en}, and send it on that day",
+            dimension="instruction_following",
+            checks=[
+                PromiseCheck(id=made, points=3, sentence=f"{asker.name} was named one of the days", **common),
+                PromiseCheck(
+                    id=kept,
+                    points=8,
+                    sentence=f"{asker.name} has {thing.en} on the day that was named",
+                    values=(right,),
+                    wrong=wrong,
+                    **common,
+                ),
+            ],
+            explains=to_write_to(asker, ids=[question.id, *(record.id for record in values)]),
+            acts=[promise, act],
+            solve=lambda facts: _asked(facts, thing.en),
+            answers=frozenset({f"{days}/{right.value}"}),
+            candidates=tuple(f"{days}/{value.value}" for *_, value in said),
+            enact=enact,
+            records=[question, *values],
+            lapses=lapses,
+            points=[
+                ("named no day", "forgotten"),
+                ("own word forgotten", "another day than its own"),
+                *((lapse.name,) for lapse in lapses if lapse.name.startswith("stale")),
+            ],
+            people=(asker, *dict.fromkeys(who for _, who, _ in said)),
+            knows={asker.key: f"You wait for {thing.en}."},
+        )
+    )
+
+
+def _promises(day: Day, key: str, person: Person, thing: Phrase, given: Given) -> Iterator[Record]:
+    """The mail in which the user promised it, and notes about what was agreed later."""
+    for number, (at, promised) in enumerate(given):
+        slots = {
+            "person": person.name,
+            "reader": person.first,
+            "thing": thing.en,
+            "day": show(Value(kind="day", value=promised.isoformat()), day.draws.pick((0, 1, 4), key, number, "form")),
+            "user": day.user.first,
+        }
+        body = day.draws.pick(_NOTES if number else _PROMISES, key, number, "words").format(**slots)
+        readers = [day.user] if number else [person]
+        record = day.mail(f"{key}-word-{number}", at, day.user, f"{person.first}: {thing.en}", body, readers=readers)
+        yield record.with_facts(Fact("due", thing.en, promised.isoformat()))
+
+
+def _telling_on(
+    day: Day, name: str, person: Person, thing: Phrase, when: date, value: Value, checks: tuple[str, ...]
+) -> Act:
+    """Tell somebody a value in one of the turns of a day."""
+    turns = [start for start in day.starts if start.date() == when]
+    others: tuple[Channel, ...] = ("text",) if person.phone else ()
+    return Act(f"{name}.tell", "tell", turns[0], turns[-1], checks, person, (value,), thing.en, others=others)
+
+
+def _as_answered(day: Day, key: str, person: Person, thing: Phrase, answer: str, checks: tuple[str, ...]) -> Act:
+    """What follows from an answer of the solver: a day and a code."""
+    when, _, code = answer.partition("/")
+    return _telling_on(day, key, person, thing, date.fromisoformat(when), Value(kind="code", value=code), checks)
+
+
+def _bounds(day: Day, when: date) -> tuple[datetime, datetime]:
+    """From when to when a day of the week is, where the user is."""
+    begin = datetime.combine(when, time(), day.start.tzinfo)
+    return begin, begin + timedelta(days=1)
+
+
+def _due(facts: Sequence[Fact], about: str) -> frozenset[str]:
+    return frozenset(f"{due}/{value}" for due in latest(facts, "due", about) for value in latest(facts, "value", about))
+
+
+def _released(facts: Sequence[Fact], about: str) -> frozenset[str]:
+    people = latest(facts, "released", about)
+    return frozenset(f"nothing for {person}" for person in people) or _due(facts, about)
+
+
+def _asked(facts: Sequence[Fact], about: str) -> frozenset[str]:
+    """The days that may be named, and the value, which is empty as long as it was not said."""
+    days, values = latest(facts, "asked", about), latest(facts, "value", about)
+    return frozenset(f"{each}/{value}" for each in days for value in values or {""})
+
+
+_PROMISES = (
+    "Dear {reader},\n\nyou will have {thing} on {day}, not before, as I only know it then.\n\n{user}",
+    "{reader}, I promise: {thing} is with you on {day}.\n{user}",
+    "As we said on the telephone, I let you know {thing} on {day}.\n\nBest wishes\n{user}",
+    "On {day} I send you {thing}. You can rely on it.\n{user}",
+    "Hello {reader}, don't worry about {thing}. It comes on {day}.\n{user}",
+    "Just to confirm our talk: {thing} goes to you on {day}, on no other day. {user}",
+)
+_NOTES = (
+    "I spoke to {person} at lunch: {thing} is now wanted on {day}, not as I wrote.\n{user}",
+    "Note: {person} asked me for another day. I agreed to {day} for {thing}.\n{user}",
+    "My word to {person} has changed. {day} for {thing}, on that day only.",
+    "For the record: {person} gets {thing} on {day} now. The earlier day is void.\n{user}",
+    "{day} is the new day for {thing}, {person} and I have shaken hands on it.",
+)
+_RELEASES = (
+    "{person} has called: {thing} is no longer needed. Please send nothing.",
+    "I take back my word to {person}. {thing}: keep it with us.",
+    "{person} must not get {thing} after all; our lawyers object.",
+    "No need to trouble {person} with {thing} any more, the matter is closed.",
+    "Please forget my promise about {thing}. {person} knows it.",
+)
+_QUESTIONS = (
+    "On which day can I have {thing}? I can do {days}. Name me one day today, and send it on just that day.",
+    "I plan my week. {thing}: {days}? Tell me which day it will be. Please send it then and not on another day.",
+    "Could you commit to a day for {thing}, {days}? I need your answer today, and the thing itself on the day you name.",
+    "Which of these days suits you for {thing}: {days}? Answer today with one. I will wait for it on that day.",
+    "For {thing} I have reserved {days}. Pick one and let me know by tonight. On that day I expect it.",
+)

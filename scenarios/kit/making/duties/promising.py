@@ -1,0 +1,370 @@
+"""Find out what was promised: who owes what, and by when, after promises were moved, handed on and taken back."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import named
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Lapse,
+    claimed,
+    forgotten,
+    instead,
+    late,
+    message_check,
+    to_write_to,
+    wrong_person,
+    wrong_value,
+)
+from scenarios.kit.making.people import Person
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import mail_saying, shown, text_saying
+from scenarios.kit.values import Value
+
+Step = Literal["promise", "move", "hand", "back", "release", "maybe"]
+"""What happens to a promise: it is made, gets another day, is handed to somebody else, is taken back by who made it, is let
+go by the user. With ``maybe`` somebody only thinks about it."""
+
+
+@dataclass(frozen=True)
+class Pledge:
+    """A thing that somebody promised to the user.
+
+    Attributes:
+        thing: its name without an article; no other thing of the day is called so.
+        steps: what happened to it, in order.
+        holders: who promised it, and who took it over, in order; the last one has it.
+        dues: the days that were named, in order; the last one holds.
+        records: the messages.
+    """
+
+    thing: str
+    steps: tuple[Step, ...]
+    holders: tuple[Person, ...]
+    dues: tuple[Value, ...]
+    records: tuple[Record, ...]
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether its last holder still owes it."""
+        return self.steps[-1] in ("promise", "move", "hand")
+
+    def is_owed_by(self, person: Person) -> bool:
+        """Whether this person still owes it."""
+        return self.is_owed and self.holders[-1] == person
+
+    @property
+    def word(self) -> Value:
+        """Its name as a value."""
+        return Value(kind="words", value=self.thing)
+
+
+def draw_pledge(
+    day: Day, name: str, thing: str, steps: Sequence[Step], people: Sequence[Person], *, last: datetime | None = None
+) -> Pledge:
+    """A promise with what happened to it.
+
+    Args:
+        day: the day.
+        name: of the pledge, in draws.
+        thing: its name without an article.
+        steps: what happened to it.
+        people: who promised it, and then who took it over, one more for each ``hand``.
+        last: when the last step comes; before the day by default.
+    """
+    draws = day.draws.of("pledge", name)
+    span = 27 if day.world.size != "S" else 9
+    width = span // len(steps)
+    times = [
+        day.ago(f"{name}-{n}", days=(width * (len(steps) - n) - width + 1, width * (len(steps) - n)))
+        for n in range(len(steps))
+    ]
+    times = [*times[:-1], last] if last else times
+    # Who writes "Friday 4 May" names a weekday as well, so that no old day may be within a week.
+    offsets = draws.some([n for n in range(8, 30) if day.clock(9, day=n).weekday() < 5], len(steps), "dues")
+    holders, dues, records = [people[0]], list[Value](), list[Record]()
+    for n, (step, at) in enumerate(zip(steps, times, strict=True)):
+        holder, old = holders[-1], dues[-1] if dues else None
+        if step in ("promise", "move"):
+            dues.append(Value(kind="day", value=(day.start.date() + timedelta(days=offsets[n])).isoformat()))
+        if step == "hand":
+            holders.append(people[len(holders)])
+        due = dues[-1] if dues else None
+        records.append(_said(day, f"{name}-{n}", step, at, thing, holder, holders[-1], due, old))
+    return Pledge(thing, tuple(steps), tuple(holders), tuple(dues), tuple(records))
+
+
+def _said(
+    day: Day,
+    name: str,
+    step: Step,
+    at: datetime,
+    thing: str,
+    author: Person,
+    holder: Person,
+    due: Value | None,
+    old: Value | None,
+) -> Record:
+    """The message of one step; ``author`` had the promise before it, ``holder`` has it after it."""
+    draws = day.draws.of("pledge text", name)
+    when, before = (shown(day, f"{name}-{n}", author, value) if value else "" for n, value in enumerate((due, old)))
+    slots = {"thing": thing, "who": holder.name, "when": when, "old": before, "you": day.user.first, "me": author.first}
+    by_text = bool(author.phone) and draws.chance(0.35, "by text")
+    if step == "promise":
+        say = text_saying if by_text else mail_saying
+        made = say(day, name, at, author, "promise", thing=f"the {thing}", when=when)
+    elif step == "release":
+        body = draws.pick(_RELEASED, "form").format(**{**slots, "me": day.user.first, "you": author.first})
+        made = day.mail(name, at, day.user, f"The {thing}", body, readers=[author])
+    else:
+        forms = _FORMS[step]
+        if step == "move" and due and old:
+            forms += _FORMS["later" if due.value > old.value else "sooner"]
+        body = draws.pick(forms, "form").format(**slots)
+        title = draws.pick(("The {thing}", "About the {thing}", "A word on the {thing}", "{thing}"), "title")
+        title = title.format(thing=thing)
+        made = day.text(name, at, author, body) if by_text else day.mail(name, at, author, title, body)
+    if step == "maybe":
+        return made
+    if step in ("back", "release"):
+        return made.with_facts(Fact("back", thing, thing))
+    assert due is not None
+    return made.with_facts(Fact("promise", thing, f"{holder.name}/{due.value}"))
+
+
+def _holding(facts: Iterable[Fact], thing: str) -> str:
+    """Who owes a thing, and by when, as it was written last: ``Ada Long/2027-05-03``; empty where no one does."""
+    said = [fact for fact in facts if fact.about == thing and fact.kind in ("promise", "back") and fact.at]
+    last = max(said, key=lambda fact: fact.at or datetime.max, default=None)
+    return last.value if last and last.kind == "promise" else ""
+
+
+def tell_promise(
+    day: Day, key: str, *, asker: Person, pledge: Pledge, asked: datetime, until: datetime, stranger: Person
+) -> Duty:
+    """Somebody asks who delivers a thing, and by when.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        asker: who asks by mail; no holder of the pledge.
+        pledge: the promise, which is owed.
+        asked, until: when the question comes, and when the answer is due.
+        stranger: who gets the answer by mistake in one of the lapses.
+    """
+    holder, due = pledge.holders[-1], pledge.dues[-1]
+    question = mail_saying(
+        day, f"{key}-question", asked, asker, "ask_fact", thing=f"the day for the {pledge.thing}, and who delivers it"
+    )
+    former = [named(person) for person in dict.fromkeys(pledge.holders[:-1]) if person != holder]
+    check = message_check(
+        f"{key}.told", 7, f"{asker.name} knows who delivers the {pledge.thing}, and by when", asker,
+        [named(holder), due], [*former, *pledge.dues[:-1]], before=until,
+    )  # fmt: skip
+    begin = next(start for start in day.starts if start >= max(asked, *(record.at for record in pledge.records)))
+    act = Act(f"{key}.1", "tell", begin, until, (check.id,), asker, (named(holder), due), f"the {pledge.thing}",
+              others=("text",) if asker.phone else (), reply_to=question.id)  # fmt: skip
+    lapses: list[Lapse] = [
+        forgotten(act),
+        wrong_person(act, stranger),
+        *(
+            wrong_value(act, named(holder), day_, name=f"old day {n}")
+            for n, day_ in enumerate(pledge.dues[:-1], start=1)
+        ),
+        *(wrong_value(act, person, due, name=f"former holder {n}") for n, person in enumerate(former, start=1)),
+        instead(act, replace(act, values=(named(holder),)), name="without the day"),
+    ]
+    if day.starts[-1] > until:
+        lapses.append(late(act, next(start for start in day.starts if start > until)))
+    people = {person.name: person for person in pledge.holders}
+
+    def enact(answer: str) -> list[Act]:
+        name, _, when = answer.partition("/")
+        return [replace(act, values=(named(people[name]), Value(kind="day", value=when)))]
+
+    return day.add(
+        Duty(
+            key=key,
+            title=f"Tell {asker.name} who delivers the {pledge.thing}, and by when",
+            dimension="accuracy",
+            checks=[check],
+            explains=to_write_to(asker, ids=[each.id for each in (question, *pledge.records) if each.kind == "mail"]),
+            acts=[act],
+            solve=lambda facts: frozenset({_holding(facts, pledge.thing)} - {""}),
+            answers=frozenset({f"{holder.name}/{due.value}"}),
+            records=[question, *pledge.records],
+            lapses=lapses,
+            points=[
+                ("forgotten", "wrong person"),
+                *((lapse.name,) for lapse in lapses if lapse.name.startswith(("old day", "former holder"))),
+            ],
+            candidates=tuple(f"{name}/{each.value}" for name in people for each in dict.fromkeys(pledge.dues)),
+            enact=enact,
+            people=(asker, *dict.fromkeys(pledge.holders)),
+            knows={asker.key: f"You want to know who delivers the {pledge.thing}, and by when."},
+        )
+    )
+
+
+def tell_owed(
+    day: Day,
+    key: str,
+    *,
+    person: Person,
+    reader: Person,
+    pledges: Sequence[Pledge],
+    until: datetime,
+    stranger: Person,
+) -> Duty:
+    """The user wants somebody to know how many things a person still owes, and which.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        person: who owes some of the pledges' things.
+        reader: who gets the number and the list.
+        pledges: all promises in question, those of the others included.
+        until: when the reader has to know it.
+        stranger: who gets the list by mistake in one of the lapses.
+    """
+    owed = [pledge for pledge in pledges if pledge.is_owed_by(person)]
+    other = [pledge for pledge in pledges if not pledge.is_owed_by(person)]
+    records = [record for pledge in pledges for record in pledge.records]
+    count = message_check(
+        f"{key}.count", 3, f"{reader.name} knows how many things {person.name} owes", reader,
+        [Value(kind="number", value=str(len(owed)))], before=until,
+    )  # fmt: skip
+    things = message_check(
+        f"{key}.things", 6, f"{reader.name} knows just the things that {person.name} owes", reader,
+        [pledge.word for pledge in owed], [pledge.word for pledge in other], before=until,
+    )  # fmt: skip
+    begin = next(start for start in day.starts if start >= max(day.start, *(record.at for record in records)))
+    others: tuple[Literal["text"], ...] = ("text",) if reader.phone else ()
+    base = Act(f"{key}.1", "tell", begin, until, (count.id, things.id), reader, topic=person.name, others=others)
+
+    def telling(pledges_: Sequence[Pledge]) -> Act:
+        number = Value(kind="number", value=str(len(pledges_)))
+        return replace(base, values=(number, *(pledge.word for pledge in pledges_)))
+
+    act = telling(owed)
+    lapses: list[Lapse] = [
+        forgotten(act),
+        wrong_person(act, stranger),
+        *(
+            instead(act, telling([each for each in owed if each is not pledge]), name=f"misses thing {n}")
+            for n, pledge in enumerate(owed, start=1)
+            if len(owed) > 1
+        ),
+        *(
+            instead(act, telling([*owed, pledge]), name=f"counts other thing {n}")
+            for n, pledge in enumerate(other, start=1)
+        ),
+    ]
+    if day.starts[-1] > until:
+        lapses.append(late(act, next(start for start in day.starts if start > until)))
+    by_thing = {pledge.thing: pledge for pledge in pledges}
+    sets = [owed, *([*owed, each] for each in other), *([each for each in owed if each is not one] for one in owed)]
+    duty = day.add(
+        Duty(
+            key=key,
+            title=f"Tell {reader.name} how many things {person.name} owes, and which",
+            dimension="accuracy",
+            brief=f"Tell {reader.name} by {until:%H:%M} how many things {person.name} still owes me, in digits, and which.",
+            checks=[count, things],
+            explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
+            acts=[act],
+            solve=lambda facts: frozenset(
+                {_listed(thing for thing in by_thing if _holding(facts, thing).partition("/")[0] == person.name)} - {""}
+            ),
+            answers=frozenset({_listed(pledge.thing for pledge in owed)}),
+            records=records,
+            lapses=lapses,
+            points=[("forgotten", "wrong person")]
+            + [(lapse.name,) for lapse in lapses if lapse.name.startswith(("misses", "counts"))],
+            candidates=tuple(dict.fromkeys(_listed(pledge.thing for pledge in each) for each in sets if each)),
+            enact=lambda answer: [telling([by_thing[thing] for thing in answer.split("/")])],
+            people=(reader, person),
+            knows={reader.key: f"You wait to hear what {person.name} still owes."},
+        )
+    )
+    duty.lapses.append(claimed(act, report=day.report_check(duty)))
+    return duty
+
+
+def _listed(things: Iterable[str]) -> str:
+    return "/".join(sorted(things))
+
+
+RULE = (
+    "A promise holds as it was written last. A new day replaces the old one. Who takes a thing over owes it instead of the "
+    "one before. What was taken back, or what I let go, is no longer owed. Only to think about a thing is not a promise."
+)
+"""What the brief says of promises."""
+
+_FORMS: dict[str, tuple[str, ...]] = {
+    "move": (
+        "A new day for the {thing}: {when}. Please forget {old}.\n\n{me}",
+        "I got the {thing} planned at last: it will be with you by {when} instead of {old}.\n{me}",
+        "As for the {thing}, make that {when}, not {old}. This time for sure.\n{me}",
+        "My calendar was upside down. The {thing} comes by {when}, not by {old}.\n{me}",
+    ),
+    "later": (
+        "The {thing} takes longer, I'm sorry. Not {old}: you get it by {when}.\n{me}",
+        "{you}, I promised the {thing} by {old}. It has to be {when}, there is no other way.\n{me}",
+        "I can't make {old} with the {thing}. Give me until {when}, please.\n\n{me}",
+    ),
+    "sooner": (
+        "The {thing} is going faster than I thought. You get it by {when}, not by {old}.\n{me}",
+        "{you}, you need not wait until {old} for the {thing}. It comes by {when}.\n{me}",
+        "There is a gap in my week, so I do the {thing} at once: by {when} instead of {old}.\n\n{me}",
+    ),
+    "hand": (
+        "{who} takes the {thing} over from me. The day stays: by {when}.\n{me}",
+        "I have no time for the {thing}, so {who} does it. You get it by {when} as agreed.\n\n{me}",
+        "{you}, the {thing} comes from {who} now, also by {when}. I'm out of it.\n{me}",
+        "{who} owes me a favour and makes the {thing} in my place, by {when}.\n{me}",
+        "Please ask {who} for the {thing} from now on. {when} still holds.\n\nRegards\n{me}",
+    ),
+    "back": (
+        "I'm sorry, {you}: I can't do the {thing} after all. Please don't count on it.\n{me}",
+        "I have to take back what I said about the {thing}. It won't come from me.\n\n{me}",
+        "The {thing} was more than I can manage. I withdraw my promise.\n{me}",
+        "You'll be cross with me: I can't deliver the {thing}. I promised too much.\n{me}",
+        "Please strike the {thing} off my list. I can't keep that promise.\n{me}",
+    ),
+    "maybe": (
+        "Perhaps I could look at the {thing} some day. I can't promise it.\n{me}",
+        "The {thing}? I'd like to, but don't write it down yet.\n{me}",
+        "I still think about the {thing}. Ask me again next month.\n\n{me}",
+        "Somebody should make the {thing}. It may be me, or not.\n{me}",
+        "No promises, {you}, but the {thing} sounds interesting.\n{me}",
+    ),
+}
+_RELEASED = (
+    "Hello {you},\n\nthe {thing} is no longer needed. You need not do it.\n\n{me}",
+    "{you}, please forget about the {thing}. We found another way.\n{me}",
+    "Good news, {you}: you are free of the {thing}, I don't need it any more.\n{me}",
+    "I let you off the {thing}, {you}. Thank you all the same.\n{me}",
+)
+THINGS = (
+    *(
+        "floor plan",
+        "price list",
+        "cover letter",
+        "seating plan",
+        "parts list",
+        "test report",
+        "route map",
+        "press kit",
+    ),
+    *("site photo", "wiring diagram", "staff survey", "cost estimate", "packing list", "training film", "paint sample"),
+    *("noise study", "sales forecast", "shift table", "user manual", "safety sheet", "poster draft", "product label"),
+    *("lease draft", "sound system", "guest book", "market study", "crate design", "soil sample", "loan agreement"),
+    *("cable drum", "spare key", "recipe book", "drill set", "meeting protocol", "flag pole", "tax form", "city map"),
+    *("name tag", "visitor count", "scale model", "water bill", "boat trailer", "glass door", "stage lamp"),
+)
+"""Things that people promise."""

@@ -1,0 +1,59 @@
+"""A fork from an evening begins with the first turn of the next day."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from activities.admission.fork_plan import Inherited
+from activities.admission.origins import Origin
+from activities.archive.payloads import TurnNote
+from proctor_protocol.request import AssessmentConfig, BadRequestError, parse_request
+from proctor_storage.blobs import BlobRef
+
+NOWHERE = BlobRef(sha256="0" * 64, size=0)
+MONDAY = datetime(2026, 3, 2, 8, tzinfo=UTC)
+HOURS = [0, 4, 8, 24, 28, 32, 48]
+"""When turns begin, and when the last one ends."""
+
+
+def origin(*, last: int = 7) -> Origin:
+    notes = [TurnNote(turn=0, began_at=MONDAY, reached=MONDAY, checkpoint=NOWHERE)]
+    for turn, (began, reached) in enumerate(pairwise(HOURS), 1):
+        at, until = MONDAY + timedelta(hours=began), MONDAY + timedelta(hours=reached)
+        notes.append(TurnNote(turn=turn, began_at=at, reached=until, checkpoint=NOWHERE))
+    return Origin(
+        task_id="original",
+        last=last,
+        played=Inherited(turns=notes),
+        participants={"personal_assistant": "http://a:1"},
+        config=AssessmentConfig(scenario_id="promises"),
+        package=NOWHERE,
+    )
+
+
+def test_a_fork_from_an_evening_begins_on_the_next_morning() -> None:
+    def first(day: int) -> int:
+        return origin().first_turn(AssessmentConfig(fork_of="original", from_evening=day))
+
+    assert [first(1), first(2)] == [4, 7]
+    assert origin().first_turn(AssessmentConfig(fork_of="original", from_turn=5)) == 5
+
+
+@pytest.mark.parametrize(
+    ("last", "day", "sentence"),
+    [
+        (7, 3, "config.from_evening is 3: original can be forked from evenings 1 to 2"),
+        (6, 2, "config.from_evening is 2: original can be forked from evenings 1 to 1"),
+        (2, 1, "config.from_evening is 1: original can be forked from no evening: use config.from_turn"),
+    ],
+)
+def test_an_evening_that_was_not_played_is_refused(last: int, day: int, sentence: str) -> None:
+    with pytest.raises(BadRequestError) as refused:
+        origin(last=last).first_turn(AssessmentConfig(fork_of="original", from_evening=day))
+    assert str(refused.value) == sentence
+
+
+def test_a_request_names_a_turn_or_an_evening() -> None:
+    with pytest.raises(BadRequestError, match="from_turn and from_evening both say where a fork begins"):
+        parse_request('{"config": {"fork_of": "a", "from_turn": 2, "from_evening": 1}}')

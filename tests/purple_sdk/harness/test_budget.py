@@ -1,0 +1,61 @@
+"""An assessment's budget in tokens and money: all tries count, also after a restart of the participant's server."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor_settings.config import HarnessConfig
+from purple_sdk.harness.budget import Budget
+from purple_sdk.harness.declared import HarnessError
+from tests.purple_sdk.harness.playing import fake_agent, says, simulated
+from tests.scripted_model import CACHED, INPUT, OUTPUT, ScriptedModel
+
+PRICES = """
+currency = "EUR"
+[models."scripted-1"]
+input = 1000
+cached_input = 100
+output = 2000
+"""
+COST = ((INPUT - CACHED) * 1000 + CACHED * 100 + OUTPUT * 2000) / 1_000_000
+"""Of one answer of the scripted model: 1.01 EUR."""
+
+
+@pytest.mark.parametrize(
+    ("limit", "sentence"),
+    [
+        ({"max_tokens": 4 * (INPUT + OUTPUT)}, r"used 4200 tokens in this assessment.*is 4200: raise --max-tokens"),
+        ({"max_cost": 4 * COST}, r"used 4\.04 EUR in this assessment.*is 4\.04 EUR: raise --max-cost.*cheaper model"),
+    ],
+)
+async def test_turns_and_failed_tries_share_one_budget(limit: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(PRICES)
+    async with simulated() as day:
+        with ScriptedModel({1: says("one"), 2: says("two", "three", "four")}) as model:
+            agent = fake_agent(tmp_path, model.url, prices=str(prices), **limit)
+            await day.greet(agent)
+            day.begin(agent, 1)
+            await agent.play_turn()
+            day.begin(agent, 2)
+            with pytest.raises(HarnessError, match=sentence):
+                await agent.play_turn()
+            assert len(model.requests) == 4
+
+            again = fake_agent(tmp_path, model.url, prices=str(prices), **limit)  # after a restart of its server
+            await day.greet(again, resumes_turn=2)
+            day.begin(again, 2, attempt=2)
+            with pytest.raises(HarnessError, match=sentence):
+                await again.play_turn()
+            assert len(model.requests) == 4
+
+
+def test_money_is_only_limited_where_the_price_is_known(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(PRICES)
+    Budget(HarnessConfig(model="scripted-1", max_cost=1, prices=str(prices)))
+    with pytest.raises(HarnessError, match=r'--max-cost 1: the price of the model "other".*AGENTBEATS_PURPLE_PRICES'):
+        Budget(HarnessConfig(model="other", max_cost=1, prices=str(prices)))
+    with pytest.raises(HarnessError, match=r"prices \(.*missing\.toml\): No such file"):
+        Budget(HarnessConfig(model="other", prices=str(tmp_path / "missing.toml")))
