@@ -1,4 +1,4 @@
-"""Standing orders: each time that an alarm comes, within ten minutes, with an exception and an end."""
+"""Standing orders: each time that an alarm comes, within fifteen minutes, with an exception and an end."""
 
 from datetime import datetime, timedelta
 
@@ -64,6 +64,6 @@ def _service(day: Day, key: str, source: str, places: list[str]) -> None:
         # After the exception has changed, the former place comes as a usual one.
         two = [usual[pair], special] if d < 3 or pair < 2 else [special, new_special]
         for place, turn in zip(day.draws.shuffled(two, key, "pair", pair), turns[2 * pair : 2 * pair + 2], strict=True):
-            comes.append((day.turn(turn, -day.draws.between(2, 6, key, "comes", turn)), place))
+            comes.append((day.turn(turn, -day.draws.between(1, 4, key, "comes", turn)), place))
     orders = Orders(holders, exceptions, ends)
     day.add(follow_orders(day, key, source=source, orders=orders, comes=comes))

@@ -1,4 +1,4 @@
-"""Orders about alarms: ten minutes count by the clock, also within a turn, and each note holds from its time on."""
+"""Orders about alarms: fifteen minutes count by the clock, also within a turn, and each note holds from its time on."""
 
 import asyncio
 from datetime import datetime
@@ -25,13 +25,13 @@ def reading_first(player: Turn, seen: list[int]) -> Turn:
     return turn
 
 
-def test_alarms_come_while_the_participant_works_and_ten_minutes_pass() -> None:
+def test_alarms_come_while_the_participant_works_and_the_fifteen_minutes_pass() -> None:
     day, quick, slow = day_of(1), list[int](), list[int]()
     stage = Stage(day)
     oracle = players.oracle(day)
 
     assert asyncio.run(stage.play(reading_first(oracle, quick), clock="fixed:5")).share == 1
-    outcome = asyncio.run(stage.play(reading_first(oracle, slow), clock="fixed:200"))
+    outcome = asyncio.run(stage.play(reading_first(oracle, slow), clock="fixed:280"))
 
     due = {act.checks[0] for duty in day.duties for act in duty.acts}
     assert not any(quick)

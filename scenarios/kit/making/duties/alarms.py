@@ -1,4 +1,4 @@
-"""A rule for alarms, with an exception and an end: each number has to be with the right person within ten minutes."""
+"""A rule for alarms, with an exception and an end: the right person has to have each number in fifteen minutes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import service
 from scenarios.kit.values import Value
 
-WITHIN = timedelta(minutes=10)
+WITHIN = timedelta(minutes=15)
 """The time from an alarm to the message about it."""
 
 
@@ -39,7 +39,7 @@ class Orders:
 
 
 def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Sequence[tuple[datetime, str]]) -> Duty:
-    """Each alarm of a service goes to whom the user's notes name, within ten minutes.
+    """Each alarm of a service goes to whom the user's notes name, within fifteen minutes.
 
     Args:
         day: the day; its turns are at most ten minutes long.
@@ -47,7 +47,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
         source: the service's name; no other duty has it.
         orders: the user's notes; those on holder and exception come first before any alarm. No other duty writes to
             their people.
-        comes: when alarms come, and from which place; a turn begins within ten minutes of each.
+        comes: when alarms come, and from which place; a turn begins within fifteen minutes of each.
     """
     notes = _notes(day, key, source, orders)
     alarms = [_alarm(day, f"{key}-{n}", source, at, place) for n, (at, place) in enumerate(comes, start=1)]
@@ -70,7 +70,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
     for n, (record, code) in enumerate(alarms, start=1):
         name, others = right.get(code.value), orders.people
         if name:
-            sentence = f"{name} has alarm {n} of {source} within ten minutes"
+            sentence = f"{name} has alarm {n} of {source} within fifteen minutes"
             checks.append(message_check(f"{key}.{n}", 3, sentence, people[name], [code], before=record.at + WITHIN))
             others = tuple(person for person in others if person.name != name)
         checks.append(
@@ -83,15 +83,15 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
                 values=(code,),
             )
         )
-    lapses = [forgotten(*acts), exchanged("always late", acts_for(right, after=1), {act.checks[0] for act in acts})]
+    lapses = [forgotten(*acts), exchanged("always late", acts_for(right, after=2), {act.checks[0] for act in acts})]
     lapses += [instead(act, name=f"overlooks {act.topic}") for act in acts]
     lapses += _misreadings(key, source, facts, right, [code.value for _, code in alarms], acts_for)
     misread = [lapse.name for lapse in lapses if lapse.name.startswith("misses")]
     return Duty(
         key=key,
-        title=f"Pass each alarm of {source} on within ten minutes, as the notes say",
+        title=f"Pass each alarm of {source} on within fifteen minutes, as the notes say",
         dimension="instruction_following",
-        brief=f"Pass the number of each alarm of {source} on as my notes say, within ten minutes of its arrival.",
+        brief=f"Pass the number of each alarm of {source} on as my notes say, within fifteen minutes of its arrival.",
         checks=checks,
         explains=to_write_to(*orders.people, ids=[record.id for record in records]),
         acts=acts,
@@ -192,10 +192,10 @@ _NOTE_TITLES = ("{source}", "{source}: alarms", "Alarms", "Note on {source}", "W
 _NOTES = {
     "holder": (
         (
-            "Each time that {source} reports an alarm, {person} has to have its number within ten minutes.\n{user}",
-            "{person} is on call for {source}. Pass every alarm number on, within ten minutes.",
-            "For {source}: alarm number to {person}, ten minutes at most, each time.\n{user}",
-            "Whenever {source} writes of an alarm, let {person} know the number. Ten minutes is the limit.",
+            "Each time that {source} reports an alarm, {person} has to have its number within fifteen minutes.\n{user}",
+            "{person} is on call for {source}. Pass every alarm number on, within fifteen minutes.",
+            "For {source}: alarm number to {person}, fifteen minutes at most, each time.\n{user}",
+            "Whenever {source} writes of an alarm, let {person} know the number. Fifteen minutes is the limit.",
         ),
         (
             "{person} takes over from now on: the alarms of {source} go there, no longer to the one before.\n{user}",
