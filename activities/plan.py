@@ -61,6 +61,8 @@ class Plan(Model):
         clock, noise: the conditions that it is played under (``proctor_protocol.clocks``).
         is_state_in_package: no blob has the initial state. It is read from ``package``, and ``initial_state`` has its
             hash and size.
+        roles: of several participants, a plan for each, whose ``participant`` is the role and whose ``criteria`` are
+            its own. The joint plan has all criteria, and otherwise the first role's values. Empty for one participant.
         simulator: the address of the simulator's server that the simulation is on; None where there is one server,
             which the settings name, and before one is chosen.
     """
@@ -103,6 +105,7 @@ class Plan(Model):
     clock: str = STANDING
     noise: int = 0
     simulator: str | None = None
+    roles: "list[Plan]" = Field(default_factory=list)
 
     def step_of(self, time_step: str | None) -> timedelta:
         """How far time moves after a turn in whose answer the participant named this step, or none."""

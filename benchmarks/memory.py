@@ -110,7 +110,7 @@ class Player:
         known = [
             fact
             for record in self._records.values()
-            if record.id in self._notes.read or record.kind == "entry"
+            if record.id in self._notes.read or record.kind not in ("mail", "text")
             for fact in record.facts
         ]
         for duty in self._day.duties:

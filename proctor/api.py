@@ -280,7 +280,7 @@ def evaluator(*, archive: str | None = None, **settings: Any) -> Iterator[str]:
 
 
 def assessment_request(
-    agent: str,
+    agent: str | Mapping[str, str],
     scenario: str,
     seed: int | None = None,
     offline: bool = False,
@@ -293,7 +293,7 @@ def assessment_request(
     """A request for an assessment, as JSON.
 
     Args:
-        agent: the participant's address.
+        agent: the participant's address; of several participants, each one's by its role.
         scenario: the scenario's id.
         seed: of everything random; None for one that the evaluator draws.
         offline: use no models.
@@ -310,7 +310,8 @@ def assessment_request(
         "turn_timeout": turn_timeout,
     }
     config.update({name: value for name, value in chosen.items() if value is not None})
-    return json.dumps({"participants": {"personal_assistant": agent}, "config": config})
+    participants = {"personal_assistant": agent} if isinstance(agent, str) else dict(agent)
+    return json.dumps({"participants": participants, "config": config})
 
 
 class _Listener:

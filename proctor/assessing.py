@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
@@ -22,15 +23,19 @@ from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.report import print_report
 from proctor.settings import read_settings
 from proctor_protocol.results import AssessmentResults
+from proctor_protocol.roles import ROLE_NAME
 from proctor_settings.config import GreenAgentConfig
 
 STANDARD_OUTPUT = "-"
+
+_WITH_ROLE = re.compile(rf"({ROLE_NAME.pattern})=(https?://.*)")
 
 
 @dataclass(frozen=True)
 class AssessOptions:
     """What the person asked for; None stands for the evaluator's own choice.
 
+    ``agent_url`` is the agent's address; of several participants, each one's by its role.
     ``is_whole``: the table of all criteria, not only the largest losses. ``has_pages``: the gateway is still there
     afterwards, and shows the assessment. ``has_progress``: show its turns as they go by.
     ``has_warned``: the points that stay unscored without a model have been named already.
@@ -38,7 +43,7 @@ class AssessOptions:
     """
 
     scenario_id: str
-    agent_url: str
+    agent_url: str | Mapping[str, str]
     gateway_url: str
     seed: int | None = None
     difficulty: int | None = None
@@ -68,12 +73,29 @@ class AssessOptions:
         )
 
 
+def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
+    """The address of the one agent; of several, ``ROLE=ADDRESS`` each, their addresses by their roles.
+
+    Raises:
+        UsageError: a role is named twice.
+    """
+    named = [_WITH_ROLE.fullmatch(agent) for agent in agents]
+    if not agents or not all(named):
+        return agents[0] if agents else ""
+    roles = [found[1] for found in named if found]
+    if doubled := [role for role in roles if roles.count(role) > 1]:
+        raise UsageError(f"--agent names the role {doubled[0]} twice: give each role one agent")
+    return {found[1]: found[3] for found in named if found}
+
+
 def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
-    """One assessment has one scenario and one agent.
+    """One assessment has one scenario and one agent, or an agent for each of its roles.
 
     Raises:
         UsageError: there are several; names the command for that.
     """
+    if all(map(_WITH_ROLE.fullmatch, agents)):
+        agents = agents[:1]
     for what, names in (("scenarios", scenarios), ("agents", agents)):
         if len(names) > 1:
             raise UsageError(

@@ -12,7 +12,7 @@ from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, 
 from proctor.caller import Progress as ProgressEvent
 from proctor.console import show
 from proctor.phrases import clean, counted, phrases, shorten
-from proctor_protocol.campaigns import CampaignUpdate
+from proctor_protocol.campaigns import CampaignUpdate, sentence_of
 from proctor_protocol.updates import (
     ActionObservedUpdate,
     AssessmentCompletedUpdate,
@@ -33,11 +33,15 @@ _UNSCORED = "points will stay unscored"
 """Part of the evaluator's warning of points that no model judges."""
 
 
+_OfTurn = TurnStartedUpdate | ActionObservedUpdate | TurnCompletedUpdate | ResponsesGeneratedUpdate
+
+
 class _Turn:
     """The state of the turn that is being played."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, role: str | None = None) -> None:
         self.number = number
+        self.role = role
         self.time = ""
         self.actions: list[ActionObservedUpdate] = []
         self.action_count: int | None = None
@@ -59,7 +63,7 @@ class AssessmentDisplay:
         self._console = console
         self._has_warned = has_warned
         self._quiet = quiet
-        self._turn: _Turn | None = None
+        self._turns: dict[str | None, _Turn] = {}  # by role; of one participant there is one
         self._problem: ErrorOccurredUpdate | None = None
         self._lost_by = ""
         self._expected_turns = 0
@@ -82,7 +86,7 @@ class AssessmentDisplay:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end_turn()
+        self._end_turns()
         self._moving.stop()
 
     def show(self, event: CallEvent) -> None:
@@ -104,8 +108,10 @@ class AssessmentDisplay:
                 self.say("connected again")
             case ProgressEvent(update=update):
                 self._show_update(update)
-            case Ended(state="completed") if self._turn and self._turn.action_count is None:
-                self._turn = None  # it did finish: what tells of it went by while the connection was lost
+            case Ended(state="completed"):
+                # They did finish: what tells of it went by while the connection was lost.
+                finished = {role: turn for role, turn in self._turns.items() if turn.action_count is not None}
+                self._turns = finished
 
     def say(self, sentence: str) -> None:
         """Show a sentence about the call itself, also when quiet."""
@@ -131,30 +137,32 @@ class AssessmentDisplay:
                         continue
                     self._line("warning", Text(clean(warning), style="yellow"))
             case TurnStartedUpdate():
-                self._end_turn()
-                self._begin_turn(update.turn_number).time = f"{update.current_time:%a %H:%M}"
+                self._end_turn(update.role)
+                self._begin_turn(update).time = f"{update.current_time:%a %H:%M}"
                 self._move(f"turn {update.turn_number}, the agent's move", update.turn_number - 1)
             case ActionObservedUpdate():
-                self._begin_turn(update.turn_number).actions.append(update)
+                self._begin_turn(update).actions.append(update)
             case TurnCompletedUpdate():
-                turn = self._begin_turn(update.turn_number)
+                turn = self._begin_turn(update)
                 turn.action_count = update.actions_taken
                 turn.is_last = update.early_completion_requested
                 turn.is_inherited = update.inherited_from is not None
                 self._move(f"turn {update.turn_number}, characters and clock", update.turn_number)
             case ResponsesGeneratedUpdate():
-                self._begin_turn(update.turn_number).answers += update.responses_count
+                self._begin_turn(update).answers += update.responses_count
             case EvaluationStartedUpdate():
-                self._end_turn()
-                self._line("judging", Text(counted(update.criteria_count, "criterion", "criteria")))
+                self._end_turns()
+                criteria = counted(update.criteria_count, "criterion", "criteria")
+                self._line("judging", Text(f"{update.role}: {criteria}" if update.role else criteria))
                 self._move("judging", 0, update.criteria_count)
             case CriterionEvaluatedUpdate():
                 self._moving.advance(self._task)
             case AssessmentCompletedUpdate():
-                self._end_turn()
+                self._end_turns()
                 self._line("done", Text(f"{clean(update.sentence())} It took {update.duration_seconds:.1f} s."))
             case ErrorOccurredUpdate(recoverable=True):
-                self._line("problem", Text(self._repeated_problem(update) or clean(update.sentence()), style="yellow"))
+                problem = self._repeated_problem(update) or clean(sentence_of(update))
+                self._line("problem", Text(problem, style="yellow"))
                 self._problem = update
             case _:  # the clock's own steps show in the turns' times; what ends the assessment is the call's last word
                 return
@@ -168,19 +176,25 @@ class AssessmentDisplay:
             return None
         return f"the same at try {update.attempt}" + (f" of {update.attempts}" if update.attempts else "")
 
-    def _begin_turn(self, number: int) -> _Turn:
-        if self._turn is None or self._turn.number != number:
-            self._end_turn()
-            self._turn = _Turn(number)
-        return self._turn
+    def _begin_turn(self, update: _OfTurn) -> _Turn:
+        turn = self._turns.get(update.role)
+        if turn is None or turn.number != update.turn_number:
+            self._end_turn(update.role)
+            turn = self._turns[update.role] = _Turn(update.turn_number, update.role)
+        return turn
 
-    def _end_turn(self) -> None:
-        turn, self._turn = self._turn, None
+    def _end_turns(self) -> None:
+        for role in list(self._turns):
+            self._end_turn(role)
+
+    def _end_turn(self, role: str | None) -> None:
+        turn = self._turns.pop(role, None)
         if turn is None:
             return
         width = len(str(self._expected_turns))
         number = f"{turn.number:>{width}}/{self._expected_turns}" if self._expected_turns else str(turn.number)
-        self._line(f"turn {number}", self._summary(turn, indent=len(number) + 19), extra=turn.time)
+        named = f"{turn.time} {turn.role}" if turn.role else turn.time
+        self._line(f"turn {number}", self._summary(turn, indent=len(number) + 10 + len(named)), extra=named)
 
     def _summary(self, turn: _Turn, indent: int) -> Text:
         """What happened in a turn, in at most ``_ACTION_LINES`` lines."""

@@ -57,7 +57,9 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
                 do=fork,
                 question=_before_fork,
                 at_each_turn=True,
-                is_offered=lambda entry: entry.kind == "assessment" and entry.package is not None,
+                is_offered=lambda entry: (
+                    entry.kind == "assessment" and entry.package is not None and not entry.roles and not entry.part_of
+                ),
                 fields=(
                     Field("agent", "Who plays", "url", lambda entry: entry.participant_url),
                     Field("seed", "Seed of what characters do", "number", lambda entry: str(entry.seed or 0)),

@@ -49,6 +49,9 @@ def print_report(
         details: the command that prints all of it; used in the summary.
     """
     console.print()
+    if results.roles:
+        show(console, _roles(results))
+        console.print()
     if results.scores.overall.max_score:
         show(console, _scores(console, results) if is_whole else _dimensions(results))
         console.print()
@@ -71,6 +74,19 @@ def print_report(
         console.print(Text(f"page: {clean(page_url)}"), soft_wrap=True)
     if workflow_url and is_whole:
         console.print(Text(f"workflow: {clean(workflow_url)}"), soft_wrap=True)
+
+
+def _roles(results: AssessmentResults) -> Table:
+    """What came of each of several participants."""
+    table = plain_table("role", "agent")
+    table.add_column("turns", justify="right", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("status", overflow="fold")
+    for role in results.roles:
+        ended = f"{role.status}: {clean(role.failure)}" if role.failure else role.status
+        turns, score = Text(str(role.turns_taken)), _score(role.scores.overall)
+        table.add_row(Text(role.role), Text(clean(role.participant_url)), turns, score, Text(ended))
+    return table
 
 
 def _dimensions(results: AssessmentResults) -> Table:

@@ -31,6 +31,10 @@ Instant = Annotated[datetime, AfterValidator(_assume_utc)]
 """An instant; a naive one is read as UTC, as the simulator reads it (UES contract, ground rules)."""
 
 
+OfRole = Annotated[str | None, Field(exclude_if=lambda role: role is None)]
+"""A role, in what may be of one of several participants; left out where there is one participant."""
+
+
 class UnknownMessageTypeError(ValueError):
     """A document whose ``message_type`` is missing or not one of those expected here."""
 

@@ -47,6 +47,7 @@ from proctor_protocol.results import (
     ResultStatus,
     score_range,
 )
+from proctor_protocol.roles import is_of_role, task_of
 from proctor_protocol.statistics import Run
 from proctor_protocol.terminal import TrialResult
 
@@ -112,7 +113,8 @@ class EntrySummary(WireModel):
     ``owner`` is the caller that it belongs to, empty where callers aren't authenticated.
     ``campaign`` is the id of the campaign that it is of, ``forked_from`` the assessment and the turn that a fork began
     with. ``sentence`` says how it ended; ``failed_by_participant``, of one that failed, that its participant caused it.
-    ``role`` is what the request calls the participant. ``score``, ``max_score``
+    ``role`` is what the request calls the participant. Of several participants ``roles`` has all, and each of them has
+    an entry besides, with its turns and states, whose ``part_of`` is the id of this one. ``score``, ``max_score``
     and ``total_points`` are points earned, judged and in all; ``doubtful_points`` those that it would have more without
     its doubts. ``is_partial``: it was stopped by ``max_turns`` with time left. ``judge_warnings`` are the result's.
     """
@@ -121,6 +123,7 @@ class EntrySummary(WireModel):
     kind: str = "assessment"
     id: str
     fence: int = Field(default=0, ge=0)
+    roles: list[str] = Field(default_factory=list, exclude_if=lambda roles: not roles)
     campaign: str | None = None
     campaign_kind: str | None = None
     tally: Tally | None = None
@@ -167,6 +170,11 @@ class EntrySummary(WireModel):
         if self.family is None or self.difficulty is None or self.instance_seed is None:
             return None
         return Instance(family=self.family, difficulty=self.difficulty, seed=self.instance_seed)
+
+    @property
+    def part_of(self) -> str | None:
+        """The id of the assessment of which this is one participant's part; None for a whole one."""
+        return task_of(self.id) if is_of_role(self.id) else None
 
     @property
     def day(self) -> str:

@@ -132,6 +132,12 @@ CampaignUpdate = (
 _UPDATES = ByMessageType[CampaignUpdate](CampaignUpdate)
 
 
+def sentence_of(update: TaskUpdate | CampaignUpdate) -> str:
+    """An update as a sentence, with the role that it is about."""
+    role = getattr(update, "role", None)
+    return f"{role}: {update.sentence()}" if role else update.sentence()
+
+
 def parse_any_update(data: dict[str, Any]) -> TaskUpdate | CampaignUpdate:
     """Read an update of an assessment or of a campaign from its data part.
 

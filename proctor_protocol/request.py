@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -97,7 +97,7 @@ class AssessmentConfig(WireModel):
             ``fixed:SECONDS``, which each request of the participant's costs; with ``measured`` as the participant takes
             its time, with ``measured:FACTOR`` by that many times as much.
         noise: how often the participant's requests fail, or get old, half or late answers: 0 (never, where missing)
-            to 3.
+            to 3. Where the scenario has a higher level, that counts.
         max_turns: the largest number of turns; the evaluator's ``default_max_turns`` where missing.
         verbose_updates: every task update, or only the milestones.
         offline: play without any model: scripted characters, mechanical judging.
@@ -169,7 +169,10 @@ def require_fork(fork_of: str | None, turns: object, name: str) -> None:
 
 
 class AssessmentRequest(WireModel):
-    """Who is assessed (role to A2A address) and how. A fork without participants assesses those of the original."""
+    """Who is assessed (role to A2A address) and how. A fork without participants assesses those of the original.
+
+    A scenario with several participants needs an address for each of its roles; one address may have several roles.
+    """
 
     participants: dict[str, str]
     config: AssessmentConfig
@@ -190,13 +193,35 @@ class AssessmentRequest(WireModel):
                 "participants is empty: name the agent to assess, such as "
                 '{"personal_assistant": "http://localhost:8001"}'
             )
-        check_roles(self.participants, PARTICIPANT_ROLES, " or ".join(PARTICIPANT_ROLES))
         return self
 
-    @property
-    def participant(self) -> tuple[str, str]:
-        """The role and the address of the agent to assess."""
+    def require_participant(self) -> tuple[str, str]:
+        """The role and the address of the one agent to assess.
+
+        Raises:
+            BadRequestError: there are several, and none has a role that is assessed.
+        """
+        try:
+            check_roles(self.participants, PARTICIPANT_ROLES, " or ".join(PARTICIPANT_ROLES))
+        except ValueError as problem:
+            raise BadRequestError(f"Bad request: {problem}.") from None
         return choose_participant(self.participants, PARTICIPANT_ROLES)
+
+    def require_roles(self, roles: Iterable[str]) -> dict[str, str]:
+        """The address of the agent for each role of the scenario, in the roles' order.
+
+        Raises:
+            BadRequestError: a role has no agent, or there is no such role.
+        """
+        wanted, scenario_id = list(roles), self.config.scenario_id
+        remedy = f"give each role of {scenario_id} an agent's address: {', '.join(wanted)}"
+        for role in self.participants:
+            if role not in wanted:
+                raise BadRequestError(f"Bad request: participants has the role {show_value(role)}: {remedy}.")
+        for role in wanted:
+            if role not in self.participants:
+                raise BadRequestError(f"Bad request: participants.{role} is missing: {remedy}.")
+        return {role: self.participants[role] for role in wanted}
 
 
 def is_fork(request: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, Self, get_args
 
 from pydantic import Field, JsonValue, model_validator
 
-from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol._wire import Instant, OfRole, WireModel
 from proctor_protocol.clocks import STANDING, conditions_title
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.instances import instance_title
@@ -172,7 +172,9 @@ def _summed(criteria: Sequence[CriterionResult]) -> dict[str, Any]:
 
 
 class ActionLogEntryWithTurn(WireModel):
-    """One action in the simulation's own event log, with the turn that it happened in."""
+    """One action in the simulation's own event log, with the turn that it happened in; ``role`` is the participant's,
+    where there are several.
+    """
 
     message_type: Literal["action_log_entry_with_turn"] = "action_log_entry_with_turn"
     turn: int
@@ -181,6 +183,7 @@ class ActionLogEntryWithTurn(WireModel):
     parameters: dict[str, JsonValue]
     success: bool
     error_message: str | None = None
+    role: OfRole = None
 
 
 class ReportedAction(ActionLogEntry):
@@ -227,6 +230,40 @@ class ActionReport(WireModel):
     never_happened: list[ReportedAction] = Field(default_factory=list)
 
 
+class RoleResults(WireModel):
+    """What came of one of several participants.
+
+    ``entry`` is the id of its archive entry, with its turns, states and whole result. ``scores`` and ``coverage`` are
+    of its own criteria, whose ids ``criteria`` lists. ``failure`` says why it failed, ``failure_kind`` is its type.
+    """
+
+    role: str
+    entry: str
+    participant_url: str
+    status: ResultStatus
+    completion_reason: str | None = None
+    failure: str | None = None
+    failure_kind: str | None = None
+    turns_taken: int = Field(ge=0)
+    actions_taken: int = Field(ge=0)
+    scores: Scores
+    coverage: float = Field(ge=0, le=1)
+    total_points: int = Field(ge=0)
+    criteria: list[str]
+
+    @classmethod
+    def of(cls, results: "AssessmentResults", participant_url: str) -> Self:
+        """The part of a role, by its own result."""
+        same = ("status", "completion_reason", "failure", "failure_kind", "turns_taken", "actions_taken", "scores")
+        return cls(
+            role=results.participant,
+            entry=results.assessment_id,
+            participant_url=participant_url,
+            criteria=[criterion.criterion_id for criterion in results.criteria_results],
+            **{name: getattr(results, name) for name in (*same, "coverage", "total_points")},
+        )
+
+
 class AssessmentResults(WireModel):
     """The complete result: the A2A artifact ``assessment_results``.
 
@@ -245,6 +282,10 @@ class AssessmentResults(WireModel):
         forked_from: where a fork began. Scores, ``action_log`` and ``action_report`` are then of the whole day, with
             the inherited turns, since the state at its end is judged. Times, models and costs are of the turns that
             were played here.
+        roles: of several participants, what came of each. The other fields are then of all together. Each role has the
+            same number of points, so the score is the mean of the roles' shares. ``turns_taken`` is the largest. Where
+            one role failed, the assessment has failed, and no criterion is scored here. The other roles have their
+            scores in ``roles``.
     """
 
     message_type: Literal["assessment_results"] = "assessment_results"
@@ -279,6 +320,7 @@ class AssessmentResults(WireModel):
     clarifications: list[Clarification] = Field(default_factory=list)
     forked_from: ForkedFrom | None = None
     judge_warnings: list[str] = Field(default_factory=list)
+    roles: list[RoleResults] = Field(default_factory=list, exclude_if=lambda roles: not roles)
 
     @property
     def day(self) -> str:

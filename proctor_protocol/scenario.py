@@ -23,11 +23,13 @@ from proctor_language.moments import Reading
 from proctor_language.patterns import Pattern
 from proctor_language.text_tests import Test, TextTest
 from proctor_protocol._wire import WHEN_USED
+from proctor_protocol.clocks import NoiseLevel
 from proctor_protocol.durations import Duration, parse_iso8601_duration
 from proctor_protocol.modalities import Written
 from proctor_protocol.nights import Night, check_nights, count_turns
 from proctor_protocol.readings import bare_phone
 from proctor_protocol.results import Dimension
+from proctor_protocol.roles import LONGEST_ROLE, MOST_ROLES, ROLE_NAME
 
 UserChannel = Literal["chat", "email", "sms"]
 """How the participant reaches the user: in the chat, or by a message from the user's address to itself."""
@@ -255,17 +257,75 @@ def _repeated(values: list[str]) -> str | None:
     return None
 
 
+_SHARED = (
+    *("scenario_id", "name", "start_time", "end_time", "default_time_step", "nights", "noise", "version", "canary"),
+    "roles",
+)
+"""What all roles of a scenario have in common."""
+
+
+def _with_whole_roles(data: dict[str, Any]) -> dict[str, Any]:
+    """A scenario's document in which each role is a whole document, and the first one is the scenario's own."""
+    roles, shared = data["roles"], {name: value for name, value in data.items() if name != "roles"}
+    if not isinstance(roles, dict) or not all(isinstance(role, dict) for role in roles.values()):
+        raise ValueError("roles must be an object of objects: write each role's name, and its fields")
+    users = {name: {**shared, **role}.get("user_character") for name, role in roles.items()}
+    whole = {}
+    for name, role in roles.items():
+        if not ROLE_NAME.fullmatch(name) or len(name) > LONGEST_ROLE:
+            raise ValueError(
+                f"roles has the name {name[:80]!r}: use small letters, digits and single _ between them, at most "
+                f"{LONGEST_ROLE} in all"
+            )
+        if changed := [key for key in _SHARED if (role.get(key) or None) not in (None, shared.get(key))]:
+            raise ValueError(f"roles.{name} has {changed[0]!r}, which all roles share: write it beside roles")
+        others = {other: user for other, user in users.items() if other != name}
+        whole[name] = {**shared, **role, "colleagues": others}
+    return {**shared, **next(iter(whole.values())), "roles": whole}
+
+
+def _check_roles(roles: dict[str, "ScenarioConfig"]) -> None:
+    """Make sure that roles can be played side by side, and that each counts the same.
+
+    Raises:
+        ValueError: a sentence with the role, the field and the remedy.
+    """
+    if len(roles) > MOST_ROLES:
+        raise ValueError(f"roles has {len(roles)} names: at most {MOST_ROLES} participants play side by side")
+    if len(roles) == 1:
+        raise ValueError(f"roles has only {next(iter(roles))!r}: name two or more, or leave roles out")
+    if doubled := _repeated([criterion.criterion_id for role in roles.values() for criterion in role.criteria]):
+        raise ValueError(f"criterion_id {doubled!r} appears in two roles: give each criterion an id of its own")
+    points = {name: sum(criterion.max_score for criterion in role.criteria) for name, role in roles.items()}
+    if len(set(points.values())) > 1:
+        raise ValueError(f"the roles' criteria have {points} points: give all roles the same sum, as each counts alike")
+    if doubled := _repeated([role.user_character for role in roles.values()]):
+        raise ValueError(f"two roles have the user_character {doubled!r}: each participant works for another user")
+    for name, role in roles.items():
+        for other, user in role.colleagues.items():
+            known, whole = role.characters.get(user), roles[other].user
+            if known is None or (known.email, known.phone) != (whole.email, whole.phone):
+                raise ValueError(
+                    f"roles.{name}.characters needs {user!r}, the user of {other}, with the same email and phone"
+                )
+
+
 class ScenarioConfig(ScenarioModel):
     """A scenario: a span of simulated time, the people in it, what the user wants, and what is scored.
 
     Between days are ``nights`` without turns.
+    ``roles`` is for scenarios with several participants: each role's name, and the fields in which its scenario differs
+    from the rest of the document (user, prompt, criteria, initial state, ``max_turns``). Read, each is a whole
+    scenario, and the document's own fields are those of the first role. ``colleagues`` are set by ``roles``: the
+    characters whom the participants of other roles work for, by these roles. ``max_turns`` is a role's budget of turns.
 
     ``user_character`` is the id of the character whom the participant works for, and ``user_talks`` the channels by
     which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a
     file beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
     ``foreign_times`` is a pattern for what marks a time as that of another zone than the scenario's ("Berlin|CEST").
-    ``version`` is what its author calls this state of it; results carry it. ``canary`` is a GUID that nothing else has,
-    by which those who train models can find the scenario in their data and leave it out.
+    ``noise`` is the least level of noise at which it is played; a request may name a higher one. ``version`` is what
+    its author calls this state of it; results carry it. ``canary`` is a GUID that nothing else has, by which those who
+    train models can find the scenario in their data and leave it out.
     """
 
     scenario_id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -284,8 +344,22 @@ class ScenarioConfig(ScenarioModel):
     )
     initial_state: str | dict[str, Any]
     foreign_times: Pattern | None = None
+    noise: NoiseLevel = 0
     version: str | None = None
     canary: str | None = None
+    max_turns: int | None = Field(default=None, ge=1)
+    roles: dict[str, "ScenarioConfig"] = Field(default_factory=dict)
+    colleagues: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _roles_are_whole_scenarios(cls, data: Any) -> Any:
+        return _with_whole_roles(data) if isinstance(data, dict) and data.get("roles") else data
+
+    @model_validator(mode="after")
+    def _roles_fit_together(self) -> Self:
+        _check_roles(self.roles)
+        return self
 
     @field_validator("default_time_step")
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from proctor_protocol._wire import ByMessageType, Instant, WireModel
+from proctor_protocol._wire import ByMessageType, Instant, OfRole, WireModel
 from proctor_protocol.durations import Duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.messages import CompletionReason
@@ -38,7 +38,13 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-class AssessmentStartedUpdate(WireModel):
+class _TaskUpdate(WireModel):
+    """``role`` is the participant that it is about, where there are several."""
+
+    role: OfRole = None
+
+
+class AssessmentStartedUpdate(_TaskUpdate):
     """The assessment has begun; a fork, with another one's turns."""
 
     message_type: Literal[TaskUpdateType.ASSESSMENT_STARTED] = TaskUpdateType.ASSESSMENT_STARTED
@@ -56,7 +62,7 @@ class AssessmentStartedUpdate(WireModel):
         return text
 
 
-class ScenarioLoadedUpdate(WireModel):
+class ScenarioLoadedUpdate(_TaskUpdate):
     """The scenario is in its simulation; ``expected_turns`` is how many the default time step makes."""
 
     message_type: Literal[TaskUpdateType.SCENARIO_LOADED] = TaskUpdateType.SCENARIO_LOADED
@@ -78,7 +84,7 @@ class ScenarioLoadedUpdate(WireModel):
         return " ".join([text, *(f"Warning: {w}." for w in self.warnings)])
 
 
-class TurnStartedUpdate(WireModel):
+class TurnStartedUpdate(_TaskUpdate):
     """``turn_start`` was sent to the participant."""
 
     message_type: Literal[TaskUpdateType.TURN_STARTED] = TaskUpdateType.TURN_STARTED
@@ -92,7 +98,7 @@ class TurnStartedUpdate(WireModel):
         return f"Turn {self.turn_number} started at {self.current_time:%Y-%m-%d %H:%M}{news}."
 
 
-class ActionObservedUpdate(WireModel):
+class ActionObservedUpdate(_TaskUpdate):
     """One action of the participant, as the simulation's event log has it."""
 
     message_type: Literal[TaskUpdateType.ACTION_OBSERVED] = TaskUpdateType.ACTION_OBSERVED
@@ -110,7 +116,7 @@ class ActionObservedUpdate(WireModel):
         return f"Turn {self.turn_number}: {self.action}{outcome}."
 
 
-class TurnCompletedUpdate(WireModel):
+class TurnCompletedUpdate(_TaskUpdate):
     """The participant has finished its turn; ``time_advanced`` is its time step.
 
     ``inherited_from`` is the id of the assessment in which a turn was played that a fork began with.
@@ -131,7 +137,7 @@ class TurnCompletedUpdate(WireModel):
         return f"Turn {self.turn_number} completed with {_count(self.actions_taken, 'action')}{early}."
 
 
-class ResponsesGeneratedUpdate(WireModel):
+class ResponsesGeneratedUpdate(_TaskUpdate):
     """Characters have decided what to answer in this turn."""
 
     message_type: Literal[TaskUpdateType.RESPONSES_GENERATED] = TaskUpdateType.RESPONSES_GENERATED
@@ -145,7 +151,7 @@ class ResponsesGeneratedUpdate(WireModel):
         return f"Turn {self.turn_number}: {_count(self.responses_count, 'answer')} from characters{who}."
 
 
-class SimulationAdvancedUpdate(WireModel):
+class SimulationAdvancedUpdate(_TaskUpdate):
     """The clock has moved and the events on the way have happened."""
 
     message_type: Literal[TaskUpdateType.SIMULATION_ADVANCED] = TaskUpdateType.SIMULATION_ADVANCED
@@ -163,7 +169,7 @@ class SimulationAdvancedUpdate(WireModel):
         )
 
 
-class EvaluationStartedUpdate(WireModel):
+class EvaluationStartedUpdate(_TaskUpdate):
     """The turns are over; the judging begins."""
 
     message_type: Literal[TaskUpdateType.EVALUATION_STARTED] = TaskUpdateType.EVALUATION_STARTED
@@ -175,7 +181,7 @@ class EvaluationStartedUpdate(WireModel):
         return f"Judging {self.criteria_count} criteria in {_count(len(self.dimensions), 'dimension')}."
 
 
-class CriterionEvaluatedUpdate(WireModel):
+class CriterionEvaluatedUpdate(_TaskUpdate):
     """One criterion was judged, or could not be. ``items_judged`` of ``items_count`` items of all rubrics are done; a
     criterion without a rubric is one item.
     """
@@ -201,7 +207,7 @@ class CriterionEvaluatedUpdate(WireModel):
         return f"{self.criterion_name}: {score}/{self.max_score} by {self.evaluation_method}.{progress}"
 
 
-class AssessmentCompletedUpdate(WireModel):
+class AssessmentCompletedUpdate(_TaskUpdate):
     """The assessment has ended; the artifact follows."""
 
     message_type: Literal[TaskUpdateType.ASSESSMENT_COMPLETED] = TaskUpdateType.ASSESSMENT_COMPLETED
@@ -222,7 +228,7 @@ class AssessmentCompletedUpdate(WireModel):
         )
 
 
-class ErrorOccurredUpdate(WireModel):
+class ErrorOccurredUpdate(_TaskUpdate):
     """Something went wrong; ``recoverable`` says whether the assessment continues.
 
     Where a step is being tried again: ``step`` names it, ``attempt`` has failed, of ``attempts`` that there may be (0

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from proctor_protocol.archive import FORMAT, EntrySummary
+from proctor_protocol.roles import is_of_role
 from proctor_storage.day_index import Line
 from proctor_storage.entry_ids import fence_of, id_of
 
@@ -157,6 +158,8 @@ class MatrixCell:
 class EntryTable:
     """The table in a file, or in a temporary one of its own where ``path`` is empty; for one thread at a time.
 
+    It has no entries of single participants: the entry of their assessment names them.
+
     Raises:
         sqlite3.OperationalError: the file can't be written.
         sqlite3.DatabaseError: it is damaged or of another version: delete it.
@@ -188,6 +191,8 @@ class EntryTable:
     def learn(self, lines: Iterable[Line], *, is_indexed: bool = True) -> None:
         """Take over lines of the index, in any order: the highest fence counts, and of one fence the latest line."""
         for line in lines:
+            if is_of_role(id_of(line.folder)):
+                continue
             if line.summary is None:
                 self._forget(line)
             elif not line.is_written:
@@ -200,7 +205,8 @@ class EntryTable:
 
     def walk(self, folders: Iterable[str]) -> None:
         """Note folders that there are."""
-        rows = ((id_of(folder), fence_of(folder), folder) for folder in folders)
+        ids = ((id_of(folder), folder) for folder in folders)
+        rows = ((entry_id, fence_of(folder), folder) for entry_id, folder in ids if not is_of_role(entry_id))
         self._db.executemany("INSERT OR REPLACE INTO walked VALUES (?, ?, ?)", rows)
 
     def walked(self) -> Iterator[str]:

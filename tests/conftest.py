@@ -68,7 +68,7 @@ told = asked
 def scenarios_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of scenarios: those that come with proctor, and the tiny one with its broken relatives."""
     from tests.assessments.bad_packages import write_bad_packages
-    from tests.assessments.packages import write_package
+    from tests.assessments.packages import write_package, write_pair
 
     directory = tmp_path_factory.mktemp("scenarios")
     shutil.copytree(SCENARIOS, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -77,6 +77,7 @@ def scenarios_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     notes = {"evaluators.py": _NOTES_ARE_READ}
     write_package(directory, "notes_are_read", change=lambda scenario: scenario.update(in_steps_of), files=notes)
     write_package(directory, "half_hours", change=lambda scenario: scenario.update(default_time_step="PT30M"))
+    write_pair(directory)
     write_bad_packages(directory)
     write_family(directory)
     write_family(directory, faulty("raise InconsistentDayError('door', 'two answers are right')"), "two_truths")

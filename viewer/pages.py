@@ -372,7 +372,8 @@ class Pages:
         """
         results, turns = self.archive.results(entry), self.archive.turns(entry)
         zone, records = _zone(turns), self.archive.state_records(entry)
-        initial = self.archive.initial_state(entry)
+        # Of several participants, each one's own entry has the states.
+        initial = {} if entry.roles else self.archive.initial_state(entry)
         versions = versions_of(initial, records)
         names = _names_in(versions)
         last = max([t.turn for t in turns], default=0)
@@ -533,9 +534,8 @@ def _zone(turns: Sequence[TurnRecord]) -> tzinfo | None:
 def _files_in(initial: Items) -> dict[str, str]:
     """The contents of attached files, in Base64, by their SHA-256."""
     prefix = "email/files/"
-    return {
-        path.removeprefix(prefix): str(item["content"]) for path, item in initial.items() if path.startswith(prefix)
-    }
+    files = {path.removeprefix(prefix): item for path, item in initial.items() if path.startswith(prefix)}
+    return {sha256: str(item["content"]) for sha256, item in files.items() if isinstance(item, dict)}
 
 
 def _data_address(content: str) -> str:

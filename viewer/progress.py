@@ -29,14 +29,19 @@ _SHOWN_TURNS = 200
 
 @dataclass
 class TurnProgress:
-    """One turn; ``notes`` are sentences on what else happened."""
+    """One turn, of one of several participants by its ``role``; ``notes`` are sentences on what else happened."""
 
     number: int
+    role: str = ""
     began_at: datetime | None = None
     actions: list[ActionObservedUpdate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
     is_finished: bool = False
+
+
+_Turns = dict[tuple[int, str], TurnProgress]
+"""Turns by number and role."""
 
 
 @dataclass
@@ -58,7 +63,7 @@ class Progress:
 def progress_of(updates: Sequence[PublishedUpdate]) -> Progress:
     """The progress by the updates; unreadable ones are left out."""
     progress = Progress()
-    turns: dict[int, TurnProgress] = {}
+    turns: _Turns = {}
     for published in updates:
         try:
             update = parse_update(published.data)
@@ -71,7 +76,8 @@ def progress_of(updates: Sequence[PublishedUpdate]) -> Progress:
     return progress
 
 
-def _take(progress: Progress, turns: dict[int, TurnProgress], update: TaskUpdate) -> None:
+def _take(progress: Progress, turns: _Turns, update: TaskUpdate) -> None:
+    role = update.role or ""
     match update:
         case AssessmentStartedUpdate():
             progress.began_at, progress.phase = update.start_time, "being prepared"
@@ -79,30 +85,32 @@ def _take(progress: Progress, turns: dict[int, TurnProgress], update: TaskUpdate
             progress.scenario_name, progress.expected_turns = update.scenario_name, update.expected_turns
             progress.before.append(update.sentence())
         case TurnStartedUpdate():  # once more where the turn is played again: what came of it before is void
-            turns[update.turn_number] = TurnProgress(update.turn_number, update.current_time)
-            for later in [number for number in turns if number > update.turn_number]:
+            turns[update.turn_number, role] = TurnProgress(update.turn_number, role, update.current_time)
+            for later in [each for each in turns if each[0] > update.turn_number and each[1] == role]:
                 del turns[later]
             progress.phase = f"in turn {update.turn_number}"
         case ActionObservedUpdate():
-            _turn(turns, update.turn_number).actions.append(update)
+            _turn(turns, update.turn_number, role).actions.append(update)
         case TurnCompletedUpdate():
-            turn = _turn(turns, update.turn_number)
+            turn = _turn(turns, update.turn_number, role)
             turn.is_finished = True
             if update.early_completion_requested:
                 turn.notes.append("The participant says that it is finished.")
         case ResponsesGeneratedUpdate():
             if update.responses_count:
-                _turn(turns, update.turn_number).notes.append(update.sentence().partition(": ")[2])
+                _turn(turns, update.turn_number, role).notes.append(update.sentence().partition(": ")[2])
         case EvaluationStartedUpdate():
-            progress.criteria_count, progress.criteria, progress.phase = update.criteria_count, [], "being judged"
+            if not role or progress.criteria_count is None:
+                progress.criteria_count, progress.criteria, progress.phase = 0, [], "being judged"
+            progress.criteria_count += update.criteria_count
         case CriterionEvaluatedUpdate():
             progress.criteria.append(update)
         case ErrorOccurredUpdate():
-            where = _turn(turns, update.turn_number).troubles if update.turn_number else progress.troubles
+            where = _turn(turns, update.turn_number, role).troubles if update.turn_number else progress.troubles
             where.append(update.error_message)
         case SimulationAdvancedUpdate():
             pass
 
 
-def _turn(turns: dict[int, TurnProgress], number: int) -> TurnProgress:
-    return turns.setdefault(number, TurnProgress(number))
+def _turn(turns: _Turns, number: int, role: str) -> TurnProgress:
+    return turns.setdefault((number, role), TurnProgress(number, role))

@@ -20,7 +20,7 @@ from activities.simulation.payloads import ConcludeInput, Evidence, Prepared
 from proctor_protocol import updates
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.request import is_fork_request
-from proctor_protocol.results import AssessmentResults
+from proctor_protocol.results import AssessmentResults, ResultStatus
 from workflows import limits, names
 from workflows.archiving import archive
 from workflows.context_queue import GRANT_SIGNAL
@@ -30,11 +30,12 @@ from workflows.inputs import AssessmentInput
 from workflows.judging import Judging
 from workflows.participant import greet
 from workflows.place_in_context import PlaceInContext
-from workflows.progress import Carried, Progress
+from workflows.progress import Carried, Progress, Together
 from workflows.publishing import UpdatePublisher
+from workflows.several import Several
 from workflows.steps import Steps
 from workflows.summing_up import last_update, note_score, sum_up
-from workflows.time_played import TimePlayed
+from workflows.time_played import Timed, TimePlayed
 from workflows.turns import Turns, publish_inherited
 
 _RESET_TOO_LATE = (
@@ -46,7 +47,7 @@ _RESET_TOO_LATE = (
 
 @workflow.defn(name=names.ASSESSMENT_WORKFLOW)
 class Assessment:
-    """One assessment; its id is the A2A task's id, its result the A2A artifact."""
+    """One assessment, of one participant or of several; its id is the A2A task's id, its result the A2A artifact."""
 
     @workflow.init
     def __init__(self, payload: AssessmentInput) -> None:
@@ -57,11 +58,15 @@ class Assessment:
         self._publisher = UpdatePublisher(carried.stream if carried else None)
         self._steps = Steps(self._publisher)
         self._place = PlaceInContext(self._steps, payload, is_taken=carried is not None)
-        self._time = TimePlayed(self._steps, carried.progress.paused if carried else 0.0)
+        timed = (carried.together or carried.progress) if carried else None
+        self._time = TimePlayed(self._steps, timed.paused if timed else 0.0)
         self._judging = Judging(self._steps, self._publisher, self._time)
+        self._several: Several | None = None
         if carried:
             self._steps.simulator = carried.plan.simulator
             self._follow(carried.plan)
+            if carried.together:
+                self._several = self._make_several(carried.plan, carried.together)
 
     @workflow.run
     async def run(self, payload: AssessmentInput) -> AssessmentResults:
@@ -76,8 +81,15 @@ class Assessment:
         """
         try:
             plan = self._plan or await self._admit()
-            progress = self._progress or await self._open(plan)
-            results = await self._time.keep_to(plan.assessment_timeout, progress, lambda: self._assess(plan, progress))
+            if plan.roles:
+                reason: CompletionReason = "scenario_complete"
+                results = await self._assess_several(plan)
+            else:
+                progress = self._progress or await self._open(plan)
+                results = await self._time.keep_to(
+                    plan.assessment_timeout, progress, lambda: self._assess(plan, progress)
+                )
+                reason = _reason(progress)
         except asyncio.CancelledError:
             await self._call_off()
             raise
@@ -87,7 +99,7 @@ class Assessment:
                 raise
             raise await self._fail(problem) from None
         self._publisher.show("**Completed**")
-        await self._end(_reason(progress), names.Status.COMPLETED, results)
+        await self._end(reason, names.Status.COMPLETED, results)
         return results
 
     @workflow.signal(name=GRANT_SIGNAL)
@@ -104,6 +116,8 @@ class Assessment:
     def tell_so_far(self) -> SoFar:
         """What was decided and played until now, for forks; fails before the first turn can begin."""
         plan, progress = self._plan, self._progress
+        if self._several:
+            raise ApplicationError("it has several participants, and can't be forked")
         if plan is None or progress is None:
             raise ApplicationError("it has not begun")
         return SoFar(plan=plan, played=progress.played(), has_ended_early=progress.early_completion)
@@ -136,6 +150,17 @@ class Assessment:
 
     async def _open(self, plan: Plan) -> Progress:
         """Prepare the simulation and greet the participant."""
+        started_at = self._begin(plan)
+        progress, prepared = await self._set_up(plan, started_at)
+        self._tell_of_scenario(plan)
+        publish_inherited(self._publisher, plan, progress)
+        resumes = progress.turn + 1 if progress.turn else None
+        greeted = await greet(self._steps, self._publisher, plan, prepared, resumes)
+        progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
+        return progress
+
+    def _begin(self, plan: Plan) -> datetime:
+        """Show that the assessment has started; returns when."""
         workflow.upsert_search_attributes(
             [
                 names.PROCTOR_STATUS.value_set(names.Status.WORKING),
@@ -153,7 +178,9 @@ class Assessment:
                 forked_from=plan.fork.origin if plan.fork else None,
             )
         )
-        progress, prepared = await self._set_up(plan, started_at)
+        return started_at
+
+    def _tell_of_scenario(self, plan: Plan) -> None:
         self._publisher.publish(
             updates.ScenarioLoadedUpdate(
                 scenario_id=plan.scenario_id,
@@ -166,11 +193,6 @@ class Assessment:
                 warnings=plan.warnings,
             )
         )
-        publish_inherited(self._publisher, plan, progress)
-        resumes = progress.turn + 1 if progress.turn else None
-        greeted = await greet(self._steps, self._publisher, plan, prepared, resumes)
-        progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
-        return progress
 
     async def _set_up(self, plan: Plan, started_at: datetime) -> tuple[Progress, Prepared]:
         """Prepare the simulation; what is known of the day so far, and what the participant finds."""
@@ -192,8 +214,7 @@ class Assessment:
         turns = Turns(self._steps, self._publisher, plan, progress)
         while turns.is_another_due():
             await turns.play_next()
-            run = workflow.info()
-            if run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.HISTORY_EVENTS:
+            if _is_history_long():
                 await self._time.measure_pauses(progress)
                 await self._publisher.stream.continue_as_new(
                     lambda stream: [
@@ -220,6 +241,35 @@ class Assessment:
         self._publisher.publish(last_update(results, reason))
         return results
 
+    def _make_several(self, plan: Plan, together: Together) -> Several:
+        return Several(plan, together, self._steps, self._publisher, self._time)
+
+    async def _assess_several(self, plan: Plan) -> AssessmentResults:
+        """The same for several participants, who play side by side."""
+        is_new = self._several is None
+        several = self._several = self._several or self._make_several(plan, Together(started_at=self._begin(plan)))
+
+        async def play() -> AssessmentResults:
+            if is_new:
+                await several.open()
+                self._tell_of_scenario(plan)
+            while await several.play_turn():
+                if _is_history_long():
+                    await self._time.measure_pauses(several.together)
+                    await self._publisher.stream.continue_as_new(
+                        lambda stream: [
+                            self._carry_on(Carried(plan=several.placed(), together=several.together, stream=stream))
+                        ]
+                    )
+            await several.judge()
+            await self._time.measure_pauses(several.together)
+            results = several.sum_up("completed", "scenario_complete")
+            note_score(results)
+            self._publisher.publish(last_update(results, "scenario_complete"))
+            return results
+
+        return await self._time.keep_to(plan.assessment_timeout, several.together, play)
+
     def _carry_on(self, carried: Carried) -> AssessmentInput:
         return self._payload.model_copy(update={"carried": carried.model_dump(mode="json")})
 
@@ -236,7 +286,7 @@ class Assessment:
             return ApplicationError(failure.sentence, type=names.REJECTED_FAILURE, non_retryable=True)
         is_timeout = failure.kind in (failures.TURN_TIMEOUT, failures.DEADLINE)
         reason: CompletionReason = "timeout" if is_timeout else "error"
-        await run_undisturbed(self._time.measure_pauses(self._progress))
+        await run_undisturbed(self._time.measure_pauses(self._timed))
         results = self._tell_of(failure, reason, self._plan) if self._plan is not None else None
         await self._end(reason, names.Status.FAILED, results)
         details = [] if self._plan is None else [results and results.model_dump(mode="json")]
@@ -250,15 +300,8 @@ class Assessment:
         self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
         self._publisher.show(f"**Failed**: {failure.sentence}")
         try:
-            results = sum_up(
-                plan,
-                self._progress,
-                self._judging,
-                "timeout" if reason == "timeout" else "failed",
-                reason,
-                failure.sentence,
-                failure.kind,
-            )
+            status: ResultStatus = "timeout" if reason == "timeout" else "failed"
+            results = self._sum_up(plan, status, reason, failure.sentence, failure.kind)
             note_score(results)
         except Exception:
             workflow.logger.exception("the results of an assessment that has failed can't be made")
@@ -271,12 +314,23 @@ class Assessment:
         so_far = None
         if self._plan is not None:
             try:
-                await run_undisturbed(self._time.measure_pauses(self._progress))
-                why = "the assessment was cancelled"
-                so_far = sum_up(self._plan, self._progress, self._judging, "canceled", "canceled", why)
+                await run_undisturbed(self._time.measure_pauses(self._timed))
+                so_far = self._sum_up(self._plan, "canceled", "canceled", "the assessment was cancelled")
             except Exception:
                 workflow.logger.exception("the results of an assessment that is cancelled can't be made")
         await self._end("error", names.Status.CANCELED, so_far)
+
+    @property
+    def _timed(self) -> Timed | None:
+        return self._several.together if self._several else self._progress
+
+    def _sum_up(
+        self, plan: Plan, status: ResultStatus, reason: str, failure: str, failure_kind: str | None = None
+    ) -> AssessmentResults:
+        """The results of what was done until a failure."""
+        if self._several:
+            return self._several.sum_up(status, reason, failure, failure_kind)
+        return sum_up(plan, self._progress, self._judging, status, reason, failure, failure_kind)
 
     async def _end(
         self, reason: CompletionReason, status: names.Status, results: AssessmentResults | None = None
@@ -293,7 +347,9 @@ class Assessment:
                 partings.append(
                     archive(self._steps, self._publisher, self._payload, self._plan, self._progress, results)
                 )
-            if self._place.is_taken:
+            if self._several:
+                partings += self._several.partings(self._payload, reason, results)
+            elif self._place.is_taken:
                 unfinished = self._progress.tasks_left if self._progress else []
                 notice = notify_participant(self._steps.placed(self._plan), reason, unfinished)
                 partings += [notice, take_down(self._plan.simulation_id)]
@@ -301,6 +357,11 @@ class Assessment:
 
         so_far = results if status == names.Status.CANCELED else None
         await end(self._place, self._publisher, status, part, so_far)
+
+
+def _is_history_long() -> bool:
+    run = workflow.info()
+    return run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.HISTORY_EVENTS
 
 
 def _reason(progress: Progress) -> CompletionReason:

@@ -81,7 +81,8 @@ class AssessmentCell:
 
     def _request(self) -> dict[str, Any]:
         payload = self._payload
-        return {"participants": {str(payload["agent"]): payload["url"]}, "config": payload["assessment"]}
+        participants = payload.get("participants") or {str(payload["agent"]): payload["url"]}  # as before 0.3
+        return {"participants": participants, "config": payload["assessment"]}
 
     def _assessment_played(self, **more: Any) -> PlayedAssessment:
         names = ("agent", "scenario_id", "difficulty", "from_turn", "seed", "repeat")

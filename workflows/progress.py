@@ -82,11 +82,22 @@ class Progress(Timed):
         return [beginning, *self.turns]
 
 
+class Together(Timed):
+    """The state of several participants between two turns, by their roles.
+
+    ``failed`` has the type and the sentence of each failure for good.
+    """
+
+    roles: dict[str, Progress] = Field(default_factory=dict)
+    failed: dict[str, tuple[str, str]] = Field(default_factory=dict)
+
+
 class Carried(BaseModel):
-    """What the next run of the same assessment starts with."""
+    """What the next run of the same assessment starts with; ``together`` where it has several participants."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     plan: Plan
-    progress: Progress
+    progress: Progress | None = None
+    together: Together | None = None
     stream: WorkflowStreamState | None = None

@@ -24,6 +24,10 @@ class UpdatePublisher:
         self._updates = self.stream.topic(names.UPDATES_TOPIC)
         self._reset_points: dict[str, int] = {}
 
+    def of_role(self, role: str) -> "UpdatePublisher":
+        """The publisher of one of several participants, whose updates name it."""
+        return _RolePublisher(self, role)
+
     def show(self, state: str, begins: str | None = None) -> None:
         """Show the assessment's state in the Temporal UI, under *User Metadata*, with the events that *Reset* can take.
 
@@ -60,6 +64,21 @@ class UpdatePublisher:
         """End the stream: release callers that wait for updates, and wait for every handler."""
         self.stream.detach_pollers()
         await workflow.wait_condition(workflow.all_handlers_finished)
+
+
+class _RolePublisher(UpdatePublisher):
+    """Publishes on the stream of the whole assessment. The Temporal UI shows that one's state."""
+
+    def __init__(self, whole: UpdatePublisher, role: str) -> None:
+        self.turn = None
+        self.only_milestones = False
+        self._whole, self._role = whole, role
+
+    def show(self, state: str, begins: str | None = None) -> None:
+        pass
+
+    def publish(self, update: updates.TaskUpdate | CampaignUpdate) -> None:
+        self._whole.publish(update.model_copy(update={"role": self._role}))
 
 
 def record(update: updates.TaskUpdate | CampaignUpdate) -> Payload:

@@ -16,6 +16,7 @@ from activities.plan import OfAssessment, Plan
 from activities.simulation.moving import lost_of, moved_to
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse
+from workflows import limits
 from workflows.failure import failure_of
 from workflows.publishing import UpdatePublisher
 
@@ -24,15 +25,25 @@ Done = TypeVar("Done")
 
 
 class Steps:
-    """Runs a workflow's activities. Troubles of activities that are started elsewhere are not published."""
+    """Runs a workflow's activities. Troubles of activities that are started elsewhere are not published.
+
+    Several participants have some each (``of_role``), since their simulations may be on different servers.
+    """
 
     def __init__(self, publisher: UpdatePublisher) -> None:
         self._publisher = publisher
         self._running = _RunningSteps()
+        self._role = ""
         self.simulator: str | None = None
         """The simulator's server that the assessment is on (``Plan.simulator``): every step gets it."""
         self.usage_of_failures: defaultdict[str, list[ModelUse]] = defaultdict(list)
         """What steps without a result asked of models, by the names of the activities."""
+
+    def of_role(self, publisher: UpdatePublisher, role: str) -> "Steps":
+        """The steps of one of several participants; their troubles are published with those of all."""
+        steps = Steps(publisher)
+        steps._running, steps._role = self._running, role
+        return steps
 
     async def do(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
         """An activity that some worker takes from a task queue; one whose simulator's server is lost is done again on
@@ -49,6 +60,7 @@ class Steps:
 
     async def do_once(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
         """The same for callers that handle failures and repeat steps."""
+        options = self._in_role(options)
         with self._running.begin_step(step.__name__):
             try:
                 return await workflow.execute_activity_method(step, self._placed(payload), **options)
@@ -83,7 +95,13 @@ class Steps:
     async def do_here(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
         """A local activity: quick work of the worker that has this workflow task (``limits.quick``)."""
         with self._running.begin_step(step.__name__):
+            options = self._in_role(options)
             return await workflow.execute_local_activity_method(step, self._placed(payload), **options)
+
+    def _in_role(self, options: dict[str, Any]) -> dict[str, Any]:
+        if not self._role:
+            return options
+        return {**options, "summary": limits.summary(self._role, options["summary"])}
 
     def hear_of(self, trouble: Trouble) -> None:
         """Publish that a running step fails repeatedly and is still retried."""

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from activities.archive.payloads import TurnNote
 from activities.attempts import failures
 from activities.characters.activities import CharacterActivities
+from activities.characters.messages import OutgoingMessage
 from activities.characters.payloads import RespondInput
 from activities.participant.payloads import TurnAnswer
 from activities.plan import Plan
@@ -19,6 +20,7 @@ from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import ReportedAction, TurnModelUsage
 from workflows import limits
 from workflows.archiving import reply_records
+from workflows.exchange import Exchange
 from workflows.participant import let_play
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
@@ -46,6 +48,8 @@ class Turns:
     """The turns that the scenario's time allows; each one is written down in the progress."""
 
     def __init__(self, steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress) -> None:
+        self.exchange: Exchange | None = None
+        """Where the other participants of the turn are met; None for the only one."""
         self._steps = steps
         self._publisher = publisher
         self._plan = plan
@@ -100,11 +104,24 @@ class Turns:
                     noise=applied.noise,
                 )
             )
+            if self.exchange:
+                self.exchange.leave(plan.participant, applied.sent)
             return
         replies = await self._let_characters_reply(turn, applied)
+        arrivals: list[OutgoingMessage] = []
+        if self.exchange:
+            settled_at = applied.settled_at or began_at + TURN_SETTLES
+            target, arrivals = await self.exchange.meet(plan.participant, applied.sent, target, settled_at)
         advanced = await self._steps.do(
             TurnActivities.advance,
-            AdvanceInput(plan=plan.for_step(), turn=turn, checkpoint=applied.checkpoint, replies=replies, to=target),
+            AdvanceInput(
+                plan=plan.for_step(),
+                turn=turn,
+                checkpoint=applied.checkpoint,
+                replies=replies,
+                to=target,
+                arrivals=arrivals,
+            ),
             **limits.prepared(f"turn {turn} · to {target:%H:%M}"),
         )
         progress.checkpoint = advanced.checkpoint

@@ -23,7 +23,8 @@ from activities.scenario_code.scenarios import Loaded, Scenarios
 from proctor_protocol.clocks import STANDING
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
-from proctor_protocol.scenario import ScenarioConfig
+from proctor_protocol.roles import name_of_role
+from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 
@@ -86,15 +87,16 @@ async def plan_assessment(
         unknown: names of settings in the request that proctor does not have.
 
     Raises:
-        ApplicationError: ``Rejected``: a model is missing, or the simulator has no such clock or noise.
+        ApplicationError: ``Rejected``: the participants don't fit the scenario, a model is missing, or the simulator
+            has no such clock or noise.
     """
     package = loaded.package
-    _require_conditions(request, settings)
+    who = _participant_of(request, package.config)
+    _require_conditions(request, package.config, settings)
     if not request.config.offline:
         require_models(package, settings, request.config.judges or [settings.evaluation_model])
-    role, url = request.participant
     scenario, config = package.config, request.config
-    return Plan(
+    plan = Plan(
         assessment_id=task_id,
         simulation_id=task_id,
         scenario=await store.put(scenario.model_dump_json().encode()),
@@ -102,13 +104,12 @@ async def plan_assessment(
         is_state_in_package=package.large_state is not None,
         scenario_id=scenario.scenario_id,
         scenario_name=loaded.instance.title if loaded.instance else scenario.name,
-        participant=role,
-        participant_url=url,
+        **who,
         instance=loaded.instance,
         seed=seed_of(request, task_id),
         offline=config.offline,
         clock=config.clock or STANDING,
-        noise=config.noise or 0,
+        noise=max(config.noise or 0, scenario.noise),
         verbose_updates=config.verbose_updates and settings.verbose_updates,
         max_turns=config.max_turns or settings.default_max_turns,
         turn_timeout=config.turn_timeout or settings.default_turn_timeout,
@@ -125,17 +126,7 @@ async def plan_assessment(
         expected_turns=min(scenario.expected_turns, config.max_turns or settings.default_max_turns),
         scenario_turns=scenario.expected_turns,
         character_count=len(scenario.characters),
-        criteria=[
-            CriterionBrief(
-                criterion_id=criterion.criterion_id,
-                name=criterion.name,
-                dimension=criterion.dimension,
-                max_score=criterion.max_score,
-                by_model=criterion.needs_model,
-                items=len(criterion.rubric or ()) or 1,
-            )
-            for criterion in scenario.criteria
-        ],
+        criteria=_briefs(scenario),
         warnings=[
             *package.warnings,
             *_left_out(scenario, has_model=not config.offline),
@@ -146,20 +137,80 @@ async def plan_assessment(
         canary=scenario.canary,
         proctor_version=version("proctor"),
     )
+    return await _with_roles(plan, store, request, package) if scenario.roles else plan
+
+
+def _participant_of(request: AssessmentRequest, scenario: ScenarioConfig) -> dict[str, str]:
+    """The plan's ``participant`` and ``participant_url``; of several, all of them.
+
+    Raises:
+        ApplicationError: ``Rejected``: the request's participants don't fit the scenario's roles.
+    """
+    try:
+        if scenario.roles:
+            agents = request.require_roles(scenario.roles)
+            return {"participant": ", ".join(agents), "participant_url": ", ".join(dict.fromkeys(agents.values()))}
+        role, url = request.require_participant()
+    except BadRequestError as problem:
+        raise failures.final(failures.REJECTED, str(problem)) from None
+    return {"participant": role, "participant_url": url}
+
+
+async def _with_roles(plan: Plan, store: BlobStore, request: AssessmentRequest, package: ScenarioPackage) -> Plan:
+    """The plan of an assessment with several participants: with one for each of them, and all their criteria."""
+    roles = []
+    for name, role in package.config.roles.items():
+        max_turns = min(plan.max_turns, role.max_turns or plan.max_turns)
+        of_role = {
+            "assessment_id": name_of_role(plan.assessment_id, name),
+            "simulation_id": name_of_role(plan.assessment_id, name),
+            "scenario": await store.put(role.model_dump_json().encode()),
+            "initial_state": await store.put(package.role_states[name]),
+            "is_state_in_package": False,
+            "participant": name,
+            "participant_url": request.participants[name],
+            "max_turns": max_turns,
+            "expected_turns": min(role.expected_turns, max_turns),
+            "character_count": len(role.characters),
+            "criteria": _briefs(role),
+            "warnings": [],
+        }
+        roles.append(plan.model_copy(update=of_role))
+    return plan.model_copy(update={"roles": roles, "criteria": [c for role in roles for c in role.criteria]})
+
+
+def _briefs(scenario: ScenarioConfig) -> list[CriterionBrief]:
+    return [
+        CriterionBrief(
+            criterion_id=criterion.criterion_id,
+            name=criterion.name,
+            dimension=criterion.dimension,
+            max_score=criterion.max_score,
+            by_model=criterion.needs_model,
+            items=len(criterion.rubric or ()) or 1,
+        )
+        for criterion in scenario.criteria
+    ]
+
+
+def all_criteria(scenario: ScenarioConfig) -> list[EvaluationCriterion]:
+    """The criteria of a scenario, of all its roles."""
+    return [criterion for each in scenario.roles.values() or [scenario] for criterion in each.criteria]
 
 
 def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
     """Report before the start the points that no judge will decide; equal for all participants with these settings."""
-    left_out = {c.criterion_id: points for c in scenario.criteria if (points := points_left_out(c, has_model))}
+    criteria = all_criteria(scenario)
+    left_out = {c.criterion_id: points for c in criteria if (points := points_left_out(c, has_model))}
     if not left_out:
         return []
-    total = sum(criterion.max_score for criterion in scenario.criteria)
+    total = sum(criterion.max_score for criterion in criteria)
     named = ", ".join(f"{criterion_id} ({points})" for criterion_id, points in left_out.items())
     share = f"{sum(left_out.values())} of {total} points"
     return [f"{share} will stay unscored, since no model judges (config.offline): {named}"]
 
 
-def _require_conditions(request: AssessmentRequest, settings: GreenAgentConfig) -> None:
+def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, settings: GreenAgentConfig) -> None:
     """Refuse a clock that runs, and noise, where another program than the embedded simulator is to make them.
 
     Raises:
@@ -173,6 +224,12 @@ def _require_conditions(request: AssessmentRequest, settings: GreenAgentConfig) 
                 f"config.{name} is {value}, and only the embedded simulator can do that: leave it out, or unset "
                 "AGENTBEATS_GREEN_UES_COMMAND for the worker.",
             )
+    if settings.ues_command and scenario.noise:
+        raise failures.final(
+            failures.REJECTED,
+            f"{scenario.scenario_id} has noise {scenario.noise}, and only the embedded simulator can do that: choose "
+            "another scenario, or unset AGENTBEATS_GREEN_UES_COMMAND for the worker.",
+        )
 
 
 def seed_of(request: AssessmentRequest, task_id: str) -> int:
@@ -190,7 +247,7 @@ def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges:
     """
     scenario = package.config
     needs = []
-    if any(criterion.needs_model or criterion.needs_model_for for criterion in scenario.criteria):
+    if any(criterion.needs_model or criterion.needs_model_for for criterion in all_criteria(scenario)):
         needs += [("judge", judge, settings.evaluation_base_url) for judge in judges]
     if any(c.email or c.phone for key, c in scenario.characters.items() if key != scenario.user_character):
         needs.append(("characters", settings.response_generator_model, settings.response_generator_base_url))

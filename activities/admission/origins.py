@@ -211,6 +211,10 @@ class Origins:
     def _origin_of_entry(self, entry: ArchiveEntry) -> Origin:
         if entry.kind != "assessment":
             raise _of_another_kind(entry.id, _KINDS.get(entry.kind, entry.kind))
+        if entry.roles or entry.part_of:
+            raise BadRequestError(
+                f"{entry.id} can't be forked: it has several participants. Name an assessment of one participant"
+            )
         scenario = self._archive.scenario(entry)
         if entry.package is None or scenario is None:
             raise BadRequestError(f"{entry.id} can't be forked: the proctor that archived it kept too little of it")

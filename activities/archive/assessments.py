@@ -53,6 +53,8 @@ class ArchiveActivities:
     async def archive(self, payload: ArchiveInput) -> None:
         """Archive an assessment that has ended; a second call writes the same entry again."""
         entry, updates = self._entry(payload), updates_in(payload.updates)
+        if entry.part_of:
+            updates = [update for update in updates if update.data.get("role") in (None, entry.role)]
         rest = (self._scrubber(entry.id), entry, payload.model_copy(update={"updates": []}), updates)
         if payload.plan.initial_state.size > _LARGE:
             addresses = (self._config.storage_url, self._config.archive_url)
@@ -88,6 +90,7 @@ class ArchiveActivities:
             instance_seed=plan.instance.seed if plan.instance else None,
             clock=plan.clock,
             noise=plan.noise,
+            roles=[role.participant for role in plan.roles],
             role=plan.participant,
             participant=payload.card.name if payload.card else plan.participant,
             participant_url=plan.participant_url,
@@ -164,10 +167,11 @@ def _archived_scenario(scenario: bytes, instance: Instance | None) -> bytes:
     if instance is None or instance.is_practice:
         return scenario
     form = from_json(scenario)
-    for criterion in form["criteria"]:
-        criterion["params"] = None
-    for person in form["characters"].values():
-        person.update({"scripted_replies": [], "special_instructions": None})
+    for each in (form, *form.get("roles", {}).values()):
+        for criterion in each["criteria"]:
+            criterion["params"] = None
+        for person in each["characters"].values():
+            person.update({"scripted_replies": [], "special_instructions": None})
     return to_json(form)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
@@ -39,6 +39,7 @@ from proctor_protocol.provenance import Drafts, ModelUse, cost_of, tokens_of
 from proctor_protocol.request import AssessmentConfig, BadRequestError
 from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.runs import (
+    MOST_CELLS,
     RunCell,
     RunConfig,
     RunRequest,
@@ -100,14 +101,15 @@ class AssessmentRuns:
             raise BadRequestError("This evaluator runs terminal tasks only: write config.benchmark and config.dataset.")
         asked = parse_run_request(request)
         warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_run_settings(request)]
+        roles: dict[str, list[str]] = {}
         if asked.config.fork_of:
             asked, hashes = await self._forks(asked, asked.config.fork_of)
         else:
-            hashes = {
-                scenario_id: await self._hash_of(scenario_id, asked.config) for scenario_id in asked.config.scenarios
-            }
+            played = {name: await self._load(name, asked.config) for name in asked.config.scenarios}
+            hashes = {name: sha256_of for name, (sha256_of, _) in played.items()}
+            roles = {name: in_it for name, (_, in_it) in played.items()}
         config = asked.config
-        cells = self._cells(asked, hashes, self._families_in(config))
+        cells = self._cells(asked, hashes, self._families_in(config), roles)
         taken = None
         if config.grows:
             taken, cells, notices = await taken_over(
@@ -247,8 +249,11 @@ class AssessmentRuns:
             )
         return families
 
-    async def _hash_of(self, scenario_id: str, config: RunConfig) -> str:
-        """The hash of a scenario's files; of a family, whose first day is made to try it, that of its code."""
+    async def _load(self, scenario_id: str, config: RunConfig) -> tuple[str, list[str]]:
+        """The hash of a scenario's files, and its roles, where it has several participants.
+
+        Of a family, whose first day is made to try it, the hash is that of its code.
+        """
         difficulty = config.difficulties[0] if config.difficulties else None
         try:
             is_family = self._scenarios.is_family(scenario_id)
@@ -257,15 +262,19 @@ class AssessmentRuns:
             raise BadRequestError(str(problem)) from None
         if not config.offline:
             require_models(loaded.package, self._config, self._judges(config))
+        roles = list(loaded.package.config.roles)
         if is_family:
-            return await self._scenarios.hash_of_family(scenario_id)
-        return (await self._store.put(loaded.files)).sha256
+            return await self._scenarios.hash_of_family(scenario_id), roles
+        return (await self._store.put(loaded.files)).sha256, roles
 
     def _judges(self, config: RunConfig) -> list[str]:
         return config.judges or [self._config.evaluation_model]
 
-    def _cells(self, asked: RunRequest, hashes: dict[str, str], families: frozenset[str]) -> list[Cell]:
+    def _cells(
+        self, asked: RunRequest, hashes: dict[str, str], families: frozenset[str], roles: Mapping[str, Sequence[str]]
+    ) -> list[Cell]:
         config = asked.config
+        casts = {name: _casts(asked.participants, roles.get(name, ())) for name in config.scenarios}
         models = [] if config.offline else [*self._judges(config), self._config.response_generator_model]
         turns = config.from_turns if isinstance(config.from_turns, list) else [None]
         days = [
@@ -273,20 +282,43 @@ class AssessmentRuns:
             for scenario_id in config.scenarios
             for difficulty in (config.difficulties or [USUAL_DIFFICULTY] if scenario_id in families else [None])
         ]
-        everything = product(range(config.repeats), config.seeds, days, turns, asked.participants.items())
+        everything = [
+            (*each, cast)
+            for each in product(range(config.repeats), config.seeds, days, turns)
+            for cast in casts[each[2][0]]
+        ]
+        if len(everything) > MOST_CELLS:
+            raise BadRequestError(
+                f"this would be {len(everything):,} assessments, as each agent plays each role with each other one, "
+                f"and at most {MOST_CELLS:,} are played: ask for fewer"
+            )
         return [
             _cell(
                 config.of_one(scenario_id, seed, turn, difficulty),
                 repeat,
                 config.repeats,
                 agent,
-                url,
+                participants,
                 hashes[scenario_id],
                 models,
             )
-            for number, (repeat, seed, (scenario_id, difficulty), turn, (agent, url)) in enumerate(everything)
+            for number, (repeat, seed, (scenario_id, difficulty), turn, (agent, participants)) in enumerate(everything)
             if number % config.num_shards == config.shard_index
         ]
+
+
+def _casts(agents: Mapping[str, str], roles: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+    """Who plays an assessment: the name of each cast, and its participants.
+
+    Of a scenario with roles each agent plays each role with each other agent, and with itself: ``a + b`` is the name
+    where ``a`` has the first role and ``b`` the second.
+    """
+    if not roles:
+        return [(name, {name: url}) for name, url in agents.items()]
+    return [
+        (" + ".join(names), {role: agents[name] for role, name in zip(roles, names, strict=True)})
+        for names in product(agents, repeat=len(roles))
+    ]
 
 
 def _title(scenarios: Sequence[str]) -> str:
@@ -299,18 +331,21 @@ def _cell(
     repeat: int,
     repeats: int,
     agent: str,
-    url: str,
+    participants: Mapping[str, str],
     scenario_hash: str,
     models: Sequence[str],
 ) -> Cell:
     """One assessment; its id says all that a result depends on, so that two campaigns can share it.
 
-    ``models`` are those that judge it, and the one that plays its characters.
+    ``participants`` are the request's, by the agent's name or by the scenario's roles. ``models`` are those that judge
+    it, and the one that plays its characters.
     """
     scenario_id, seed = chosen.scenario_id, chosen.seed
     unsaid = {name for name in ("difficulty", "clock", "noise") if getattr(chosen, name) is None}
     settings = chosen.model_dump_json(exclude=unsaid if chosen.fork_of else {"fork_of", "from_turn", *unsaid})
-    digest = sha256("\n".join([url, scenario_hash, settings, *models]).encode()).hexdigest()[:12]
+    roles = [] if len(participants) == 1 else list(participants)
+    urls = list(participants.values())
+    digest = sha256("\n".join([*roles, *urls, scenario_hash, settings, *models]).encode()).hexdigest()[:12]
     where = f"{scenario_id} from turn {chosen.from_turn}" if chosen.from_turn else scenario_id
     day = instance_title(where, chosen.difficulty, None) + conditions_title(chosen.clock, chosen.noise)
     name = scenario_id + (f"-{chosen.difficulty}" if chosen.difficulty else "")
@@ -319,10 +354,13 @@ def _cell(
         label=f"{agent} · {day} · seed {seed}" + (f" · repeat {repeat + 1}" if repeats > 1 else ""),
         group=f"{agent} · {where}",
         workflow=CELL_WORKFLOW,
-        lanes=[Lane(kind="participant", name=url), *(Lane(kind="model", name=each) for each in dict.fromkeys(models))],
+        lanes=[
+            *(Lane(kind="participant", name=url) for url in dict.fromkeys(urls)),
+            *(Lane(kind="model", name=each) for each in dict.fromkeys(models)),
+        ],
         given={
             "agent": agent,
-            "url": url,
+            "participants": dict(participants),
             "scenario_id": scenario_id,
             "difficulty": chosen.difficulty,
             "from_turn": chosen.from_turn,

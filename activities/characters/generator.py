@@ -39,22 +39,24 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
 
     To, CC and BCC alike, each once, in the order of the addresses. The user, whom the participant works for, only by
     the scenario's ``user_talks``; never another sender of the message. Addresses without an owner are passed over, and
-    so are people whose ``config`` says ``blocked: true``.
+    so are people whose ``config`` says ``blocked: true``, and those whom other participants work for.
     """
     if message.operation in ("delete", "respond"):
         return []
     sender = _plain(message.sender or "")
     user, user_talks = scenario.user_character, message.modality in scenario.user_talks
     reached: dict[str, None] = {user: None} if message.modality == "chat" else {}
-    for address in map(_plain, _recipients(message)):
-        character_id = _character_at(address, message.modality, scenario)
+    for address in map(_plain, recipients(message)):
+        character_id = character_at(address, message.modality, scenario)
         # A change to the calendar is the user's own action, whoever organizes the event.
         if character_id is not None and (message.modality == "calendar" or address != sender or character_id == user):
             reached.setdefault(character_id)
     return [
         key
         for key in reached
-        if (key != user or user_talks) and scenario.characters[key].config.get("blocked") is not True
+        if (key != user or user_talks)
+        and scenario.characters[key].config.get("blocked") is not True
+        and key not in scenario.colleagues.values()
     ]
 
 
@@ -75,7 +77,8 @@ def answerable(
     return messages_with_readers
 
 
-def _recipients(message: OutgoingMessage) -> list[str]:
+def recipients(message: OutgoingMessage) -> list[str]:
+    """The addresses that a message went to; of a calendar event, all who are invited."""
     if message.modality == "calendar":
         return message.attendees
     return [*message.to, *message.cc, *message.bcc]
@@ -88,7 +91,9 @@ def _plain(address: str) -> str:
     return bare_phone(address)
 
 
-def _character_at(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
+def character_at(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
+    """The id of the character at an address, in any of its written forms."""
+    address = _plain(address)
     for key, person in scenario.characters.items():
         own = person.phone if modality == "sms" else person.email
         if own and _plain(own) == address:

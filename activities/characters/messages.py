@@ -28,7 +28,8 @@ class OutgoingMessage(_Model):
     For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``.
     For the chat: ``body``, and the conversation as ``thread_id``; its authors are ``assistant`` and ``user``.
     For the calendar: ``operation`` (create or update reach the attendees; delete and respond call for no reply) and
-    the event's state afterwards. ``sender`` is the address that it was sent from (of an event: its organizer).
+    the event's state afterwards, an RSVP has ``attendee``, ``response`` and ``comment``.
+    ``sender`` is the address that it was sent from (of an event: its organizer).
     ``thread`` has the earlier messages, oldest first.
     """
 
@@ -51,6 +52,9 @@ class OutgoingMessage(_Model):
     location: str | None = None
     description: str | None = None
     attendees: list[str] = Field(default_factory=list)
+    attendee: str | None = None
+    response: str | None = None
+    comment: str | None = None
     thread: list[ThreadEntry] = Field(default_factory=list)
 
 

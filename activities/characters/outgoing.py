@@ -193,6 +193,9 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
         location=appointment.get("location"),
         description=appointment.get("description"),
         attendees=[attendee["email"] for attendee in appointment.get("attendees") or []],
+        attendee=data.get("attendee_email"),
+        response=data.get("response"),
+        comment=data.get("response_comment"),
     )
 
 

@@ -12,7 +12,7 @@ import stat
 import sys
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -41,6 +41,8 @@ _MANY_TURNS = 1000
 LARGEST_FILE = 64 * 1024 * 1024
 """Bytes of a file that are read."""
 _MOST_FILES = 2000
+LARGEST_ROLE_STATE = 4_000_000
+"""Bytes of the initial state of a scenario's role."""
 
 
 class ScenarioError(Exception):
@@ -88,7 +90,8 @@ class ScenarioPackage:
     ``initial_state`` is the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``, its
     clock at the scenario's start; that of ``config`` is empty, since it may be a whole mailbox. Where it is so large
     that it is read from the frozen files when it is wanted, it is empty, too, and ``large_state`` tells its hash and
-    size. ``warnings`` are sentences about what is allowed and probably not meant.
+    size. ``warnings`` are sentences about what is allowed and probably not meant. ``role_states`` are the initial
+    states of a scenario's roles, each in the same form.
     """
 
     directory: Path
@@ -96,6 +99,7 @@ class ScenarioPackage:
     initial_state: bytes
     warnings: list[str]
     large_state: BlobRef | None = None
+    role_states: dict[str, bytes] = field(default_factory=dict)
 
 
 Fingerprint = tuple[tuple[str, int, int], ...]
@@ -227,7 +231,20 @@ def load_package(directory: Path) -> ScenarioPackage:
     attach_files(initial_state, directory)
     warnings = [*_config_warnings(directory, config), *state_warnings]
     state = to_json(at_time(initial_state, config.start_time))
-    return ScenarioPackage(directory, config.model_copy(update={"initial_state": {}}), state, warnings)
+    roles, role_states = {}, {}
+    for name, role in config.roles.items():
+        of_role, found = _load_initial_state(directory, role)
+        attach_files(of_role, directory)
+        warnings += [f"role {name}: {warning}" for warning in found if warning not in warnings]
+        role_states[name] = to_json(at_time(of_role, config.start_time))
+        if len(role_states[name]) > LARGEST_ROLE_STATE:
+            raise ScenarioValidationError(
+                f"{_where(directory)}: roles.{name}.initial_state has {len(role_states[name])} bytes: at most "
+                f"{LARGEST_ROLE_STATE} are read for a role"
+            )
+        roles[name] = role.model_copy(update={"initial_state": {}})
+    without_states = config.model_copy(update={"initial_state": {}, "roles": roles})
+    return ScenarioPackage(directory, without_states, state, warnings, role_states=role_states)
 
 
 def _where(directory: Path, file: str = _SCENARIO_FILE) -> str:

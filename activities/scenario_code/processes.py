@@ -539,7 +539,9 @@ async def _read_package(process: CodeProcess, directory: Path) -> ScenarioPackag
         kind: type[ScenarioError] = getattr(manager, refused.refused, manager.ScenarioValidationError)
         raise kind(refused.sentence)
     loaded = Loaded.model_validate_json(answer)
-    return ScenarioPackage(directory, loaded.scenario, await process.hear(_LONGEST_STATE), loaded.warnings)
+    state = await process.hear(_LONGEST_STATE)
+    role_states = {role: await process.hear(_LONGEST_STATE) for role in loaded.scenario.roles}
+    return ScenarioPackage(directory, loaded.scenario, state, loaded.warnings, role_states=role_states)
 
 
 async def _made(process: CodeProcess, instance: Instance) -> dict[str, bytes]:

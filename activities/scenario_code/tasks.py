@@ -122,7 +122,7 @@ class CompileTask(BaseModel):
 
 
 class Loaded(BaseModel):
-    """A package that can be played; its initial state follows in a piece of its own."""
+    """A package that can be played; its initial state follows in a piece of its own, and that of each role."""
 
     scenario: ScenarioConfig
     warnings: list[str]
@@ -228,12 +228,14 @@ def _received_record(job: socket.socket) -> JudgeRecord:
 def _load(job: socket.socket, task: LoadTask) -> None:
     try:
         package = load_package(task.directory)
-        load_evaluators(task.directory, package.config.criteria)
+        scenarios = package.config.roles.values() or [package.config]
+        load_evaluators(task.directory, [criterion for each in scenarios for criterion in each.criteria])
     except ScenarioError as problem:
         _say(job, Refused(refused=type(problem).__name__, sentence=str(problem)))
     else:
         _say(job, Loaded(scenario=package.config, warnings=package.warnings))
-        frames.send(job, package.initial_state)
+        for state in (package.initial_state, *package.role_states.values()):
+            frames.send(job, state)
 
 
 def _hold(job: socket.socket, task: HoldTask) -> None:

@@ -1,6 +1,7 @@
 """A simulation is set up from its scenario, closed when the turns are over, and ended."""
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Iterable
 from datetime import datetime
@@ -23,6 +24,7 @@ from activities.simulation.simulations import Simulations
 from activities.simulation.states import snapshot
 from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
 from proctor_protocol.results import AssessmentResults
+from proctor_protocol.roles import is_of_role
 from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
@@ -50,7 +52,7 @@ class LifecycleActivities:
         store = self._store
         simulator = await self._simulations.choose_server()
         simulations = self._simulations.at(simulator)
-        simulation = await simulations.create(plan.simulation_id, plan.seed)
+        simulation = await simulations.create(plan.simulation_id, _seed_of(plan))
         try:
             if plan.initial_state.size > _LARGE:
                 await simulation.load(self._scenarios.read_initial_state(plan))
@@ -122,6 +124,13 @@ class LifecycleActivities:
             removing.result()
         else:
             log.warning("the simulator has not ended %s yet: not waiting for it", simulation_id)
+
+
+def _seed_of(plan: Plan) -> int:
+    """The seed of a simulation's ids: several roles have ids of their own, as messages pass with their ids."""
+    if not is_of_role(plan.simulation_id):
+        return plan.seed
+    return int.from_bytes(hashlib.sha256(f"{plan.seed}/{plan.participant}".encode()).digest()[:6])
 
 
 async def summarise(client: AsyncUESClient, now: datetime) -> InitialStateSummary:

@@ -33,6 +33,13 @@ class Addressee(Model):
     character_id: str
 
 
+class Sent(Model):
+    """A message that reached the user of another role, whose participant reads it."""
+
+    role: str
+    message: OutgoingMessage
+
+
 class Advanced(Model):
     """The simulation's state after its clock has moved."""
 
@@ -46,7 +53,7 @@ class TurnApplied(Model):
 
     The rest is of a turn whose requests cost time or met noise: it was read at ``settled_at``; ``events_processed`` is
     how many events happened until then, ``noise`` how often each kind came. ``moves`` are the simulated seconds that
-    each request cost under a measured clock.
+    each request cost under a measured clock. ``sent`` are the messages to users of other roles.
     """
 
     checkpoint: BlobRef
@@ -57,6 +64,7 @@ class TurnApplied(Model):
     events_processed: int = 0
     moves: list[float] = Field(default_factory=list)
     noise: dict[str, int] = Field(default_factory=dict)
+    sent: list[Sent] = Field(default_factory=list)
 
 
 class ApplyInput(OfAssessment, OfTurn):
@@ -74,11 +82,15 @@ class PlannedReply(Model):
 
 
 class AdvanceInput(OfAssessment, OfTurn):
-    """Schedule replies, then move the clock to an instant (never "by" something)."""
+    """Schedule replies, then move the clock to an instant (never "by" something).
+
+    ``arrivals`` are messages that participants of other roles sent to the user in this turn.
+    """
 
     checkpoint: BlobRef
     replies: list[PlannedReply]
     to: datetime
+    arrivals: list[OutgoingMessage] = Field(default_factory=list)
 
 
 class ConcludeInput(OfAssessment):

@@ -10,6 +10,7 @@ from typing import Any
 from activities.characters.generator import answerable
 from activities.characters.outgoing import outgoing_messages
 from activities.simulation.action_log import entries_from_events
+from activities.simulation.delivering import sent_to_colleagues
 from activities.simulation.hosts import Step, Stepped
 from activities.simulation.keys import PARTICIPANT
 from activities.simulation.payloads import TURN_SETTLES, Addressee, TurnApplied
@@ -38,7 +39,8 @@ class Settling:
     def outcome(self, stepped: Stepped, checkpoint: BlobRef) -> TurnApplied:
         """What the participant did, by the result of the step, and the checkpoint that the step reached."""
         actions = [{**action, "agent_id": PARTICIPANT} for action in stepped.actions]
-        answered = answerable(outgoing_messages(stepped.news, actions), self.scenario)
+        outgoing = outgoing_messages(stepped.news, actions)
+        answered = answerable(outgoing, self.scenario)
         return TurnApplied(
             checkpoint=checkpoint,
             actions=entries_from_events(actions, PARTICIPANT, self.turn),
@@ -48,6 +50,7 @@ class Settling:
                 for place, (_, characters) in enumerate(answered)
                 for character_id in characters
             ],
+            sent=sent_to_colleagues(outgoing, self.scenario),
             **_of_course(stepped),
         )
 

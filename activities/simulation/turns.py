@@ -6,6 +6,7 @@ from temporalio import activity
 
 from activities.characters import generator
 from activities.scenario_code.scenarios import Scenarios
+from activities.simulation.delivering import arrival_events
 from activities.simulation.hosts import PlannedEvent, Step
 from activities.simulation.payloads import Advanced, AdvanceInput, ApplyInput, PlannedReply, TurnApplied
 from activities.simulation.settling import Settling
@@ -36,13 +37,21 @@ class TurnActivities:
 
     @activity.defn
     async def advance(self, payload: AdvanceInput) -> Advanced:
-        """Schedule the characters' replies, then move the clock to ``payload.to``; what is due on the way happens."""
+        """Schedule the characters' replies, and what other participants sent, then move the clock to ``payload.to``;
+        what is due on the way happens.
+        """
         plan = payload.plan
         scenario = await self._scenarios.load_scenario(plan.scenario)
         stepped, checkpoint = await self._simulations.of(plan).step(
             plan.simulation_id,
             payload.checkpoint,
-            Step(events=tuple(_event_of(reply, scenario, payload.turn) for reply in payload.replies), to=payload.to),
+            Step(
+                events=(
+                    *(_event_of(reply, scenario, payload.turn) for reply in payload.replies),
+                    *(event for message in payload.arrivals for event in arrival_events(message)),
+                ),
+                to=payload.to,
+            ),
         )
         return Advanced(
             checkpoint=checkpoint,

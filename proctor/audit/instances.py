@@ -17,7 +17,7 @@ from proctor.audit.plays import Outcome, Stage, Turn, player_of
 from proctor.audit.shown import grams_of, is_shown
 from proctor_protocol.clocks import STANDING
 from purple_sdk.ues import UESError
-from scenarios.kit.checks import ReportCheck
+from scenarios.kit.checks import OnceCheck, ReportCheck
 from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty, Lapse
@@ -46,6 +46,7 @@ class Report:
         expected: for each lapse rate, the share of the points that graded players earn on average.
         grams: hashes of the 8-grams of all that participants read, the brief aside.
         plays, lapses, ways: how many there were.
+        role: of one of several participants.
     """
 
     family: str
@@ -59,10 +60,31 @@ class Report:
     plays: int = 0
     lapses: int = 0
     ways: int = 0
+    role: str = ""
 
     def say(self, check: int, sentence: str) -> None:
         """Note a violation."""
-        self.violations.append((check, sentence))
+        self.violations.append((check, f"{self.role}: {sentence}" if self.role else sentence))
+
+    def take(self, part: "Report", count: int) -> None:
+        """Take over what was found of one of ``count`` participants: shares of points are the means of all."""
+        self.violations += part.violations
+        for name, share in part.bots.items():
+            self.bots[name] = self.bots.get(name, 0.0) + share / count
+        for rate, share in part.expected.items():
+            self.expected[rate] = self.expected.get(rate, 0.0) + share / count
+        for rate, plays in part.graded.items():
+            before = self.graded.setdefault(rate, [{"total": 0.0} for _ in plays])
+            for known, play in zip(before, plays, strict=True):
+                total = known["total"] + play["total"] / count
+                named = {f"{part.role}_{key}" if part.role else key: value for key, value in play.items()}
+                known.update({**named, "total": total})
+                if part.role:
+                    del known[f"{part.role}_total"]
+        self.grams |= part.grams
+        self.plays += part.plays
+        self.lapses += part.lapses
+        self.ways += part.ways
 
 
 def audit_instance(
@@ -89,20 +111,27 @@ def audit_instance(
         Exception: what the family raises.
     """
     report = Report(directory.name, difficulty, seed)
-    day = make_day(directory, difficulty, seed)
-    memorised = _most_similar(day, directory, [other for other in others if not day.is_sibling(other)])
-    asyncio.run(_Audit(day, report, quick=quick).run(memorised, graded_plays))
+    whole = make_day(directory, difficulty, seed)
+    strangers = [other for other in others if not whole.is_sibling(other)]
+    for day in whole.sides or (whole,):
+        part = Report(directory.name, difficulty, seed, role=day.role)
+        memorised = _most_similar(day, directory, strangers)
+        beside = [side for side in whole.sides if side is not day]
+        asyncio.run(_Audit(day, part, beside, quick=quick).run(memorised, graded_plays))
+        report.take(part, len(whole.sides) or 1)
     return report
 
 
 class _Audit:
-    def __init__(self, day: Day, report: Report, *, quick: bool) -> None:
+    def __init__(self, day: Day, report: Report, beside: Sequence[Day], *, quick: bool) -> None:
         self.day, self.report, self.quick = day, report, quick
         self.stage = Stage(day)
+        self.beside = beside
         self.draws = Draws("audit", day.family, day.difficulty, day.seed)
         self.checks = {check.id: check for duty in day.duties for check in duty.checks}
 
     async def run(self, memorised: Day | None, graded_plays: int) -> None:
+        await self.stage.hear(self.beside)
         await self._oracle()
         await self._bots()
         await self._lapses()
@@ -196,12 +225,18 @@ class _Audit:
             "in a second voice, backwards": player_of([*acts, *report], day, voice=1, backwards=True),
             "in a third voice, just in time": player_of([*acts, *report], day, voice=2, late=True),
             "in a fourth voice, by other channels": player_of([*by_others, *report], day, voice=3),
-            "in a fifth voice, with much reading": _reading(player_of([*acts, *report], day, voice=4)),
+            "in a fifth voice, with much reading": _reading(
+                player_of([*acts, *report], day, voice=4), chats=not self._counts_chat()
+            ),
             "in a sixth voice, in new mails": player_of([*fresh, *report], day, voice=5),
         }
         self.report.ways = len(ways)
         for name, way in ways.items():
             await self._full(4, f"the way {name}", way)
+
+    def _counts_chat(self) -> bool:
+        """Whether the day counts each message to the user, and not only those that name a value."""
+        return any(isinstance(check, OnceCheck) and not check.values for check in self.checks.values())
 
     async def _closed_world(self) -> None:
         extra = [act for act, _ in zip(players.extra_writes(self.day, self.draws), range(EXTRA_WRITES), strict=False)]
@@ -279,22 +314,23 @@ def _solved(duty: Duty, records: Iterable[Any]) -> frozenset[str]:
     return duty.solve([fact for record in records for fact in record.facts])
 
 
-def _reading(player: Turn) -> Turn:
+def _reading(player: Turn, *, chats: bool) -> Turn:
     async def turn(number: int, now: datetime, client: Any) -> None:
         state = await client.email.get_state(compact=True)
         await client.email.read(list(state["emails"])[:20])
         await client.calendar.query(start=now, end=now)
-        await client.chat.send(role="assistant", content="I am looking into it.")
+        if chats:
+            await client.chat.send(role="assistant", content="I am looking into it.")
         await player(number, now, client)
 
     return turn
 
 
 @lru_cache(maxsize=1000)
-def _likeness_grams(directory: Path, difficulty: int, seed: int) -> frozenset[int]:
+def _likeness_grams(directory: Path, difficulty: int, seed: int, role: str) -> frozenset[int]:
     """What a memoriser knows another day by; each process works it out once."""
     try:
-        return grams_of(make_day(directory, difficulty, seed), _MEMORY)
+        return grams_of(_side(make_day(directory, difficulty, seed), role), _MEMORY)
     except Exception:  # the audit of that seed says what is wrong with it
         return frozenset()
 
@@ -303,5 +339,10 @@ def _most_similar(day: Day, directory: Path, others: Sequence[int]) -> Day | Non
     if not others:
         return None
     own = grams_of(day, _MEMORY)
-    best = max(others, key=lambda other: len(own & _likeness_grams(directory, day.difficulty, other)))
-    return make_day(directory, day.difficulty, best)
+    best = max(others, key=lambda other: len(own & _likeness_grams(directory, day.difficulty, other, day.role)))
+    return _side(make_day(directory, day.difficulty, best), day.role)
+
+
+def _side(day: Day, role: str) -> Day:
+    """The day of a role, or of the only participant."""
+    return next((side for side in day.sides if side.role == role), day)

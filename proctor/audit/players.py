@@ -30,8 +30,10 @@ def report_of(day: Day, words: dict[int, str]) -> list[Act]:
     return [with_report(day, words)] if day.listed else []
 
 
-def with_lapses(day: Day, lapses: dict[str, Lapse], more: Sequence[Act] = (), *, claims_all: bool = False) -> Turn:
-    """The oracle, but for one lapse of some duties (by their keys), with more acts."""
+def with_lapses(
+    day: Day, lapses: dict[str, Lapse], more: Sequence[Act] = (), *, claims_all: bool = False, **how: Any
+) -> Turn:
+    """The oracle, but for one lapse of some duties (by their keys), with more acts; ``how``: see ``player_of``."""
     acts, words = list[Act](), dict[int, str]()
     for duty in day.duties:
         lapse = lapses.get(duty.key)
@@ -40,10 +42,10 @@ def with_lapses(day: Day, lapses: dict[str, Lapse], more: Sequence[Act] = (), *,
             words[duty.number] = lapse.reports
         if claims_all and duty.number:
             words[duty.number] = "done"
-    return player_of([*acts, *more, *report_of(day, words)], day)
+    return player_of([*acts, *more, *report_of(day, words)], day, **how)
 
 
-def graded(day: Day, probability: float, play: int) -> Turn:
+def graded(day: Day, probability: float, play: int, **how: Any) -> Turn:
     """The oracle with a lapse rate for each reasoning point, for carelessness and for honesty.
 
     Of the points of a duty at which it slips, the one that costs most decides. The same ``play`` slips at the same
@@ -63,7 +65,7 @@ def graded(day: Day, probability: float, play: int) -> Turn:
     for number, act in zip(range(CARELESS), extra_writes(day, draws), strict=False):
         if draws.chance(probability, "careless", number):
             more.append(act)
-    return with_lapses(day, lapses, more, claims_all=draws.chance(probability, "claims"))
+    return with_lapses(day, lapses, more, claims_all=draws.chance(probability, "claims"), **how)
 
 
 def extra_writes(day: Day, draws: Draws) -> Iterator[Act]:

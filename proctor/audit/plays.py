@@ -13,11 +13,13 @@ import httpx
 import orjson
 
 from activities.characters import generator
+from activities.characters.messages import OutgoingMessage
 from activities.scenario_code import attached_files
 from activities.simulation.background import background_messages
+from activities.simulation.delivering import arrival_events
 from activities.simulation.hosts import PlannedEvent, Stepped
 from activities.simulation.keys import PARTICIPANT, USER_PERMISSIONS
-from activities.simulation.payloads import TURN_SETTLES
+from activities.simulation.payloads import TURN_SETTLES, Sent
 from activities.simulation.settling import Settling
 from proctor_protocol.clocks import STANDING, read_clock
 from proctor_protocol.evaluation import AgentBeatsEvalContext
@@ -29,7 +31,7 @@ from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient, UESError
 from purple_sdk.ues.errors import ServerError
 from scenarios.kit.checks import DutyParams, Judgement, duties_of
-from scenarios.kit.making.days import Day
+from scenarios.kit.making.days import Day, with_report
 from scenarios.kit.making.duty import Act
 from scenarios.kit.making.wording import message
 from ues_sim import checkpoint, scenario
@@ -75,16 +77,23 @@ class Outcome:
 
 
 class Stage:
-    """An instance, ready to be played again and again."""
+    """An instance, ready to be played again and again; of several participants, one side of it.
+
+    Attributes:
+        sent: what the last play sent to the users of other roles, by turn.
+        arrivals: what other sides send to this one, by turn; nothing by default.
+    """
 
     def __init__(self, day: Day) -> None:
         self.day = day
+        self.sent: list[list[Sent]] = []
+        self.arrivals: list[list[OutgoingMessage]] = [[] for _ in day.starts]
         content = day.scenario()
         self.duties = duties_of(content)
         self.criteria = {each["criterion_id"]: each["max_score"] for each in content["criteria"]}
         self.config = ScenarioConfig.model_validate(content)
         app = create_app(host_key=_HOST_KEY)
-        self._simulation = app.host.create("audited", _ADMIN_KEY, "seed")
+        self._simulation = app.host.create("audited", _ADMIN_KEY, f"seed{day.role}")
         initial_state = orjson.loads(orjson.dumps(day.initial_state()))
         attached_files.put_in(initial_state, day.attached_files().get)
         scenario.import_full(self._simulation, initial_state, strict=True)
@@ -103,6 +112,7 @@ class Stage:
         mails = background_messages(self.config, self.day.seed, noise, self.day.start, self.day.end)
         carry_out(simulation, Step(events=tuple(map(_scheduled, mails))))
         log: list[ActionLogEntryWithTurn] = []
+        self.sent = []
         for number, start in enumerate(self.day.starts):
             now = max(start, simulation.clock.moment)
             simulation.allowance = type(simulation.allowance)()
@@ -111,6 +121,14 @@ class Stage:
             await player(number, now, self.client if simulation.course is None else self._new_client())
             log += await self._settle(number + 1, now)
         return self.outcome(log, self._states())
+
+    async def hear(self, others: Iterable[Day]) -> None:
+        """Have the oracles of the other sides play, and have what they send arrive in every play from now on."""
+        for other in others:
+            stage = Stage(other)
+            await stage.play(player_of(_right_acts(other), other))
+            for arrivals, sent in zip(self.arrivals, stage.sent, strict=True):
+                arrivals += [each.message for each in sent if each.role == self.day.role]
 
     def _new_client(self) -> AsyncUESClient:
         return AsyncUESClient("http://simulator/simulations/audited", _SECRET, http=self._http)
@@ -133,7 +151,8 @@ class Stage:
             )
         )
         applied = settling.outcome(found, _NOWHERE)
-        events = []
+        self.sent.append(applied.sent)
+        events = [_scheduled(event) for message in self.arrivals[turn - 1] for event in arrival_events(message)]
         for addressed in applied.addressed:
             sent = applied.messages[addressed.message]
             reply = await generator.respond(sent, addressed.character_id, self.config, None, _SEED, turn)
@@ -149,6 +168,11 @@ class Stage:
         found = carry_out(self._simulation, Step(states=SHOWN))["states"]
         states: dict[str, Any] = orjson.loads(orjson.dumps(found))
         return states
+
+
+def _right_acts(day: Day) -> list[Act]:
+    """The oracle's acts, with its report where one is asked for."""
+    return [*(act for duty in day.duties for act in duty.acts), *([with_report(day, {})] if day.listed else [])]
 
 
 def _scheduled(event: PlannedEvent) -> NewEvent:

@@ -29,7 +29,12 @@ def assess(
         typer.Argument(metavar="SCENARIO", help="A scenario's id or a family's name; see `proctor scenarios list`."),
     ],
     agent_urls: Annotated[
-        list[str] | None, typer.Option("--agent", metavar="URL", help="The A2A address of the agent to assess.")
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            metavar="[ROLE=]URL",
+            help="The A2A address of the agent to assess. For a scenario with several roles: once for each of them.",
+        ),
     ] = None,
     harness: HarnessOption = None,
     model: HarnessModelOption = None,
@@ -57,7 +62,7 @@ def assess(
     token_file: TokenFileOption = None,
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
-    from proctor.assessing import AssessOptions, require_one, run_assess
+    from proctor.assessing import AssessOptions, participants_in, require_one, run_assess
     from proctor.harness_runs import choose_harness
     from proctor.settings import default_gateway
 
@@ -72,7 +77,7 @@ def assess(
         has_warned = warn_of_unscored_points(scenarios[0])
     options = AssessOptions(
         scenario_id=scenarios[0],
-        agent_url=agent_urls[0] if agent_urls else "",
+        agent_url=participants_in(agent_urls or []),
         gateway_url=gateway_url or default_gateway(),
         seed=seed,
         difficulty=difficulty,

@@ -170,6 +170,12 @@ def text_comes(arriving: State, *, start: str) -> State:
     return event(f"ev-{arriving['message_id']}", arriving["sent_at"], "sms", data, start=start)
 
 
+def chat_comes(message_id: str, at: str, content: str, *, start: str) -> State:
+    """The event of something that the user writes in the chat at its time."""
+    data = {"operation": "send_message", "role": "user", "content": content, "conversation_id": "default"}
+    return event(f"ev-{message_id}", at, "chat", data, start=start)
+
+
 def phone(user: str, texts: Iterable[State], *, start: str) -> State:
     """The state of the phone of somebody with that number; conversations are made from the text messages."""
     messages = {each["message_id"]: each for each in texts}
@@ -279,6 +285,41 @@ def calendar_of(
         "events": events,
         "default_calendar_id": "primary",
         "user_timezone": timezone,
+    }
+
+
+def whereabouts(visited: Sequence[State]) -> State:
+    """The state of the user's location: the places visited, oldest first, the last of which is the current one.
+
+    Each has ``timestamp``, ``latitude``, ``longitude`` and ``named_location``.
+    """
+    *earlier, last = visited
+    current = {f"current_{name}": value for name, value in last.items() if name != "timestamp"}
+    return {
+        "modality_type": "location",
+        "last_updated": last["timestamp"],
+        "update_count": len(visited),
+        **current,
+        "location_history": earlier,
+    }
+
+
+def weather(reports: Iterable[tuple[str, State]], *, start: str) -> State:
+    """The state of the weather: the reports for places, each with the time when it came; one for each place."""
+    return {
+        "modality_type": "weather",
+        "last_updated": start,
+        "update_count": 0,
+        "locations": {
+            f"{report['lat']:.2f},{report['lon']:.2f}": {
+                "latitude": report["lat"],
+                "longitude": report["lon"],
+                "current_report": report,
+                "first_seen": at,
+                "last_updated": at,
+            }
+            for at, report in reports
+        },
     }
 
 

@@ -56,11 +56,13 @@ class Write(_Model):
         actions: their names (``proctor_protocol.actions``).
         ids: the mails, texts or entries that they may touch, answer or forward; None for any, or where they touch none.
         to: the addresses and numbers that they may reach; None for any, or where they reach no one.
+        reaches: whether they reach somebody: then an entry without guests is not covered.
     """
 
     actions: tuple[str, ...]
     ids: tuple[str, ...] | None = None
     to: tuple[str, ...] | None = None
+    reaches: bool = False
 
     def covers(self, action: "Action") -> bool:
         """Whether the action is one of these."""
@@ -68,6 +70,7 @@ class Write(_Model):
             action.entry.action in self.actions
             and (self.ids is None or (bool(action.ids) and action.ids <= set(self.ids)))
             and (self.to is None or action.people <= set(self.to))
+            and (not self.reaches or bool(action.people))
         )
 
 
@@ -107,10 +110,10 @@ class PromisedDay(_Model):
 
 
 class PromiseCheck(_Check):
-    """The participant promised somebody one of these days, and told them all ``values`` on that day.
+    """The participant promised somebody one of these days, and gave them all ``values`` on that day.
 
-    The last message by ``until`` that names any of the days is the promise. One that names several is none. Without
-    values, the promise is enough. Attributes are otherwise those of ``MessageCheck``.
+    The last message by ``until`` that names any of the days is the promise. One that names several doesn't count.
+    Without values, the promise is enough. Attributes are otherwise those of ``MessageCheck``.
     """
 
     kind: Literal["promise"] = "promise"
@@ -123,24 +126,30 @@ class PromiseCheck(_Check):
 
 
 class OnceCheck(_Check):
-    """The participant let somebody know a thing only once: at most ``most`` messages name all values."""
+    """The participant let somebody know a thing only once: at most ``most`` messages name all values.
+
+    Without values, all messages to these people count; with ``before``, only those sent before that time do.
+    """
 
     kind: Literal["once"] = "once"
     to: tuple[str, ...]
     values: tuple[Value, ...] = ()
     most: int = 1
+    before: AwareDatetime | None = None
 
 
 class SilenceCheck(_Check):
     """None of these people got any of the values; without values, none of them was written to at all.
 
-    ``but`` are the only ones who may know; then ``to`` is empty and means everybody else.
+    ``but`` are the only ones who may know; then ``to`` is empty and means everybody else. With ``before``, messages
+    from that time on don't matter.
     """
 
     kind: Literal["silence"] = "silence"
     to: tuple[str, ...] = ()
     but: tuple[str, ...] = ()
     values: tuple[Value, ...] = ()
+    before: AwareDatetime | None = None
 
 
 class EntryCheck(_Check):
@@ -269,6 +278,15 @@ class Action:
         self.kind = _KIND_OF.get(entry.action, _FILING)
 
 
+def _sent(action: Action) -> tuple[object, ...] | None:
+    """What is equal for a mail or text that is sent again, as by a retry that did not look; None for other actions."""
+    if action.entry.action not in MAILS | TEXTS:
+        return None
+    given = action.entry.parameters
+    words = (given.get("subject"), given.get("body_text"), given.get("body_html"), given.get("body"))
+    return (action.entry.turn, action.kind, action.people, action.ids, *map(str, words))
+
+
 class _Said(BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
     at: datetime
@@ -295,13 +313,17 @@ class Judgement:
 
     @cached_property
     def side_effects(self) -> list[Action]:
-        """The actions that no duty explains."""
+        """The actions that no duty explains, and mails and texts that repeat one of the same turn word for word."""
         writes = [write for duty in self.duties.values() for write in duty.explains]
-        return [
-            action
-            for action in self.actions
-            if action.entry.action not in HARMLESS and not any(write.covers(action) for write in writes)
-        ]
+        found, sent = [], set[object]()
+        for action in self.actions:
+            words = _sent(action)
+            if action.entry.action not in HARMLESS and (
+                (words is not None and words in sent) or not any(write.covers(action) for write in writes)
+            ):
+                found.append(action)
+            sent.add(words)
+        return found
 
     @cached_property
     def outcomes(self) -> dict[str, bool]:
@@ -354,9 +376,11 @@ class Judgement:
             case PromiseCheck():
                 return self._is_kept(check)
             case OnceCheck():
-                return len(list(self._telling(check.to, check.values, all))) <= check.most
+                told = self._telling(check.to, check.values, all)
+                return sum(check.before is None or said.at < check.before for said in told) <= check.most
             case SilenceCheck():
-                return not any(self._breaks(check, said) for said in self._said)
+                said_in_time = (said for said in self._said if check.before is None or said.at < check.before)
+                return not any(self._breaks(check, said) for said in said_in_time)
             case EntryCheck():
                 return "calendar" not in self._flooded and self._stands(check)
             case ResponseCheck():

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
 from purple_sdk.ues import UESError
-from tests.assessments.packages import TINY
+from tests.assessments.packages import TINY, write_package
 from tests.assessments.scripts import ask_ben
 from tests.assessments.test_forks import fork, results_of
 from tests.stack import Stack, play, request_json, serving
@@ -84,6 +85,32 @@ async def test_a_server_of_its_own_can_have_neither(tmp_path: Any, field: str) -
         request = request_json("http://nobody", "tiny", **{field: CONDITIONS[field]})
         with pytest.raises(ApplicationError, match=rf"config\.{field} is .*AGENTBEATS_GREEN_UES_COMMAND"):
             await AdmissionActivities(settings, store, scenarios).admit(AdmitInput(task_id="1", request=request))
+    finally:
+        await scenarios.aclose()
+
+
+def _noisy(scenario: dict[str, Any]) -> None:
+    scenario["noise"] = 2
+
+
+@pytest.mark.parametrize(("asked", "played"), [(None, 2), (1, 2), (3, 3)])
+async def test_the_greater_of_the_requests_and_the_scenarios_noise_counts(
+    tmp_path: Path, asked: int | None, played: int
+) -> None:
+    write_package(tmp_path / "scenarios", "noisy", change=_noisy)
+    settings = GreenAgentConfig(
+        secret="s" * 32, storage_url=str(tmp_path / "store"), scenarios_dir=str(tmp_path / "scenarios")
+    )
+    store = BlobStore(settings.storage_url)
+    scenarios = Scenarios(settings, store)
+    try:
+        request = request_json("http://nobody", "noisy", offline=True, **({"noise": asked} if asked else {}))
+        plan = await AdmissionActivities(settings, store, scenarios).admit(AdmitInput(task_id="1", request=request))
+        assert plan.noise == played
+        own = settings.model_copy(update={"ues_command": "ues {port}"})
+        quiet = request_json("http://nobody", "noisy", offline=True)
+        with pytest.raises(ApplicationError, match=r"noisy has noise 2.*AGENTBEATS_GREEN_UES_COMMAND"):
+            await AdmissionActivities(own, store, scenarios).admit(AdmitInput(task_id="1", request=quiet))
     finally:
         await scenarios.aclose()
 

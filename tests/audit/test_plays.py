@@ -21,7 +21,10 @@ from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.duty import Act
 from tests.stack import SCENARIOS
 
-DAYS = [("clear_the_day", 2, 3), ("invoice_fraud", 3, 5), ("delegate", 1, 4)]
+DAYS = [
+    *(("clear_the_day", 2, 3), ("invoice_fraud", 3, 5), ("delegate", 1, 4)),
+    *(("expense_report", 3, 5), ("promises", 4, 6)),  # attached files; nights and forecasts
+]
 
 
 def _script(player: Turn) -> Any:

@@ -77,7 +77,24 @@ def test_no_text_takes_long_to_read(text):
     ],
 )
 def test_the_participant_is_found_among_the_roles(roles, expected):
-    assert parse_request(people(**roles)).participant == (expected, roles[expected])
+    assert parse_request(people(**roles)).require_participant() == (expected, roles[expected])
+
+
+def test_one_of_several_participants_has_to_be_named():
+    sentence = r"several roles \(a, b\): name the one to assess personal_assistant"
+    with pytest.raises(BadRequestError, match=sentence):
+        parse_request(people(a="http://a", b="http://b")).require_participant()
+
+
+def test_several_participants_are_those_of_the_scenarios_roles_in_their_order():
+    asked = parse_request(people(b="http://same", a="http://same"))
+    assert list(asked.require_roles(["a", "b"]).items()) == [("a", "http://same"), ("b", "http://same")]
+    with pytest.raises(
+        BadRequestError, match=r"participants\.c is missing: give each role of s an agent's address: a, b, c"
+    ):
+        asked.require_roles(["a", "b", "c"])
+    with pytest.raises(BadRequestError, match=r'participants has the role "b": give each role of s .*: a'):
+        asked.require_roles(["a"])
 
 
 @pytest.mark.parametrize(
@@ -89,7 +106,6 @@ def test_the_participant_is_found_among_the_roles(roles, expected):
         ("[1]", r"The request is \[1\]: send an object"),
         ({}, "participants is missing: add it; config is missing: add it"),
         (people(), "participants is empty: name the agent"),
-        (people(a="http://a", b="http://b"), r"several roles \(a, b\): name the one to assess personal_assistant"),
         (people(a="nonsense"), 'participants.a is "nonsense": give the agent\'s address, such as http'),
         (people(a="ftp://x"), "participants.a"),
         (people(a="http://x:99999"), "participants.a"),

@@ -91,3 +91,59 @@ def test_a_criterion_of_the_seed_s_name_is_found_too():
     data = deepcopy(GOOD)
     data["evaluation_criteria"] = data.pop("criteria")
     assert len(ScenarioConfig.model_validate(data).criteria) == 2
+
+
+def side(user, criterion_id, **more):
+    criterion = {
+        "criterion_id": criterion_id,
+        "name": "C",
+        "dimension": "accuracy",
+        "max_score": 5,
+        "evaluator_id": "c",
+    }
+    return {"user_character": user, "user_prompt": f"For {user}.", "criteria": [criterion], **more}
+
+
+def in_roles(**roles):
+    return {**GOOD, "roles": roles}
+
+
+def test_each_role_is_a_whole_scenario_and_the_first_one_is_the_documents_own():
+    scenario = ScenarioConfig.model_validate(in_roles(host=side("user", "c1"), guest=side("bob", "c2", max_turns=3)))
+    host, guest = scenario.roles.values()
+    assert (scenario.user.name, host.user.name, guest.user.name) == ("User", "User", "Bob")
+    assert (guest.name, guest.expected_turns, guest.max_turns, host.max_turns) == ("S", 12, 3, None)
+    assert [criterion.criterion_id for criterion in guest.criteria] == ["c2"]
+    assert (host.colleagues, guest.colleagues) == ({"guest": "bob"}, {"host": "user"})
+    assert ScenarioConfig.model_validate_json(scenario.model_dump_json()) == scenario
+
+
+@pytest.mark.parametrize(
+    ("roles", "sentence"),
+    [
+        ({"host": side("user", "c1")}, "roles has only 'host': name two or more, or leave roles out"),
+        ({"Host": side("user", "c1"), "guest": side("bob", "c2")}, "roles has the name 'Host': use small letters"),
+        ({"host": side("user", "c1"), "guest": side("bob", "c1")}, "criterion_id 'c1' appears in two roles"),
+        ({"host": side("user", "c1"), "guest": side("user", "c2")}, "two roles have the user_character 'user'"),
+        (
+            {"host": side("user", "c1"), "guest": side("bob", "c2", end_time="2026-03-03T00:00:00+01:00")},
+            "roles.guest has 'end_time', which all roles share: write it beside roles",
+        ),
+        (
+            {
+                "host": side("user", "c1"),
+                "guest": {**side("bob", "c2"), "characters": {"bob": GOOD["characters"]["bob"]}},
+            },
+            "roles.guest.characters needs 'user', the user of host, with the same email and phone",
+        ),
+        (
+            {"host": side("user", "c0"), "guest": {**side("bob", "c2"), "criteria": GOOD["criteria"][:1]}},
+            "points: give all roles the same sum",
+        ),
+        ({f"r{number}": side("user", f"c{number}") for number in range(9)}, "at most 8 participants play side by side"),
+    ],
+)
+def test_roles_that_can_not_be_played_together_are_refused(roles, sentence):
+    with pytest.raises(ValidationError) as refused:
+        ScenarioConfig.model_validate(in_roles(**roles))
+    assert sentence in describe(refused.value)

@@ -1,12 +1,14 @@
-"""Promises: what was promised on the first day is kept on the fourth or fifth, the assistant's own word included."""
+"""Promises of the first day, the assistant's own word included, are kept on the fourth or fifth."""
 
 from datetime import date, datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.committing import keep_word, let_go, own_word
 from scenarios.kit.making.duties.inviting import Saying
+from scenarios.kit.making.duties.sheltering import Lunch, move_indoors
 from scenarios.kit.making.duties.standing import between_turns
-from scenarios.kit.making.people import Phrase
+from scenarios.kit.making.outdoors import Spot
+from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.values import Value
 
 
@@ -52,10 +54,32 @@ def make(day: Day) -> None:
             released=between_turns(day, 4, f"{key}-released"),
             said=_said(day, key, corrections=0),
         )
+    if level > 1:
+        _lunches(day, count=level, is_changed=level > 2, stranger=stranger)
     day.wishes.append(
         "Keep what I have promised to people in my mails: each thing on the day that was promised last, on no other day, "
         "and once. Where somebody asks you to name a day, name one in my name, and keep your own word too."
     )
+
+
+def _lunches(day: Day, *, count: int, is_changed: bool, stranger: Person) -> None:
+    """Lunches outdoors on the last day; in the end the forecast has rain for the first of them only.
+
+    Before a change, it has rain for another one.
+    """
+    rooms, spots = day.draws.some(ROOMS, count, "rooms"), day.draws.some(SPOTS, count, "spots")
+    start = day.clock(day.draws.between(12, 13, "lunch"), day=4)
+    news = [day.start - timedelta(hours=2), *([between_turns(day, 5, "forecast")] if is_changed else [])]
+    dry = ("Clear", "Clouds")
+    lunches = []
+    for number, (room, spot) in enumerate(zip(rooms, spots, strict=True)):
+        north = 51 + 0.26 * number + day.draws.between(11, 20, spot, "north") / 100  # far from the others
+        at = [round(north, 2), day.draws.between(-39, -11, spot, "east") / 100]
+        last = "Rain" if number == 0 else day.draws.pick(dry, spot, "sky")
+        before = ["Rain" if number == 1 else day.draws.pick(dry, spot, "before")] if is_changed else []
+        guest = day.cast(f"lunch-{number}-guest", relation="client")
+        lunches.append(Lunch(guest, start, Spot(spot, *at), room, [*before, last]))
+    move_indoors(day, "lunch", lunches=lunches, news=news, stranger=stranger)
 
 
 def _date(day: Day, number: int) -> date:
@@ -73,7 +97,7 @@ def _given(day: Day, key: str, changes: int) -> list[tuple[datetime, date]]:
 
 
 def _said(day: Day, key: str, *, corrections: int, last: int = 5) -> list[Saying]:
-    """Who says when what the value is: the first time before the second day's first turn, the last one before ``last``."""
+    """Statements of the value: the first one before the second day's first turn, the last one before turn ``last``."""
     source = day.cast(f"{key}-source", relation="colleague")
     turns = [2, *range(last - corrections + 1, last + 1)]
     letters = "BCDFGHKLMNPRSTVWXZ"
@@ -88,6 +112,11 @@ def _said(day: Day, key: str, *, corrections: int, last: int = 5) -> list[Saying
     ]
 
 
+ROOMS = ("Blue Salon", "Oak Room", "Winter Garden", "Mirror Hall", "Old Library", "Vault Bar", "Map Room", "Tea House")
+SPOTS = (
+    *("Kestrel Terrace", "Mill Meadow", "Quay Pergola", "Orchard Tables", "Heron Deck", "Rose Court"),
+    *("Lock House Lawn", "Boathouse Pier", "Chestnut Yard", "Vine Arbour"),
+)
 THINGS = (
     Phrase("the order number of the new desks", "die Bestellnummer der neuen Schreibtische"),
     Phrase("the booking code of the hall", "der Buchungscode des Saals"),

@@ -8,6 +8,7 @@ import importlib.util
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from uuid import UUID
 from proctor_protocol.instances import DIFFICULTIES, group_of, variant_of
 from scenarios.kit import building
 from scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, ReportCheck
+from scenarios.kit.making import outdoors
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty
 from scenarios.kit.making.people import Person, Relation
@@ -29,6 +31,13 @@ from scenarios.kit.checks import duty, nothing_else
 
 __all__ = ["duty", "nothing_else"]
 '''
+_SHARED = (
+    *("scenario_id", "name", "description", "start_time", "end_time", "default_time_step", "nights", "noise"),
+    *("version", "canary"),
+)
+"""What all roles of a day have in common."""
+
+_USER_OF = "user_of_"
 OTHER_POINTS = 10
 """Points for having done only what something asked for."""
 
@@ -58,14 +67,22 @@ class Day:
         title: for people, in lists.
         wishes: what the user wants beside the list, a sentence each.
         step: how long a turn is.
+        role: of a day of one of several participants, its role; empty for the only one.
+        sides: the days of several participants, by ``split``; such a day has nothing else.
+        colleagues: the users of the other roles, by their roles.
         nights: from when to when there are no turns, where it takes several days.
+        noise: the least level of noise that the day is played at, 0 to 3.
     """
 
-    def __init__(self, family: str, difficulty: int, seed: int, group: int = 1) -> None:
+    def __init__(self, family: str, difficulty: int, seed: int, group: int = 1, role: str = "") -> None:
         self.family, self.difficulty, self.seed = family, difficulty, seed
         self.group = group
         self.variant = variant_of(seed, group)
-        self.draws = Draws(family, difficulty, group_of(seed, group))
+        self.role = role
+        self.sides: tuple[Day, ...] = ()
+        self.colleagues: dict[str, Person] = {}
+        self._shared = Draws(family, difficulty, group_of(seed, group))
+        self.draws = self._shared.of("role", role) if role else self._shared
         self.title = family.replace("_", " ").capitalize()
         self.wishes: list[str] = []
         self.duties: list[Duty] = []
@@ -76,6 +93,7 @@ class Day:
         self._starts: list[datetime] = []
         self.step = timedelta(hours=1)
         self.nights: list[tuple[datetime, datetime]] = []
+        self.noise = 0
 
     def begin(
         self,
@@ -102,13 +120,39 @@ class Day:
         """
         if self._world is not None:
             raise InconsistentDayError("", "begin comes before everything else, and once")
-        self._world = make_world(self.draws.of("world"), size, **world)
+        moment = self._shared.of("moment") if self.role else None
+        self._world = make_world(self.draws.of("world"), size, moment=moment, **world)
         self.step = step
         count = turns or round(timedelta(hours=hours) / step)
         mornings = [self._world.start + timedelta(days=day) for day in range(days)]
         self._starts = [morning + number * step for morning in mornings for number in range(count)]
         evenings = [morning + count * step for morning in mornings]
         self.nights = list(zip(evenings, mornings[1:], strict=False)) if days > 1 else []
+
+    def split(self, *roles: str, **begun: Any) -> "tuple[Day, ...]":
+        """A day for each of several participants, at the same place and time, each with a user and people of its own.
+
+        Args:
+            roles: the names of the participants' roles.
+            begun: arguments of ``begin``, for all of them.
+
+        Raises:
+            InconsistentDayError: two people of the days share an address.
+        """
+        self.sides = tuple(Day(self.family, self.difficulty, self.seed, self.group, role) for role in roles)
+        for side in self.sides:
+            side.title = self.title
+            side.begin(**begun)
+        for side in self.sides:
+            others = [other for other in self.sides if other is not side]
+            side.colleagues = {
+                other.role: replace(other.user, key=f"{_USER_OF}{other.role}", relation="client") for other in others
+            }
+            known = {address for person in side.world.everyone for address in person.addresses}
+            for person in side.colleagues.values():
+                if not known.isdisjoint(person.addresses):
+                    raise InconsistentDayError("", f"{person.name} has an address of somebody else")
+        return self.sides
 
     @property
     def world(self) -> World:
@@ -199,6 +243,10 @@ class Day:
         to = tuple(readers) or (self.user,)
         return Record(self.id(name), "text", at, author, to, "", body).with_facts(*facts)
 
+    def chat(self, name: str, at: datetime, body: str, *facts: Fact) -> Record:
+        """What the user writes in the chat after the day has begun."""
+        return Record(self.id(name), "chat", at, self.user, (), "", body).with_facts(*facts)
+
     def entry(
         self,
         name: str,
@@ -259,6 +307,10 @@ class Day:
         Raises:
             InconsistentDayError: two truths, a duty without support, a record outside the day, an id twice, …
         """
+        for side in self.sides:
+            side.finish()
+        if self.sides:
+            return
         if self.listed and not any(duty.key == "report" for duty in self.duties):
             self.duties.append(self._report())
         self._require_consistency()
@@ -359,6 +411,8 @@ class Day:
 
     def scenario(self) -> dict[str, Any]:
         """The content of scenario.json."""
+        if self.sides:
+            return self._scenario_of_sides()
         return {
             "scenario_id": self.family,
             "name": f"{self.title}, difficulty {self.difficulty}, seed {self.seed}",
@@ -368,14 +422,31 @@ class Day:
             "default_time_step": f"PT{round(self.step.total_seconds() / 60)}M",
             **self._nights(),
             "user_prompt": self.brief,
-            "user_character": USER,
+            "user_character": self._user_key,
             **({"user_talks": ["chat"]} if any(USER in duty.replies for duty in self.duties) else {}),
+            **({"noise": self.noise} if self.noise else {}),
             "characters": self._characters(),
             "criteria": self._criteria(),
             "version": _VERSION,
             "canary": str(UUID(hex=Draws(self.family, self.difficulty, self.seed).hex(32, "canary"))),
-            "initial_state": "initial_state.json",
+            "initial_state": f"{self.role or 'initial_state'}.json",
+            **({"colleagues": {role: each.key for role, each in self.colleagues.items()}} if self.role else {}),
         }
+
+    def _scenario_of_sides(self) -> dict[str, Any]:
+        """What the sides share, and the fields of each role."""
+        documents = {side.role: side.scenario() for side in self.sides}
+        shared = {name: value for name, value in documents[self.sides[0].role].items() if name in _SHARED}
+        roles = {}
+        for role, document in documents.items():
+            own = {name: value for name, value in document.items() if name not in (*_SHARED, "colleagues")}
+            criteria = [{**each, "criterion_id": f"{role}_{each['criterion_id']}"} for each in own["criteria"]]
+            roles[role] = {**own, "criteria": criteria}
+        return {**shared, "roles": roles}
+
+    @property
+    def _user_key(self) -> str:
+        return f"{_USER_OF}{self.role}" if self.role else USER
 
     def _nights(self) -> dict[str, Any]:
         nights = [{"start": evening.isoformat(), "end": morning.isoformat()} for evening, morning in self.nights]
@@ -383,13 +454,13 @@ class Day:
 
     def _characters(self) -> dict[str, Any]:
         people = {person.key: person for duty in self.duties for person in duty.people} | {
-            person.key: person for person in self._cast.values()
+            person.key: person for person in (*self._cast.values(), *self.colleagues.values())
         }
         found = {}
         for key, person in [(USER, self.user), *sorted(people.items())]:
             replies = [reply for duty in self.duties for reply in duty.replies.get(key, [])]
             knows = [duty.knows[key] for duty in self.duties if key in duty.knows]
-            found[key] = _character(person, replies, knows)
+            found[self._user_key if key == USER else key] = _character(person, replies, knows)
         return found
 
     def _criteria(self) -> list[dict[str, Any]]:
@@ -424,7 +495,7 @@ class Day:
         """The content of initial_state.json."""
         start = self.start.isoformat()
         there = [record for record in self.records if record.kind == "entry" or record.at <= self.start]
-        later = [record for record in self.records if record.kind in ("mail", "text") and record.at > self.start]
+        later = [record for record in self.records if record.kind != "entry" and record.at > self.start]
         zone = self.world.timezone
         mails = [_mail(record, self.user) for record in there if record.kind == "mail"]
         modalities = {
@@ -441,18 +512,18 @@ class Day:
                 timezone=zone,
             ),
             "chat": building.chat_that_asks(self.brief, start, start=start),
-            "contacts": building.address_book(map(_contact, self.world.everyone[1:]), start=start),
+            "contacts": building.address_book(
+                map(_contact, (*self.world.everyone[1:], *self.colleagues.values())), start=start
+            ),
+            **outdoors.modalities(there, start=self.start),
         }
-        events = [
-            building.mail_comes(_mail(record, self.user), start=start)
-            if record.kind == "mail"
-            else building.text_comes(_text(record, self.user), start=start)
-            for record in later
-        ]
+        events = [_arrival(record, self.user, start) for record in later]
         return building.initial_state(start=start, description=self.title, modalities=modalities, events=events)
 
     def truth(self) -> dict[str, Any]:
         """What is right, for people: the content of truth.json."""
+        if self.sides:
+            return {side.role: side.truth() for side in self.sides}
         return {
             "family": self.family,
             "difficulty": self.difficulty,
@@ -473,7 +544,10 @@ class Day:
 
     def readme(self) -> str:
         """The ground truth for people: the content of README.md."""
-        lines = [f"# {self.title}: difficulty {self.difficulty}, seed {self.seed}", ""]
+        if self.sides:
+            return "\n".join(f"{side.readme()}\n" for side in self.sides)
+        role = f", {self.role}" if self.role else ""
+        lines = [f"# {self.title}: difficulty {self.difficulty}, seed {self.seed}{role}", ""]
         for duty in self.duties:
             lines += [f"## {duty.title}", ""]
             lines += [f"- {check.sentence}: {check.points} points" for check in duty.checks]
@@ -482,9 +556,13 @@ class Day:
 
     def files(self) -> dict[str, bytes]:
         """All files of the scenario, by name."""
+        states = {f"{day.role or 'initial_state'}.json": day.initial_state() for day in self.sides or (self,)}
         return {
             "scenario.json": building.as_json(self.scenario()).encode(),
-            "initial_state.json": json.dumps(self.initial_state(), ensure_ascii=False, separators=(",", ":")).encode(),
+            **{
+                name: json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode()
+                for name, state in states.items()
+            },
             "evaluators.py": _EVALUATORS.encode(),
             "truth.json": building.as_json(self.truth()).encode(),
             "README.md": self.readme().encode(),
@@ -494,7 +572,8 @@ class Day:
     def attached_files(self) -> dict[str, bytes]:
         """The files that mails attach, and their text alternatives, by name."""
         found: dict[str, bytes] = {}
-        for each in (attachment for record in self.records for attachment in record.attachments):
+        records = [record for day in self.sides or (self,) for record in day.records]
+        for each in (attachment for record in records for attachment in record.attachments):
             found[each.file] = each.content
             if not each.is_text:
                 found[f"{each.file}.txt"] = each.text.encode()
@@ -561,6 +640,19 @@ def _character(person: Person, replies: Sequence[Any], knows: Sequence[str]) -> 
         "response_timing": {"base_delay": "PT20M", "variance": "PT5M"},
         "scripted_replies": list(replies),
     }
+
+
+def _arrival(record: Record, user: Person, start: str) -> building.State:
+    """The event by which a record comes during the day."""
+    match record.kind:
+        case "mail":
+            return building.mail_comes(_mail(record, user), start=start)
+        case "chat":
+            return building.chat_comes(record.id, record.at.isoformat(), record.body, start=start)
+        case "forecast":
+            return outdoors.comes(record, start=start)
+        case _:
+            return building.text_comes(_text(record, user), start=start)
 
 
 def _mail(record: Record, user: Person) -> building.State:

@@ -205,9 +205,10 @@ def wrong_person(act: Act, person: Person, *, side_effects: int = 1, name: str =
 
 
 def twice(act: Act, *, loses: Iterable[str], at: datetime | None = None, name: str = "done twice") -> Lapse:
-    """The act is done again."""
+    """The act is done again; a mail or text that repeats another one of its turn is a side effect."""
     again = replace(act, id=f"{act.id}-again", at=at or act.at, until=at or act.until)
-    return Lapse(name, lambda all_: [*all_, again], frozenset(loses))
+    is_repeated = at is None and act.action == "tell" and act.to is not None and act.channel != "chat"
+    return Lapse(name, lambda all_: [*all_, again], frozenset(loses), int(is_repeated))
 
 
 def instead(act: Act, *other: Act, loses: Iterable[str] | None = None, side_effects: int = 0, name: str) -> Lapse:

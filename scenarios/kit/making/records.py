@@ -31,7 +31,8 @@ class Record:
 
     Attributes:
         id: its id in the simulation, which tells nothing.
-        kind: ``mail``, ``text`` (SMS), ``entry`` (calendar), ``chat`` (the user's words).
+        kind: ``mail``, ``text`` (SMS), ``entry`` (calendar), ``chat`` (the user's words), ``place`` and ``forecast``
+            (``outdoors``).
         at: when it arrives; at or before the day's start it is there from the beginning. Of an entry: when it was made.
         author: who wrote it; of an entry, its organizer.
         readers: to whom it went; of an entry, its attendees.
@@ -42,7 +43,7 @@ class Record:
     """
 
     id: str
-    kind: Literal["mail", "text", "entry", "chat"]
+    kind: Literal["mail", "text", "entry", "chat", "place", "forecast"]
     at: datetime
     author: Person
     readers: tuple[Person, ...]

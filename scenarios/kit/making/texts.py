@@ -15,7 +15,9 @@ _ENGLISH, _GERMAN = (0, 1, 2, 4), (5,)
 
 def shown(day: Day, name: str, author: Person, value: Value) -> str:
     """A value in one of the notations that its author may use."""
-    return show(value, day.draws.pick(_GERMAN if author.language == "de" else _ENGLISH, "notation", name))
+    if author.language == "de":
+        return show(value, day.draws.pick(_GERMAN, "notation", name)).replace(" at ", " um ")
+    return show(value, day.draws.pick(_ENGLISH, "notation", name))
 
 
 def mail_saying(day: Day, name: str, at: datetime, author: Person, act: str, **slots: Any) -> Record:

@@ -187,6 +187,7 @@ def make_world(
     *,
     language_mix: float = 0.15,
     namesakes: str | None = None,
+    moment: Draws | None = None,
     latest_weekday: int = 4,
 ) -> World:
     """A world of a size.
@@ -195,10 +196,12 @@ def make_world(
         size: S has some 60 mails and 12 to 20 people, M 500 and 60 in a month, L 3,000 and 300 in a year.
         language_mix: The share of people who write German; 0 for English only.
         namesakes: A first name that two people have, for days about mistaken identity.
+        moment: Chooses place and time; worlds that have it in common can meet.
         latest_weekday: The last weekday on which it may start (0 is Monday); a later start moves back to Monday.
     """
-    zone, winter, summer, currency, home = draws.pick(_PLACES, "place")
-    start = _start(draws.of("start"), winter, summer, latest_weekday)
+    moment = moment or draws
+    zone, winter, summer, currency, home = moment.pick(_PLACES, "place")
+    start = _start(moment.of("start"), winter, summer, latest_weekday)
     amounts = _SIZES[size]
     organisations = _organisations(draws.of("organisations"), amounts.organisations)
     people = _People(draws.of("people"), organisations, [], home, language_mix)

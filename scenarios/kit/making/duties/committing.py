@@ -41,7 +41,7 @@ def keep_word(
         person: who was promised it.
         thing: the value's name; no other thing of the day is called so.
         given: the promises; the first one before the first turn.
-        said: who says when what the value is; the last one is right, and comes before the last promised day.
+        said: statements of the value; the last one is right, and comes before the last promised day.
         stranger: who gets it by mistake in one of the lapses.
     """
     promises = list(_promises(day, key, person, thing, given))

@@ -306,7 +306,7 @@ def _records(day: Day, name: str, key: str, kind: Kind, aim: _Aim) -> list[Recor
         case "entry":
             body = draws.pick(_IN_ENTRIES, "form").format(**slots)
             title = draws.pick(_MEETINGS, "title")
-            number = 20 + 10 * (kind == "answer") + day.draws.between(0, 9, name, "slot")
+            number = 20 + day.draws.between(0, 9, name, "slot")
             entry = day.entry(
                 f"{name}-order", title, slot(day, f"{name}-order", number), 60, people=(order.author, day.user),
                 organizer=order.author, body=body,

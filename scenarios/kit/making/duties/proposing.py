@@ -460,7 +460,9 @@ def _checks(
         after = day.turn(turn + n) if n else None
         value = [moment(slot)]
         asked = f"{key}.asked-{n}"
-        checks.append(message_check(asked, 2, sentence, asked_one, value, other, after=after, before=until))
+        # The first hour can be named by chance, the next ones come after an answer.
+        told = message_check(asked, 2, sentence, asked_one, value, other, after=after, before=until, gated=n == 0)
+        checks.append(told)
     checks.append(
         EntryCheck(
             id=f"{key}.entry",

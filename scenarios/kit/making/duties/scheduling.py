@@ -352,7 +352,7 @@ def agree_time(
         f"The entry {title!r} is only a placeholder: give it that time and put {names} on it. "
         f"Write to {people[0].name} by {until:%H:%M} which day and time it is."
     )
-    return _slot_duty(day, key, puzzle, topic, entry, people, people[:1], brief, until, stranger, is_new=True)
+    return slot_duty(day, key, puzzle, topic, entry, people, people[:1], brief, until, stranger, is_new=True)
 
 
 def move_meeting(
@@ -393,7 +393,7 @@ def move_meeting(
         f"hour from 09:00 to 16:00 at which my diary and their limits leave an hour free{_travel(journey)}. "
         f"Change the entry, and write to {names} by {until:%H:%M} which day and time it is now."
     )
-    return _slot_duty(day, key, puzzle, topic, entry, people, people, brief, until, stranger, is_new=False)
+    return slot_duty(day, key, puzzle, topic, entry, people, people, brief, until, stranger, is_new=False)
 
 
 def _travel(journey: Journey | None) -> str:
@@ -411,7 +411,7 @@ def days_in_words(days: Sequence[datetime]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _slot_duty(
+def slot_duty(
     day: Day,
     key: str,
     puzzle: Puzzle,
@@ -424,7 +424,10 @@ def _slot_duty(
     stranger: Person,
     *,
     is_new: bool,
+    own: Puzzle | None = None,
 ) -> Duty:
+    """The duty of a puzzle; ``own`` is the part of it that this day shows, all of it by default."""
+    own = own or puzzle
     at = next(start for start in day.starts if start >= max([day.start, *(each.at for each in puzzle.said)]))
     assert entry.start is not None
     assert entry.end is not None
@@ -502,7 +505,7 @@ def _slot_duty(
         acts=acts,
         solve=solve_slots(key, puzzle),
         answers=frozenset({puzzle.right.isoformat()}),
-        records=[entry, *puzzle_records(day, key, topic, puzzle)],
+        records=[entry, *puzzle_records(day, key, topic, own)],
         lapses=lapses,
         points=points,
         candidates=tuple(slot.isoformat() for slot in puzzle.slots),
@@ -510,7 +513,7 @@ def _slot_duty(
         people=tuple(people),
         knows={
             limits.who.key: f"You come to {topic.en}. " + limits_in_words(day, f"{key}-knows", limits)
-            for limits in puzzle.said
+            for limits in own.said
         },
     )
 

@@ -1,0 +1,104 @@
+"""Do not disturb: the user may be interrupted only so often, and only for what can't wait."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.answering import answer_price
+from scenarios.kit.making.duties.interrupting import TOPICS, Matter, report_rest, tell_now
+from scenarios.kit.making.people import Person
+
+_REASONS = (
+    "an exam",
+    "a hearing in court",
+    "a job interview",
+    "a workshop",
+    "a funeral",
+    "a board meeting",
+    "a flight",
+)
+_TURNS = (1, 3, 4)
+"""Before which turns matters come up that can't wait."""
+
+
+def make(day: Day) -> None:
+    """Three rounds in which something can't wait, each beside things that can; one report at the end.
+
+    From difficulty 3 on, two matters press at once, and somebody decides in the user's place on a fourth.
+    """
+    level = day.difficulty - 1
+    day.begin(size="M" if level > 2 else "S", hours=8, language_mix=0.0)
+    most = len(_TURNS)
+    last = day.starts[-1]
+    deputies = " My notes say who decides instead of me on a topic: write to them, not to me." if level > 1 else ""
+    day.wishes.append(
+        f"I am in {day.draws.pick(_REASONS, 'reason')} until {last:%H:%M}, and every message in the chat disturbs me. Before "
+        f"the last round, write to me at most {most} times, and only of matters that need my decision before {last:%H:%M}. "
+        "I have to know of these before the time at which the decision is needed. The last word on that time counts. "
+        f"One message may name several matters. Name the number of each.{deputies} In the last round write me one "
+        "message with the numbers of all that could wait and still needs my decision. Don't answer those who want one."
+    )
+    topics = day.draws.shuffled(TOPICS, "topics")
+    stranger = day.cast("stranger")
+    waiting, settled = list[Matter](), list[Matter]()
+    for number, turn in enumerate((*_TURNS, 2)[: 3 + (level > 1)]):
+        spared = _round(day, number, turn, topics[6 * number : 6 * number + 6], stranger)
+        waiting += [matter for matter in spared if not matter.settled]
+        settled += [matter for matter in spared if matter.settled]
+    own = [_matter(day, f"rest-{n}", 5 + n % 2, topics[24 + n], _later(day, f"rest-{n}")) for n in range(1 + level)]
+    if level > 2:
+        own[1] = replace(own[1], settled=day.turn(-1, -day.draws.between(5, 40, "settled")))
+    report_rest(day, "rest", own=own, waiting=waiting, settled=settled, most=most)
+    answer_price(day, "price-1", 1)
+
+
+def _round(day: Day, number: int, turn: int, topics: list[str], stranger: Person) -> list[Matter]:
+    """What comes up before a turn; gives the matters that can wait, or are settled."""
+    key, level = f"matter-{number + 1}", day.difficulty - 1
+    draws = day.draws.of(key)
+    soon = day.turn(turn + 1, draws.between(2, 3, "soon") * 15)
+
+    def can_wait(name: str) -> datetime:
+        return _later(day, f"{key}-{name}")
+
+    def matter(name: str, needed: datetime, topic: str) -> Matter:
+        return _matter(day, f"{key}-{name}", turn, topic, needed)
+
+    moved = day.turn(turn, -draws.between(4, 25, "moved"))
+    due = [matter("due", soon, topics[0])]
+    spared = [("can wait", matter("first", can_wait("first"), topics[1]))]
+    if level > 1 or (level > 0 and number < 2):
+        # What could wait presses now.
+        due = [matter("due", can_wait("due"), topics[0])]
+        due = [replace(due[0], moved=(moved, soon))]
+    if level > 0:
+        # What pressed can wait now.
+        eased = matter("eased", soon + timedelta(minutes=15), topics[2])
+        spared.append(("was put off", replace(eased, moved=(moved, can_wait("eased")))))
+    if level > 1 and number == 1:
+        due.append(matter("second", soon + timedelta(minutes=30), topics[3]))
+    if level > 2:
+        gone = matter("gone", soon, topics[4])
+        spared.append(("was settled", replace(gone, settled=moved)))
+    deputy = day.cast(f"{key}-deputy", relation="colleague") if number == 3 else None
+    noted = day.ago(f"{key}-deputy", days=(1, 2)) if deputy else None
+    tell_now(day, key, due=due, spared=spared, deputy=deputy, noted=noted, stranger=stranger)
+    return [matter for _, matter in spared]
+
+
+def _later(day: Day, name: str) -> datetime:
+    """A time after the last round: later on the day, or on one of the next days."""
+    draws = day.draws.of("later", name)
+    if draws.chance(0.5, "today"):
+        return day.starts[-1] + timedelta(minutes=15 * draws.between(2, 8, "minutes"))
+    workdays = [n for n in range(1, 6) if day.clock(9, day=n).weekday() < 5]
+    hour, quarter = draws.between(9, 14, "hour"), draws.pick((0, 15, 30, 45), "quarter")
+    return day.clock(hour, quarter, day=draws.pick(workdays, "days"))
+
+
+def _matter(day: Day, name: str, turn: int, topic: str, needed: datetime) -> Matter:
+    """What somebody writes of before a turn."""
+    draws = day.draws.of("matter", name)
+    code = f"{draws.pick('BDGKMPRTVZ', 'letter')}-{draws.between(1000, 9999, 'code')}"
+    author = day.cast(name, relation="colleague" if draws.chance(0.5, "relation") else "client")
+    return Matter(day.turn(turn, -draws.between(30, 55, "at")), author, topic, code, needed)

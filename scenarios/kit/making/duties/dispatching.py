@@ -1,0 +1,389 @@
+"""On call: reports of faults go to who deals with them, by rules that change, and what is open is handed over."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from scenarios.kit.checks import Check, SilenceCheck
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Lapse,
+    besides,
+    claimed,
+    forgotten,
+    instead,
+    late,
+    message_check,
+    to_write_to,
+    wrong_person,
+)
+from scenarios.kit.making.people import Person
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.values import Value
+
+
+@dataclass(frozen=True)
+class Priority:
+    """The user's word on a system, which holds for all reports after it.
+
+    Attributes:
+        at: when it comes.
+        system: whose reports: ``the goods lift``.
+        who: gets them. least: the number of people affected from which on.
+        how: a note in the user's mailbox, or in the chat.
+    """
+
+    at: datetime
+    system: str
+    who: Person
+    least: int
+    how: Literal["mail", "chat"] = "mail"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A fault that somebody reports.
+
+    Attributes:
+        at: when it comes. author: who reports it. system: what is out of order. affected: how many people.
+        code: the ticket's number.
+        grown: when somebody writes that it is worse, and how many people are affected then.
+        solved: when somebody writes that it is solved. again: when somebody writes that it is not, after all.
+    """
+
+    at: datetime
+    author: Person
+    system: str
+    affected: int
+    code: str
+    grown: tuple[datetime, int] | None = None
+    solved: datetime | None = None
+    again: datetime | None = None
+
+    @property
+    def value(self) -> Value:
+        """The ticket's number as a value."""
+        return Value(kind="code", value=self.code)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is open at the end."""
+        return self.solved is None or self.again is not None
+
+
+def priorities(day: Day, said: Sequence[Priority]) -> None:
+    """Add the user's words on systems."""
+    seen: set[str] = set()
+    for n, each in enumerate(said):
+        draws = day.draws.of("priority", n)
+        form = draws.pick(_CHANGED if each.system in seen else _FIRST, "form")
+        seen.add(each.system)
+        body = form.format(system=each.system, who=each.who.name, least=each.least)
+        body = body[:1].upper() + body[1:]
+        fact = Fact("priority", each.system, f"{each.who.name}/{each.least}")
+        if each.how == "chat":
+            record = day.chat(f"priority-{n}", each.at, body, fact)
+        else:
+            title = f"On call: {each.system}"
+            record = day.mail(f"priority-{n}", each.at, day.user, title, body, fact, readers=[day.user])
+        day.extra_records.append(record)
+
+
+def dispatch(
+    day: Day,
+    key: str,
+    *,
+    said: Sequence[Priority],
+    due: Report,
+    spared: Sequence[tuple[str, Report]],
+    stranger: Person,
+) -> Duty:
+    """One report has to go to who deals with it; others that come around the same time must not.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        said: all of the user's words on the system of ``due``, in order (``priorities`` adds them).
+        due: the report to pass on, at the latest in the round after the one in which it is first seen to be due.
+        spared: reports that are not passed on, each with the reason.
+        stranger: who gets the report by mistake in one of the lapses.
+    """
+    since = due.grown[0] if due.grown else due.at
+    right = [each for each in said if each.at <= since][-1]
+    former = [each.who for each in dict.fromkeys(said) if each.at <= since and each.who != right.who]
+    everyone = tuple(dict.fromkeys(each.who for each in said))
+    begin = next(start for start in day.starts if start >= since)
+    until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
+    sent = message_check(
+        f"{key}.sent",
+        6,
+        f"{right.who.name} has ticket {due.code} by {until:%H:%M}",
+        right.who,
+        [due.value],
+        before=until,
+    )
+    act = Act(f"{key}.1", "tell", begin, until, (sent.id,), right.who, (due.value,), due.system,
+              others=("text",) if right.who.phone else ())  # fmt: skip
+    checks: list[Check] = [sent]
+    lapses: list[Lapse] = [forgotten(act), wrong_person(act, stranger)]
+    points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
+    if following := [start for start in day.starts if start > until]:
+        lapses.append(late(act, following[0]))
+        points.append(("late",))
+    for n, person in enumerate(former, start=1):
+        kept = SilenceCheck(id=f"{key}.former-{n}", points=1, sentence=f"{person.name} has not got {due.code}",
+                            gated=True, to=person.addresses, values=(due.value,))  # fmt: skip
+        checks.append(kept)
+        lapses.append(instead(act, replace(act, to=person), loses=[sent.id, kept.id], name=f"by former priority {n}"))
+        points.append((lapses[-1].name,))
+    for n, (why, report) in enumerate(spared, start=1):
+        kept = SilenceCheck(
+            id=f"{key}.spared-{n}",
+            points=3,
+            sentence=f"{report.code} was not passed on",
+            gated=True,
+            to=tuple(address for person in everyone for address in person.addresses),
+            values=(report.value,),
+        )
+        checks.append(kept)
+        at = next(start for start in day.starts if start >= report.at)
+        more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), right.who, (report.value,), report.system)
+        lapses.append(besides(more, loses=[kept.id], name=f"passes on what {why}"))
+        points.append((lapses[-1].name,))
+    if due.grown:
+        lapses.append(instead(act, name="overlooks that it grew"))
+        points.append(("overlooks that it grew",))
+    reports = [due, *(report for _, report in spared)]
+    records = [record for report in reports for record in _records(day, f"{key}-{report.code}", key, report)]
+    codes = {report.code: report.value for report in reports}
+    people = {person.name: person for person in everyone}
+
+    def enact(answer: str) -> list[Act]:
+        name, _, code = answer.partition("/")
+        return [replace(act, to=people[name], values=(codes[code],))]
+
+    return day.add(
+        Duty(
+            key=key,
+            title=f"Pass on the report {due.code}, and no other",
+            dimension="instruction_following",
+            checks=checks,
+            explains=to_write_to(*everyone, ids=[record.id for record in records if record.kind == "mail"]),
+            acts=[act],
+            solve=lambda facts: _due(facts, key, day.starts),
+            answers=frozenset({f"{right.who.name}/{due.code}"}),
+            records=records,
+            lapses=lapses,
+            points=points,
+            candidates=tuple(f"{name}/{code}" for name in people for code in codes),
+            enact=enact,
+            people=(*everyone, *dict.fromkeys(report.author for report in reports)),
+        )
+    )
+
+
+def _due(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozenset[str]:
+    """Which of a duty's tickets go to whom, by what the user had said when they came or grew."""
+    solved = {fact.about: fact.at for fact in facts if fact.kind == "solved" and fact.at}
+    due = set()
+    for fact in facts:
+        if fact.kind != "report" or fact.about != key or fact.at is None:
+            continue
+        code, affected, system = fact.value.split("/")
+        before = [each for each in facts if each.kind == "priority" and each.about == system and each.at]
+        said = sorted((each.at, each.value) for each in before if each.at and each.at <= fact.at)
+        seen = next(start for start in starts if start >= fact.at)
+        if said and (code not in solved or solved[code] > seen):
+            who, least = said[-1][1].split("/")
+            due |= {f"{who}/{code}"} if int(affected) >= int(least) else set()
+    return frozenset(due)
+
+
+def hand_over_open(
+    day: Day, key: str, *, reader: Person, systems: Sequence[str], reports: Sequence[Report], stranger: Person
+) -> Duty:
+    """In the last round, who is on call next gets the numbers of all tickets of some systems that are still open.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        reader: who is on call next.
+        systems: whose tickets.
+        reports: all reports of the day; those of other systems don't belong to the list. Other duties put them in.
+        stranger: who gets the list by mistake in one of the lapses.
+    """
+    own = [report for report in reports if report.system in systems]
+    rest = [report for report in own if report.is_open]
+    others = [report for report in own if not report.is_open] + [each for each in reports if each.system not in systems]
+    records = [record for report in own for record in _news(day, f"{key}-{report.code}", report)]
+    check = message_check(
+        f"{key}.told", 8, f"{reader.name} has the numbers of just the open tickets", reader,
+        [report.value for report in rest], [report.value for report in others],
+    )  # fmt: skip
+    at = day.starts[-1]
+    act = Act(f"{key}.1", "tell", at, at, (check.id,), reader, check.values, "the open tickets",
+              others=("text",) if reader.phone else ())  # fmt: skip
+    again = [report for report in rest if report.again]
+
+    def telling(found: Sequence[Report]) -> Act:
+        return replace(act, values=tuple(report.value for report in found))
+
+    lapses: list[Lapse] = [
+        forgotten(act),
+        wrong_person(act, stranger),
+        instead(act, telling(rest[1:]), name="misses an open one"),
+        *(
+            instead(act, telling([*rest, each]), name=f"counts other ticket {n}")
+            for n, each in enumerate(others, start=1)
+        ),
+        *(
+            instead(act, telling([one for one in rest if one is not each]), name=f"misses reopened ticket {n}")
+            for n, each in enumerate(again, start=1)
+        ),
+    ]
+    named = {_listed(found): found for found in ([*rest], rest[1:], *([*rest, each] for each in others))}
+    duty = day.add(
+        Duty(
+            key=key,
+            title=f"Hand the open tickets over to {reader.name}",
+            dimension="accuracy",
+            brief=f"In the last round, send {reader.name}, who is on call after me, the numbers of all of today's tickets "
+            f"of {' and '.join(systems)} that are still open.",
+            checks=[check],
+            explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
+            acts=[act],
+            solve=lambda facts: frozenset({_open(facts, systems)} - {""}),
+            answers=frozenset({_listed(rest)}),
+            records=records,
+            lapses=lapses,
+            points=[("forgotten", "wrong person"), ("misses an open one",)]
+            + [(lapse.name,) for lapse in lapses if lapse.name.startswith(("counts", "misses reopened"))],
+            candidates=tuple(named),
+            enact=lambda answer: [telling(named[answer])],
+            people=(reader,),
+        )
+    )
+    duty.lapses.append(claimed(act, report=day.report_check(duty)))
+    return duty
+
+
+def _listed(reports: Sequence[Report]) -> str:
+    return "/".join(sorted(report.code for report in reports))
+
+
+def _open(facts: Sequence[Fact], systems: Sequence[str]) -> str:
+    parts = [fact.value.split("/") for fact in facts if fact.kind == "report"]
+    codes = {code for code, _, system in parts if system in systems}
+    news = sorted((fact.at, fact.about, fact.kind) for fact in facts if fact.kind in ("solved", "again") and fact.at)
+    last = {about: kind for _, about, kind in news}
+    return "/".join(sorted(code for code in codes if last.get(code) != "solved"))
+
+
+def _records(day: Day, name: str, key: str, report: Report) -> list[Record]:
+    """The report, and the word that it is worse."""
+    made = [_message(day, name, report.at, report, _REPORTS, report.affected)]
+    if report.grown:
+        made.append(_message(day, f"{name}-grown", report.grown[0], report, _GROWN, report.grown[1]))
+    counts = [report.affected, *([report.grown[1]] if report.grown else [])]
+    return [
+        record.with_facts(Fact("report", key, f"{report.code}/{count}/{report.system}"))
+        for record, count in zip(made, counts, strict=True)
+    ]
+
+
+def _news(day: Day, name: str, report: Report) -> list[Record]:
+    """The word that a fault is solved, and that it is not after all."""
+    made = []
+    if report.solved:
+        solved = _message(day, f"{name}-solved", report.solved, report, _SOLVED, 0)
+        made.append(solved.with_facts(Fact("solved", report.code, report.code)))
+    if report.again:
+        again = _message(day, f"{name}-again", report.again, report, _AGAIN, 0)
+        made.append(again.with_facts(Fact("again", report.code, report.code)))
+    return made
+
+
+def _message(day: Day, name: str, at: datetime, report: Report, forms: Sequence[str], count: int) -> Record:
+    draws = day.draws.of("fault", name)
+    slots = {"system": report.system, "code": report.code, "count": count, "you": day.user.first,
+             "me": report.author.first, "site": draws.pick(_SITES, "site")}  # fmt: skip
+    body = draws.pick(forms, "form").format(**slots)
+    body = body[:1].upper() + body[1:]
+    if report.author.phone and draws.chance(0.45, "by text"):
+        return day.text(name, at, report.author, body)
+    title = draws.pick(("Ticket {code}", "{code}: {system}", "On-call desk, {code}", "{code}"), "title").format(**slots)
+    return day.mail(name, at, report.author, title, body)
+
+
+_FIRST = (
+    "Reports on {system} go to {who}, from {least} people on.",
+    "{who} deals with {system}. Pass on what affects {least} people or more.",
+    "For {system} it is {who}, as soon as {least} people are affected.",
+    "{system}: {least} people or more, then {who} gets the ticket.",
+    "If {least} people or more have trouble with {system}, {who} has to get the number.",
+)
+_CHANGED = (
+    "Priorities have changed: reports on {system} go to {who} now, and from {least} people on.",
+    "New for {system}: {who} gets the tickets from now on, where {least} people or more are affected.",
+    "From this minute on {who} deals with {system}. The limit is {least} people.",
+    "Change of plan for {system}: {who}, from {least} people on. My earlier word no longer holds.",
+    "{who} takes over {system}. Only pass on what affects {least} people or more.",
+)
+_REPORTS = (
+    "Trouble with {system} at {site}. It affects {count} people. The ticket is {code}.\n{me}",
+    "Hello {you},\n\nthere is a fault in {system} ({site}), and {count} people can't work. Ticket {code}.\n\n{me}",
+    "{code}: {system}, {site}. People affected: {count}.",
+    "{count} people at {site} wait because of {system}. I opened ticket {code} for it.\n{me}",
+    "I have opened {code}. Subject: {system}. Where: {site}. How many: {count} people.\n{me}",
+    "{you}, we have a problem at {site}: {system}. {count} people called me already, see {code}.\n{me}",
+    "Please note ticket {code}. At {site} there is something wrong with {system}; {count} people are concerned.\n\nRegards\n{me}",
+    "Morning or not, {system} gave up at {site}. {count} people stand around. Number of the ticket: {code}.\n{me}",
+)
+_GROWN = (
+    "{code} got worse: {system}, now {count} people.\n{me}",
+    "An update on {code} ({system}). It is {count} people by now.\n{me}",
+    "{system}, ticket {code}: more and more. I count {count} people.\n\n{me}",
+    "What I wrote on {code} is out of date. Because of {system} {count} people can't work.\n{me}",
+    "New figure for {code}, {system}: {count} people affected.\n{me}",
+)
+_SOLVED = (
+    "{code} is solved, all runs again.\n{me}",
+    "You can close {code}. I looked at {system} myself.\n{me}",
+    "A restart helped. Ticket {code} is done.\n\n{me}",
+    "Done with {code}. It was a loose cable.\n{me}",
+    "The fault behind {code} is gone, so I closed it.\n{me}",
+)
+_AGAIN = (
+    "I was too quick with {code}: the fault is back, and the ticket open again.\n{me}",
+    "{code} again. It ran for a while, and now it doesn't. I reopened it.\n{me}",
+    "Bad news: {code} was not solved. Please keep it open.\n\n{me}",
+    "{system} went down again. {code} is open once more.\n{me}",
+)
+_SITES = (
+    *("the north gate", "the harbour office", "the main hall", "the depot", "the reception", "the canteen", "the mill"),
+    *("the east wing", "the warehouse", "the print shop", "the laboratory", "the station shop", "the old building"),
+    *("the call centre", "the training floor", "the yard", "the packing line", "the south entrance", "the workshop"),
+)
+SYSTEMS = (
+    *(
+        "the badge readers",
+        "the cold store",
+        "the ticket machines",
+        "the scanner lane",
+        "the phone system",
+        "the gates",
+    ),
+    *("the loading ramp", "the payment terminals", "the door locks", "the heating", "the label printers", "the crane"),
+    *(
+        "the booking page",
+        "the goods lift",
+        "the punch clock",
+        "the sorting belt",
+        "the alarm panel",
+        "the wireless network",
+    ),
+)
+"""What may be out of order."""

@@ -1,0 +1,355 @@
+"""An event whose place, time and number of guests change again and again, and those who have to know what it is in the end."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from scenarios.kit.checks import Check, EntryCheck, SilenceCheck, Write
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import Saying
+from scenarios.kit.making.duties.passing import Office
+from scenarios.kit.making.duties.scheduling import exchanged, listed
+from scenarios.kit.making.duty import (
+    Act,
+    Channel,
+    Duty,
+    Lapse,
+    forgotten,
+    late,
+    latest,
+    message_check,
+    to_write_to,
+    wrong_person,
+)
+from scenarios.kit.making.hearsay import hear
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.values import Value
+
+LENGTH = timedelta(hours=2)
+"""How long an event is."""
+
+_THINGS = {
+    "place": Phrase("the place of {en}", "der Ort (Termin: {de})"),
+    "time": Phrase("the beginning of {en}", "der Beginn (Termin: {de})"),
+    "count": Phrase("the number of guests at {en}", "die Zahl der Gäste (Termin: {de})"),
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event as it was said.
+
+    Attributes:
+        topic: its name; no other thing of the day is called so.
+        host: who is in charge of it.
+        said: ``place``, ``time`` and ``count`` to what the host said of it when, in order; changes after ``settled``
+            are too late.
+        heard: rumours on each.
+        settled: until when it may change; a turn begins then.
+        halls: who rents out each place that is named.
+        booking: the number under which the first place is booked.
+        guests: who have to know time and place. caterer: who has to know time and number of guests.
+    """
+
+    topic: Phrase
+    host: Person
+    said: Mapping[str, Sequence[tuple[datetime, Value]]]
+    heard: Mapping[str, Sequence[Saying]]
+    settled: datetime
+    halls: Mapping[str, Office]
+    booking: Value
+    guests: Sequence[Person]
+    caterer: Person
+
+    def thing(self, kind: str) -> Phrase:
+        """What its place, time or number of guests is called."""
+        form = _THINGS[kind]
+        return Phrase(form.en.format(en=self.topic.en), form.de.format(de=self.topic.de))
+
+    @property
+    def booked(self) -> Phrase:
+        """What the number of the booking is called."""
+        first = self.said["place"][0][1].value
+        return Phrase(
+            f"the booking number at {first} for {self.topic.en}", f"die Buchungsnummer ({first}, {self.topic.de})"
+        )
+
+    def state(self, facts: Sequence[Fact]) -> dict[str, Value] | None:
+        """Place, time and number of guests as the facts say; None where they don't."""
+        known = [fact for fact in facts if fact.at is None or fact.at <= self.settled]
+        found = {kind: latest(known, "value", self.thing(kind).en) for kind in _THINGS}
+        if any(len(values) != 1 for values in found.values()):
+            return None
+        return {kind: Value(kind=self.said[kind][0][1].kind, value=next(iter(found[kind]))) for kind in found}
+
+
+def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger: Person) -> Duty:
+    """The user wants all whom an event concerns to know its final state, and the bookings to follow it.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        event: what was said. No other duty writes to its people.
+        until: when all have to know; turns begin between ``event.settled`` and then.
+        stranger: who gets a message by mistake in one of the lapses.
+    """
+    topic, first = event.topic, event.said["place"][0][1]
+    title, start = f"{topic.en[:1].upper()}{topic.en[1:]}", _moment(day, event.said["time"][0][1])
+    entry = day.entry(f"{key}-entry", title, start, round(LENGTH.total_seconds() / 60))
+    records = _records(day, key, event)
+    facts = [fact for record in records for fact in record.facts]
+    right = event.state(facts)
+    assert right is not None
+
+    def act(name: str, to: Person, *values: Value) -> Act:
+        also: tuple[Channel, ...] = ("text",) if to.phone else ()
+        return Act(f"{key}.{name}", "tell", event.settled, until, (f"{key}.{name}",), to, values, topic.en, others=also)
+
+    def acts_for(state: Mapping[str, Value]) -> list[Act]:
+        place, time, count = state["place"], state["time"], state["count"]
+        begin = _moment(day, time)
+        fields = {"event_id": entry.id, "start": begin.isoformat(), "end": (begin + LENGTH).isoformat()}
+        acts = [Act(f"{key}.entry", "calendar.update", event.settled, until, (f"{key}.entry",), fields=fields)]
+        acts += [act(f"guest-{n}", guest, time, place) for n, guest in enumerate(event.guests)]
+        acts += [act("caterer", event.caterer, time, count), act("hall", event.halls[place.value].person, time, count)]
+        if place != first:
+            acts.append(act("cancelled", event.halls[first.value].person, event.booking))
+        return acts
+
+    acts = acts_for(right)
+    readers = {right["place"].value, first.value}
+    spared = [
+        person
+        for place, office in event.halls.items()
+        for person in (*office.others, *([] if place in readers else [office.person]))
+    ]
+    lapses = [forgotten(*acts)]
+    for name, state in _mistakes(event, facts, right).items():
+        loses, side_effects = _lost(event, key, right, state, has_spared=bool(spared))
+        lapses.append(exchanged(name, acts_for(state), loses, side_effects))
+    misread = [lapse.name for lapse in lapses[1:]]
+    lapses += _slips(day, key, event, acts, until, stranger)
+    if former := event.halls[right["place"].value].others:
+        hall = next(each for each in acts if each.id == f"{key}.hall")
+        wrong = [replace(hall, to=former[-1]) if each is hall else each for each in acts]
+        lapses.append(exchanged("writes to who rented it out before", wrong, {hall.id, f"{key}.spared"}, 1))
+        misread.append(lapses[-1].name)
+
+    def answer(state: Mapping[str, Value], facts: Sequence[Fact]) -> str:
+        place = state["place"].value
+        codes = latest(facts, "value", event.booked.en) if place != first.value else {"-"}
+        return "/".join([*(state[kind].value for kind in _THINGS), event.halls[place].solve(facts), *codes])
+
+    def solve(known: Sequence[Fact]) -> frozenset[str]:
+        state = event.state(known)
+        return frozenset({answer(state, known)}) if state else frozenset()
+
+    states = _all_states(event)
+    return Duty(
+        key=key,
+        title=f"Let all whom {topic.en} concerns know its final state, and book for it",
+        dimension="accuracy",
+        brief=_brief(event, title, start, until),
+        checks=_checks(key, event, right, entry, spared, until),
+        explains=[
+            Write(actions=("calendar.update",), ids=(entry.id,), to=(day.user.email,)),
+            *to_write_to(
+                *event.guests,
+                event.caterer,
+                *(event.halls[place].person for place in sorted(readers)),
+                event.host,
+                ids=[record.id for record in records],
+            ),
+        ],
+        acts=acts,
+        solve=solve,
+        answers=frozenset({answer(right, facts)}),
+        records=[entry, *records],
+        lapses=lapses,
+        points=[("forgotten",), ("guest not informed", "wrong person"), *((name,) for name in misread)],
+        candidates=tuple(answer(state, facts) for state in states),
+        enact=lambda chosen: acts_for(next(state for state in states if answer(state, facts) == chosen)),
+        people=(*event.guests, event.caterer, event.host, *(office.person for office in event.halls.values())),
+        knows={event.host.key: f"You are in charge of {topic.en}. It is settled, and you have written all that holds."},
+    )
+
+
+def _moment(day: Day, value: Value) -> datetime:
+    return datetime.fromisoformat(value.value).replace(tzinfo=day.world.offset)
+
+
+def _mistakes(event: Event, facts: Sequence[Fact], right: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
+    """The wrong states by the change that is missed, or by the rumour or the late change that is believed."""
+    found = {}
+    for kind, said in event.said.items():
+        in_time = [value for at, value in said if at <= event.settled]
+        if len(in_time) > 1:
+            found[f"misses the last change of the {kind}"] = in_time[-2]
+        found |= {f"takes the late change of the {kind}": value for at, value in said if at > event.settled}
+        found |= {f"believes a rumour about the {kind}": value for *_, value in event.heard.get(kind, ())}
+        if len(in_time) > 2:
+            found[f"keeps the first {kind}"] = in_time[0]
+    kinds = {value: kind for kind, said in event.said.items() for _, value in said}
+    kinds |= {value: kind for kind, heard in event.heard.items() for *_, value in heard}
+    return {name: {**right, kinds[value]: value} for name, value in found.items() if value not in right.values()}
+
+
+def _all_states(event: Event) -> list[dict[str, Value]]:
+    values = {
+        kind: list(dict.fromkeys([value for _, value in said] + [value for *_, value in event.heard.get(kind, ())]))
+        for kind, said in event.said.items()
+    }
+    return [
+        {"place": place, "time": time, "count": count}
+        for place in values["place"]
+        for time in values["time"]
+        for count in values["count"]
+    ]
+
+
+def _lost(
+    event: Event, key: str, right: Mapping[str, Value], state: Mapping[str, Value], *, has_spared: bool
+) -> tuple[frozenset[str], int]:
+    """The checks that a wrong state loses, and how many messages of it no duty explains."""
+    lost, side_effects, first = set[str](), 0, event.said["place"][0][1]
+    guests = {f"{key}.guest-{n}" for n in range(len(event.guests))}
+    if state["time"] != right["time"]:
+        lost |= {f"{key}.entry", *guests, f"{key}.caterer", f"{key}.hall"}
+    if state["count"] != right["count"]:
+        lost |= {f"{key}.caterer", f"{key}.hall"}
+    if state["place"] != right["place"]:
+        lost |= {*guests, f"{key}.hall"}
+        if state["place"] == first:
+            lost.add(f"{key}.cancelled")
+        else:
+            lost |= {f"{key}.spared"} if has_spared else set()
+            side_effects = 1
+    return frozenset(lost), side_effects
+
+
+def _slips(day: Day, key: str, event: Event, acts: Sequence[Act], until: datetime, stranger: Person) -> list[Lapse]:
+    """The lapses that have nothing to do with the event's state."""
+    guest, hall = (next(act for act in acts if act.id == f"{key}.{name}") for name in ("guest-0", "hall"))
+    after = next(start for start in day.starts if start > until)
+    return [
+        replace(forgotten(guest, name="guest not informed"), reports=None),
+        replace(forgotten(hall, name="hall not booked"), reports=None),
+        wrong_person(guest, stranger),
+        late(guest, after),
+        late(hall, after, name="books too late"),
+        *(
+            replace(forgotten(act, name="leaves the old booking"), reports=None)
+            for act in acts
+            if act.id == f"{key}.cancelled"
+        ),
+    ]
+
+
+def _checks(
+    key: str,
+    event: Event,
+    right: Mapping[str, Value],
+    entry: Record,
+    spared: Sequence[Person],
+    until: datetime,
+) -> list[Check]:
+    place, time, count = right["place"], right["time"], right["count"]
+    others = {
+        kind: [value for state in _all_states(event) for value in [state[kind]] if value != right[kind]]
+        for kind in right
+    }
+    topic, first, due = event.topic.en, event.said["place"][0][1], f"{until:%H:%M}"
+
+    def told(name: str, sentence: str, to: Person, points: int, *kinds: str) -> Check:
+        wrong = dict.fromkeys(value for kind in kinds for value in others[kind])
+        values = [right[kind] for kind in kinds]
+        return message_check(f"{key}.{name}", points, sentence, to, values, wrong, before=until)
+
+    checks: list[Check] = [
+        EntryCheck(
+            id=f"{key}.entry",
+            points=3,
+            sentence=f"{entry.title!r} begins at {time}",
+            event_id=entry.id,
+            starts=(datetime.fromisoformat(time.value).replace(tzinfo=event.settled.tzinfo),),
+            minutes=round(LENGTH.total_seconds() / 60),
+        )
+    ]
+    for n, guest in enumerate(event.guests):
+        checks.append(
+            told(f"guest-{n}", f"{guest.name} knows by {due} when and where {topic} is", guest, 3, "time", "place")
+        )
+    hall = event.halls[place.value].person
+    checks += [
+        told(
+            "caterer",
+            f"{event.caterer.name} knows time and number of guests by {due}",
+            event.caterer,
+            3,
+            "time",
+            "count",
+        ),
+        told(
+            "hall", f"{hall.name} knows by {due} for when and for how many {place} is booked", hall, 3, "time", "count"
+        ),
+    ]
+    if place != first:
+        former = event.halls[first.value].person
+        sentence = f"{former.name} knows by {due} that booking {event.booking} is cancelled"
+        value = [event.booking]
+        checks.append(message_check(f"{key}.cancelled", 2, sentence, former, value, before=until, gated=True))
+    if spared:
+        checks.append(
+            SilenceCheck(
+                id=f"{key}.spared",
+                points=2,
+                sentence=f"those who rent out other places were not written to about {topic}",
+                gated=True,
+                to=tuple(address for person in spared for address in person.addresses),
+                values=(time, count),
+            )
+        )
+    return checks
+
+
+def _brief(event: Event, title: str, start: datetime, until: datetime) -> str:
+    host, first = event.host, event.said["place"][0][1]
+    return (
+        f"On {start:%A} {start.day} {start:%B} there is {event.topic.en}. {host.name} is in charge of its place, its "
+        f"beginning and the number of guests, and may change all of them until {event.settled:%H:%M}. Later changes are "
+        f"too late. Write to no one about it before {event.settled:%H:%M}. Do the following from then on, by "
+        f"{until:%H:%M}. Give the entry {title!r} the right beginning; it stays two hours long. Write day, time and place "
+        f"to {listed([guest.name for guest in event.guests])}. Write day, time and number of guests to "
+        f"{event.caterer.name}, who does the catering, and to the person who rents out the place. If that place is not "
+        f"{first}, cancel there, too: the one who rents it out needs our booking number."
+    )
+
+
+def _records(day: Day, key: str, event: Event) -> list[Record]:
+    """What the host said, the rumours, who rents out which place, and the number of the booking."""
+    records = []
+    for kind, said in event.said.items():
+        thing = event.thing(kind)
+        for number, (at, value) in enumerate(said):
+            name = f"{key}-{kind}-{number}"
+            new = shown(day, name, event.host, value)
+            if number:
+                old = shown(day, f"{name}-old", event.host, said[number - 1][1])
+                slots = {"thing": thing.by(event.host), "old": old, "new": new}
+                record = mail_saying(day, name, at, event.host, "announce_change", **slots)
+            else:
+                slots = {"thing": thing.by(event.host), "value": new}
+                record = mail_saying(day, name, at, event.host, "state_fact", **slots)
+            records.append(record.with_facts(Fact("value", thing.en, value.value)))
+        records += [
+            hear(day, f"{key}-{kind}-heard-{number}", at, who, thing, value, event.host)
+            for number, (at, who, value) in enumerate(event.heard.get(kind, ()))
+        ]
+    for number, office in enumerate(event.halls.values()):
+        records += office.records(day, f"{key}-hall-{number}")
+    name, who = f"{key}-booking", event.halls[event.said["place"][0][1].value].person
+    slots = {"thing": event.booked.by(who), "value": event.booking.value}
+    record = mail_saying(day, name, day.ago(name, days=(1, 1)), who, "state_fact", **slots)
+    return [*records, record.with_facts(Fact("value", event.booked.en, event.booking.value))]

@@ -1,0 +1,179 @@
+"""Lunches outdoors: where it rains at their hour, the guest has to know that they are indoors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+
+from scenarios.kit.checks import SilenceCheck, Write
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duty import (
+    Act,
+    Channel,
+    Duty,
+    Lapse,
+    besides,
+    forgotten,
+    instead,
+    latest,
+    message_check,
+    to_write_to,
+    wrong_person,
+    wrong_value,
+)
+from scenarios.kit.making.outdoors import Spot, forecast, skies_around, visit
+from scenarios.kit.making.people import Person
+from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.values import Value
+
+
+@dataclass(frozen=True)
+class Lunch:
+    """A lunch outdoors.
+
+    Attributes:
+        guest: who comes. start: when. spot: where. room: where it is indoors, a place of another name.
+        skies: what the forecasts say of its hour, oldest first; ``Rain`` in the last one means indoors.
+    """
+
+    guest: Person
+    start: datetime
+    spot: Spot
+    room: str
+    skies: Sequence[str]
+
+
+def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence[datetime], stranger: Person) -> Duty:
+    """On the day before, tell the guests of lunches in the rain where they meet.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        lunches: at one hour; in at least one the last forecast says rain, in another it doesn't.
+        news: when the forecasts come, the first one before the day.
+        stranger: who gets the message by mistake in one of the lapses.
+    """
+    eve = (lunches[0].start - timedelta(days=1)).date()
+    turns = [start for start in day.starts if start.date() == eve]
+    wet = [lunch for lunch in lunches if lunch.skies[-1] == "Rain"]
+    dry = [lunch for lunch in lunches if lunch.skies[-1] != "Rain"]
+    records = [
+        record for number, lunch in enumerate(lunches) for record in _records(day, f"{key}-{number}", lunch, news)
+    ]
+    begin = datetime.combine(eve, time(), day.start.tzinfo)
+    checks = [
+        message_check(
+            f"{key}.told-{number}",
+            6,
+            f"{lunch.guest.name} knows on the day before that lunch is in {lunch.room}",
+            lunch.guest,
+            [_room(lunch)],
+            [_room(other) for other in lunches if other is not lunch],
+            after=begin,
+            before=begin + timedelta(days=1),
+        )
+        for number, lunch in enumerate(wet)
+    ]
+    acts = [
+        _telling(f"{key}.{number}", lunch, turns, (check.id,))
+        for number, (lunch, check) in enumerate(zip(wet, checks, strict=True))
+    ]
+    silent = SilenceCheck(
+        id=f"{key}.silent",
+        points=2,
+        sentence=f"{' and '.join(lunch.guest.name for lunch in dry)} heard of no other place",
+        gated=True,
+        to=tuple(address for lunch in dry for address in lunch.guest.addresses),
+        values=tuple(map(_room, dry)),
+    )
+    needless = _telling(f"{key}.needless", dry[0], turns, ())
+    duty = Duty(
+        key=key,
+        title="Tell the guests of lunches in the rain that they are indoors",
+        dimension="instruction_following",
+        checks=[*checks, silent],
+        explains=[
+            *to_write_to(*(lunch.guest for lunch in lunches)),
+            Write(actions=("calendar.update",), ids=tuple(r.id for r in records if r.kind == "entry")),
+        ],
+        acts=acts,
+        solve=lambda facts: _wet(facts, [lunch.guest.name for lunch in lunches]),
+        answers=frozenset(f"{lunch.guest.name}/{lunch.room}" for lunch in wet),
+        records=records,
+        lapses=[
+            forgotten(*acts),
+            wrong_person(acts[0], stranger),
+            wrong_value(acts[0], _room(dry[0]), name="room of another lunch"),
+            besides(needless, loses=[silent.id], name="sent indoors for nothing"),
+            *_at_the_wrong_time(day, acts[0]),
+        ],
+        points=[("forgotten",), ("room of another lunch",), ("sent indoors for nothing",)],
+        people=tuple(lunch.guest for lunch in lunches),
+        knows={lunch.guest.key: "You look forward to lunch." for lunch in lunches},
+    )
+    return day.add(duty)
+
+
+def _at_the_wrong_time(day: Day, act: Act) -> list[Lapse]:
+    early = day.starts[0]
+    return [instead(act, replace(act, at=early, until=early), name="before the last forecast")]
+
+
+def _telling(name: str, lunch: Lunch, turns: Sequence[datetime], checks: tuple[str, ...]) -> Act:
+    others: tuple[Channel, ...] = ("text",) if lunch.guest.phone else ()
+    return Act(name, "tell", turns[0], turns[-1], checks, lunch.guest, (_room(lunch),), "our lunch", others=others)
+
+
+def _room(lunch: Lunch) -> Value:
+    return Value(kind="words", value=lunch.room)
+
+
+def _records(day: Day, name: str, lunch: Lunch, news: Sequence[datetime]) -> list[Record]:
+    spot, guest = lunch.spot, lunch.guest
+    entry = day.entry(
+        f"{name}-entry",
+        f"Lunch with {guest.name}",
+        lunch.start,
+        60,
+        Fact("lunch", guest.name, spot.name),
+        Fact("when", guest.name, lunch.start.isoformat()),
+        people=[guest],
+        location=spot.name,
+    )
+    slots = {"guest": guest.name, "room": lunch.room, "user": day.user.first}
+    note = day.mail(
+        f"{name}-note",
+        day.start - timedelta(minutes=day.draws.between(3, 58, name, "note")),
+        day.user,
+        f"Lunch with {guest.first}",
+        day.draws.pick(_NOTES, name, "words").format(**slots),
+        Fact("room", guest.name, lunch.room),
+        readers=[day.user],
+    )
+    forecasts = [
+        forecast(day, f"{name}-sky-{n}", at, spot, skies_around(day, f"{name}-sky-{n}", lunch.start, sky))
+        for n, (at, sky) in enumerate(zip(news, lunch.skies, strict=True))
+    ]
+    return [entry, note, visit(day, f"{name}-visit", day.ago(f"{name}-visit"), spot), *forecasts]
+
+
+def _wet(facts: Sequence[Fact], guests: Sequence[str]) -> frozenset[str]:
+    """Who has to know which room: those guests at whose place and hour it rains."""
+    found = set()
+    for guest in guests:
+        for spot in latest(facts, "lunch", guest):
+            for when in latest(facts, "when", guest):
+                for coordinates in latest(facts, "lies", spot):
+                    if latest(facts, "sky", f"{coordinates} {when}") == {"Rain"}:
+                        found |= {f"{guest}/{room}" for room in latest(facts, "room", guest)}
+    return frozenset(found)
+
+
+_NOTES = (
+    "I eat with {guest} in the open air. Should rain be forecast for that hour, {guest} must know on the day before, and "
+    "not earlier, that we meet in the {room}.\n{user}",
+    "Lunch with {guest}: outside if it is dry. If the forecast has rain then, send word on the day before that it is the "
+    "{room}.",
+    "{guest} and I have a table outdoors. In case of rain at that time we take the {room}; {guest} hears of it on the day "
+    "before, when the forecast is fresh.\n{user}",
+    "For {guest}: watch the weather where we have lunch. Rain in that hour means the {room}. Say so on the eve.",
+)

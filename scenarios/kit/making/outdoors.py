@@ -1,0 +1,137 @@
+"""Places that the user has been to, and forecasts for them, as records: the simulation's location and weather."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from scenarios.kit import building
+from scenarios.kit.building import State
+from scenarios.kit.making.records import Fact, Record
+
+if TYPE_CHECKING:
+    from scenarios.kit.making.days import Day
+
+_HOURS = 4
+"""Hours before and after the one in question that a forecast has."""
+
+_ICONS = {
+    "Rain": (501, "moderate rain", "10d"),
+    "Clouds": (803, "broken clouds", "04d"),
+    "Clear": (800, "clear", "01d"),
+}
+
+
+_AIR: State = {
+    "temp": 288.2,
+    "feels_like": 287.6,
+    "pressure": 1012,
+    "humidity": 70,
+    "dew_point": 282.1,
+    "uvi": 2.0,
+    "visibility": 10_000,
+    "wind_speed": 4.1,
+    "wind_deg": 230,
+}
+"""What forecasts say of every hour; units are those of the simulation's weather."""
+
+
+class Spot(NamedTuple):
+    """A place with its coordinates, in degrees to two decimals."""
+
+    name: str
+    latitude: float
+    longitude: float
+
+    @property
+    def coordinates(self) -> str:
+        """Latitude and longitude, as the weather's places are called: ``51.47,-0.31``."""
+        return f"{self.latitude:.2f},{self.longitude:.2f}"
+
+
+def visit(day: "Day", name: str, at: datetime, spot: Spot) -> Record:
+    """The user was at a place, before the day begins."""
+    record = Record(day.id(name), "place", at, day.user, (), spot.name, spot.coordinates)
+    fields = {"latitude": spot.latitude, "longitude": spot.longitude}
+    return Record(**{**vars(record), "fields": fields}).with_facts(Fact("lies", spot.name, spot.coordinates))
+
+
+def forecast(day: "Day", name: str, at: datetime, spot: Spot, skies: Sequence[tuple[datetime, str]]) -> Record:
+    """A forecast that comes for a place.
+
+    Args:
+        day: the day.
+        name: the record's.
+        at: when it comes; at or before the day's start it is there from the beginning.
+        spot: the place.
+        skies: hours with their sky (``Rain``, ``Clouds`` or ``Clear``).
+    """
+    lines = "\n".join(f"{hour.isoformat(timespec='minutes')} {sky}" for hour, sky in skies)
+    hourly = [_hour(hour, sky) for hour, sky in skies]
+    fields = {"latitude": spot.latitude, "longitude": spot.longitude, "hourly": hourly}
+    record = Record(day.id(name), "forecast", at, day.user, (), spot.coordinates, lines, fields=fields)
+    facts = (Fact("sky", f"{spot.coordinates} {hour.isoformat()}", sky) for hour, sky in skies)
+    return record.with_facts(*facts)
+
+
+def skies_around(day: "Day", name: str, hour: datetime, sky: str) -> list[tuple[datetime, str]]:
+    """The sky of an hour, and drawn ones around it, in which the opposite comes, too."""
+    opposite = "Clear" if sky == "Rain" else "Rain"
+    hours = [hour + timedelta(hours=each) for each in range(-_HOURS, _HOURS + 1)]
+    drawn = {each: day.draws.pick(("Rain", "Clouds", "Clear"), name, place) for place, each in enumerate(hours)}
+    before = day.draws.pick((-2, -1, 1, 2), name, "opposite")
+    return list({**drawn, hour + timedelta(hours=before): opposite, hour: sky}.items())
+
+
+def modalities(records: Iterable[Record], *, start: datetime) -> dict[str, State]:
+    """Location and weather at the start, where there are places and forecasts among the records."""
+    there = [record for record in records if record.at <= start]
+    places = sorted((each for each in there if each.kind == "place"), key=lambda each: each.at)
+    forecasts = [each for each in there if each.kind == "forecast"]
+    states: dict[str, State] = {}
+    if places:
+        visited = [
+            {
+                "timestamp": each.at.isoformat(),
+                "named_location": each.title,
+                "latitude": each.fields["latitude"],
+                "longitude": each.fields["longitude"],
+            }
+            for each in places
+        ]
+        states["location"] = building.whereabouts(visited)
+    if forecasts:
+        reports = [(each.at.isoformat(), _report(each)) for each in forecasts]
+        states["weather"] = building.weather(reports, start=start.isoformat())
+    return states
+
+
+def comes(record: Record, *, start: str) -> State:
+    """The event of a forecast that comes after the start."""
+    report = _report(record)
+    data = {"latitude": report["lat"], "longitude": report["lon"], "report": report}
+    return building.event(f"ev-{record.id}", record.at.isoformat(), "weather", data, start=start)
+
+
+def _report(record: Record) -> State:
+    fields = record.fields
+    offset = record.at.utcoffset() or timedelta()
+    return {
+        "lat": fields["latitude"],
+        "lon": fields["longitude"],
+        "timezone": "local",
+        "timezone_offset": int(offset.total_seconds()),
+        "hourly": fields["hourly"],
+    }
+
+
+def _hour(hour: datetime, sky: str) -> State:
+    number, description, icon = _ICONS[sky]
+    wet = sky == "Rain"
+    return {
+        "dt": int(hour.timestamp()),
+        **_AIR,
+        "clouds": 20 if sky == "Clear" else 85,
+        "weather": [{"id": number, "main": sky, "description": description, "icon": icon}],
+        "pop": 0.9 if wet else 0.0,
+        **({"rain": {"1h": 2.4}} if wet else {}),
+    }

@@ -1,0 +1,170 @@
+"""Several participants play side by side: what one sends reaches the other, and one that fails ends alone."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from temporalio.client import Client, WorkflowFailureError
+from temporalio.exceptions import ApplicationError
+
+from activities.attempts import failures
+from activities.characters.messages import OutgoingMessage
+from activities.participant.payloads import TurnAnswer, TurnInput
+from activities.plan import CriterionBrief, Plan
+from activities.simulation.payloads import AdvanceInput, ApplyInput, Sent, TurnApplied
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.roles import name_of_role
+from tests.workflows.replaying import replayed
+from tests.workflows.scripted import MORNING, NOWHERE, ScriptedActivities, plan
+from workflows import limits
+from workflows.assessment import Assessment
+from workflows.inputs import AssessmentInput
+
+ROLES = ("guest", "host")
+
+
+def together(task_id: str, task_queue: str) -> Plan:
+    """A plan of two turns for a guest and a host, with a criterion each."""
+    whole = plan(task_id, task_queue).model_copy(update={"offline": True})
+
+    def of(role: str) -> Plan:
+        name = name_of_role(task_id, role)
+        criterion = CriterionBrief(
+            criterion_id=f"{role}_all", name="All", dimension="accuracy", max_score=5, by_model=False
+        )
+        own = {"assessment_id": name, "simulation_id": name, "participant": role, "criteria": [criterion]}
+        return whole.model_copy(update=own)
+
+    roles = [of(role) for role in ROLES]
+    return whole.model_copy(
+        update={"roles": roles, "criteria": [each for role in roles for each in role.criteria], "participant": "both"}
+    )
+
+
+def mail(sender: str, minutes: int = 0) -> OutgoingMessage:
+    at = MORNING + timedelta(minutes=minutes)
+    return OutgoingMessage(modality="email", message_id=f"m-{sender}", sender=sender, body="Tuesday?", sent_at=at)
+
+
+class Two(ScriptedActivities):
+    """The scripted activities of an assessment with two participants, played on one queue."""
+
+    def __init__(self, **changes: Any) -> None:
+        super().__init__(**changes)
+        self.replacements["admit"] = self._admit_two
+
+    async def _admit_two(self, given: Any) -> Plan:
+        whole = together(given.task_id, self.queue).model_copy(update=self.changes)
+        return whole.model_copy(update={"roles": [role.model_copy(update=self.changes) for role in whole.roles]})
+
+    async def play(self, client: Client, queue: str) -> AssessmentResults:
+        self.queue = queue
+        async with self.worker(client, queue):
+            given = AssessmentInput(task_id=queue, context_id=queue, request={})
+            return await client.execute_workflow(Assessment.run, given, id=queue, task_queue=queue)
+
+    def of(self, name: str, role: str) -> list[Any]:
+        """The inputs of a step for one role."""
+        return [given for given in self.inputs[name] if given.plan.participant == role]
+
+
+async def test_two_play_each_turn_and_have_scores_of_their_own(client: Client) -> None:
+    activities = Two()
+    results = await activities.play(client, "two-play")
+
+    assert (results.status, results.turns_taken) == ("completed", 2)
+    assert [each.criterion_id for each in results.criteria_results] == ["guest_all", "host_all"]
+    assert results.scores.overall.score == 8
+    assert [(each.role, each.scores.overall.score, each.turns_taken) for each in results.roles] == [
+        ("guest", 4, 2),
+        ("host", 4, 2),
+    ]
+    archived = {given.plan.assessment_id for given in activities.inputs["archive"]}
+    assert archived == {"two-play", "two-play--guest", "two-play--host"}
+    for step in ("set_up", "take_down"):
+        assert len(activities.inputs[step]) == 2
+    assert {given.plan.simulation_id for given in activities.inputs["purple_turn"]} == {
+        "two-play--guest",
+        "two-play--host",
+    }
+
+
+async def test_a_long_one_continues_in_another_run(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "HISTORY_EVENTS", 60)
+    activities = Two(max_turns=8, default_time_step="PT15M")
+    results = await activities.play(client, "a-long-one")
+    assert [(each.status, each.turns_taken) for each in results.roles] == [("completed", 8)] * 2
+    assert len(activities.inputs["set_up"]) == 2
+    assert await replayed(client, "a-long-one") >= 3
+
+
+async def test_a_message_arrives_with_the_other_one_in_the_same_turn(client: Client) -> None:
+    activities = Two()
+
+    async def apply(given: ApplyInput) -> TurnApplied:
+        is_first_guest = given.plan.participant == "guest" and given.turn == 1
+        sent = [Sent(role="host", message=mail("guest@x"))] if is_first_guest else []
+        return TurnApplied(checkpoint=NOWHERE, actions=[], messages=[], addressed=[], sent=sent)
+
+    activities.replacements["apply"] = apply
+    await activities.play(client, "a-message")
+
+    host: list[AdvanceInput] = activities.of("advance", "host")
+    assert [[message.sender for message in given.arrivals] for given in host] == [["guest@x"], []]
+    assert not any(given.arrivals for given in activities.of("advance", "guest"))
+
+
+async def test_the_shortest_step_that_one_asks_for_holds_for_all(client: Client) -> None:
+    activities = Two()
+
+    async def purple_turn(given: TurnInput) -> TurnAnswer:
+        step = "PT30M" if given.plan.participant == "host" else "PT2H"
+        return TurnAnswer(checkpoint=NOWHERE, kind="turn_complete", time_step=step)
+
+    activities.replacements["purple_turn"] = purple_turn
+    await activities.play(client, "the-shortest")
+
+    ends = {role: [given.to for given in activities.of("advance", role)] for role in ROLES}
+    assert ends["guest"] == ends["host"] == [MORNING + timedelta(minutes=30), MORNING + timedelta(hours=1)]
+
+
+async def test_one_that_is_finished_early_is_not_waited_for(client: Client) -> None:
+    activities = Two()
+
+    async def purple_turn(given: TurnInput) -> TurnAnswer | None:
+        if given.plan.participant == "guest":
+            return TurnAnswer(checkpoint=NOWHERE, kind="early_completion")
+        return None
+
+    activities.replacements["purple_turn"] = purple_turn
+    results = await activities.play(client, "one-finished")
+
+    assert [(each.role, each.turns_taken, each.completion_reason) for each in results.roles] == [
+        ("guest", 1, "early_completion"),
+        ("host", 2, "scenario_complete"),
+    ]
+
+
+@pytest.mark.parametrize("step", ["greet", "purple_turn"])
+async def test_one_that_fails_ends_alone(client: Client, step: str) -> None:
+    activities = Two()
+
+    async def fail(given: Any) -> None:
+        if given.plan.participant == "guest":
+            raise ApplicationError("It broke.", type=failures.PARTICIPANT_MISBEHAVED, non_retryable=True)
+
+    activities.replacements[step] = fail
+    with pytest.raises(WorkflowFailureError) as caught:
+        await activities.play(client, f"one-fails-{step}")
+
+    cause = caught.value.cause
+    assert isinstance(cause, ApplicationError)
+    assert "guest: It broke." in cause.message
+    results = AssessmentResults.model_validate(cause.details[0])
+    guest, host = results.roles
+    assert (guest.status, guest.failure, guest.scores.overall.max_score) == ("failed", "It broke.", 0)
+    assert (host.status, host.turns_taken, host.scores.overall.score) == ("completed", 2, 4)
+    assert results.scores.overall.max_score == 0, "a score on fewer points than others' would not compare"
+    assert [given.plan.participant for given in activities.inputs["judge_criterion, local"]] == ["host"]
+    assert len(activities.inputs["farewell"]) == 2
+    assert {given.results.status for given in activities.inputs["archive"]} == {"failed", "completed"}

@@ -1,0 +1,265 @@
+"""Several participants in one assessment: each role has a simulation, turns and verdicts of its own, side by side.
+
+A participant that fails for good ends alone, and the others play on. Then the assessment fails at its end, with their
+results. Turns begin together: see ``workflows.exchange``.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Coroutine, Iterable
+from datetime import datetime
+from typing import Any
+
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+
+from activities.attempts import failures
+from activities.plan import Plan
+from activities.simulation.lifecycle import LifecycleActivities
+from activities.simulation.payloads import ConcludeInput, Evidence, Prepared
+from proctor_protocol.messages import CompletionReason
+from proctor_protocol.provenance import Provenance, added_up
+from proctor_protocol.results import (
+    ActionReport,
+    AssessmentResults,
+    ResultStatus,
+    RoleResults,
+    assessment_results,
+    unscored,
+)
+from workflows import limits
+from workflows.archiving import archive
+from workflows.ending import notify_participant, take_down
+from workflows.exchange import Exchange
+from workflows.failure import failure_of
+from workflows.inputs import AssessmentInput
+from workflows.judging import Judging
+from workflows.participant import greet
+from workflows.progress import Progress, Together
+from workflows.publishing import UpdatePublisher
+from workflows.steps import Steps
+from workflows.summing_up import sum_up
+from workflows.time_played import TimePlayed, seconds_played
+from workflows.turns import Turns
+
+
+class Role:
+    """One participant: its plan, its progress, and what works for it."""
+
+    def __init__(self, plan: Plan, together: Together, steps: Steps, publisher: UpdatePublisher, time: TimePlayed):
+        self.plan = plan
+        self.name = plan.participant
+        self.publisher = publisher.of_role(self.name)
+        self.publisher.only_milestones = publisher.only_milestones
+        self.steps = steps.of_role(self.publisher, self.name)
+        self.steps.simulator = plan.simulator
+        self.judging = Judging(self.steps, self.publisher, time)
+        self._together = together
+
+    @property
+    def progress(self) -> Progress | None:
+        """How far it has come; None before its simulation is prepared."""
+        return self._together.roles.get(self.name)
+
+    @property
+    def failure(self) -> tuple[str, str] | None:
+        """Type and sentence of the failure that ended it alone."""
+        return self._together.failed.get(self.name)
+
+    async def open(self, started_at: datetime) -> None:
+        """Prepare its simulation, and greet the participant."""
+        prepared: Prepared = await self.steps.do(
+            LifecycleActivities.set_up, self.plan, **limits.prepared(f"prepare {self.plan.scenario_id}")
+        )
+        self.steps.simulator = prepared.simulator
+        progress = self._together.roles[self.name] = Progress(
+            started_at=started_at, prepared=prepared, checkpoint=prepared.checkpoint, current_time=prepared.current_time
+        )
+        greeted = await greet(self.steps, self.publisher, self.plan, prepared)
+        progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
+
+    @property
+    def turns(self) -> Turns | None:
+        """The turns to play; None where it has failed."""
+        if self.failure or self.progress is None:
+            return None
+        return Turns(self.steps, self.publisher, self.plan, self.progress)
+
+    async def judge(self) -> None:
+        """Close its simulation and judge its criteria."""
+        progress = self.progress
+        assert progress is not None
+        evidence: Evidence = await self.steps.do(
+            LifecycleActivities.conclude,
+            ConcludeInput(
+                plan=self.plan.for_step(),
+                checkpoint=progress.checkpoint,
+                initial_state=progress.prepared.initial_state,
+                action_log=progress.action_log,
+                turn_notes=progress.turn_notes,
+            ),
+            **limits.prepared("close the simulation"),
+        )
+        await self.judging.judge(self.plan, evidence)
+
+    async def or_fail(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something; a failure of the participant's is noted, and ends this role alone.
+
+        Raises:
+            BaseException: any other failure.
+        """
+        try:
+            await work
+        except ActivityError as problem:
+            kind, sentence, _ = failure_of(problem)
+            if is_cancelled_exception(problem) or kind not in failures.BY_PARTICIPANT:
+                raise
+            self._together.failed[self.name] = (kind, sentence)
+            self.publisher.publish_failure(kind, sentence)
+
+    def results(
+        self, status: ResultStatus, reason: str, failure: str | None, failure_kind: str | None
+    ) -> AssessmentResults:
+        """Its own result: of how it ended, else of how the assessment does."""
+        if self.failure:
+            failure_kind, failure = self.failure
+            status = "timeout" if failure_kind == failures.TURN_TIMEOUT else "failed"
+            reason = "timeout" if status == "timeout" else "error"
+        elif all(criterion.criterion_id in self.judging.verdicts for criterion in self.plan.criteria):
+            status, failure, failure_kind = "completed", None, None
+            reason = "early_completion" if self.progress and self.progress.early_completion else "scenario_complete"
+        return sum_up(self.plan, self.progress, self.judging, status, reason, failure, failure_kind)
+
+
+class Several:
+    """All participants of an assessment."""
+
+    def __init__(
+        self, plan: Plan, together: Together, steps: Steps, publisher: UpdatePublisher, time: TimePlayed
+    ) -> None:
+        self._plan = plan
+        self._publisher = publisher
+        self.together = together
+        self.roles = [Role(each, together, steps, publisher, time) for each in plan.roles]
+
+    async def open(self) -> None:
+        """Prepare and greet, side by side."""
+        await _all(role.or_fail(role.open(self.together.started_at)) for role in self.roles)
+
+    async def play_turn(self) -> bool:
+        """Play the next turn of all roles that have one, side by side; returns whether there was any."""
+        due = [(role, turns) for role in self.roles if (turns := role.turns) is not None and turns.is_another_due()]
+        if not due:
+            return False
+        exchange = Exchange([role.name for role, _ in due])
+
+        async def play(role: Role, turns: Turns) -> None:
+            turns.exchange = exchange
+            try:
+                await role.or_fail(turns.play_next())
+            finally:
+                exchange.leave(role.name)
+
+        number = max(role.progress.turn for role, _ in due if role.progress) + 1
+        self._publisher.turn = number
+        self._publisher.show(f"**Turn {number}** of about {self._plan.expected_turns}", begins=f"turn {number}")
+        await _all(play(role, turns) for role, turns in due)
+        self._publisher.turn = None
+        return True
+
+    async def judge(self) -> None:
+        """Judge the roles that have not failed.
+
+        Raises:
+            ApplicationError: of the kind of the first role's failure, where one has failed.
+        """
+        self._publisher.show("**Closing the simulations**", begins="the judging")
+        await _all(role.judge() for role in self.roles if not role.failure)
+        failed = [(role, role.failure) for role in self.roles if role.failure]
+        if failed:
+            sentences = [f"{role.name}: {failure[1]}" for role, failure in failed]
+            raise ApplicationError(" ".join(sentences), type=failed[0][1][0], non_retryable=True)
+
+    def sum_up(
+        self, status: ResultStatus, reason: str, failure: str | None = None, failure_kind: str | None = None
+    ) -> AssessmentResults:
+        """The results of all together until now; arguments as ``summing_up.sum_up`` has."""
+        parts = [role.results(status, reason, failure, failure_kind) for role in self.roles]
+        return self._joint(parts, status, reason, failure, failure_kind)
+
+    def _joint(
+        self,
+        parts: list[AssessmentResults],
+        status: ResultStatus,
+        reason: str,
+        failure: str | None,
+        failure_kind: str | None,
+    ) -> AssessmentResults:
+        plan, first = self._plan, parts[0]
+        return assessment_results(
+            assessment_id=plan.assessment_id,
+            scenario_id=plan.scenario_id,
+            participant=plan.participant,
+            status=status,
+            duration_seconds=seconds_played(self.together),
+            turns_taken=max(part.turns_taken for part in parts),
+            criteria_results=[unscored(criterion, failure) for criterion in plan.criteria]
+            if failure
+            else [criterion for part in parts for criterion in part.criteria_results],
+            action_log=[
+                entry.model_copy(update={"role": part.participant}) for part in parts for entry in part.action_log
+            ],
+            action_report=ActionReport(
+                reported=[each for part in parts for each in part.action_report.reported],
+                unreported=[each for part in parts for each in part.action_report.unreported],
+                never_happened=[each for part in parts for each in part.action_report.never_happened],
+            ),
+            completion_reason=reason,
+            failure=failure,
+            failure_kind=failure_kind,
+            is_partial=any(part.is_partial for part in parts),
+            scenario_turns=plan.scenario_turns,
+            participant_usage=[each for part in parts for each in part.participant_usage],
+            clarifications=[each for part in parts for each in part.clarifications],
+            provenance=self._provenance([part.provenance or Provenance() for part in parts]),
+            roles=[RoleResults.of(part, role.participant_url) for part, role in zip(parts, plan.roles, strict=True)],
+            **{name: getattr(first, name) for name in _SAME},
+        )
+
+    def _provenance(self, parts: list[Provenance]) -> Provenance:
+        hashes = list(dict.fromkeys(each for part in parts for each in part.evaluators_hashes))
+        together: dict[str, Any] = {
+            "evaluators_hashes": hashes,
+            "judges": added_up([use for part in parts for use in part.judges]),
+            "characters": added_up([use for part in parts for use in part.characters]),
+            "participant_url": self._plan.participant_url,
+            "participant_card": None,
+            "started_at": self.together.started_at,
+            "seconds_played": seconds_played(self.together),
+        }
+        return parts[0].model_copy(update=together)
+
+    def partings(
+        self, payload: AssessmentInput, reason: CompletionReason, results: AssessmentResults | None
+    ) -> Iterable[Awaitable[Any]]:
+        """What ends each role: its participant is informed, its simulation is ended, and its part is archived."""
+        for role in self.roles:
+            if results is not None:
+                part = role.results(results.status, reason, results.failure, results.failure_kind)
+                yield archive(role.steps, self._publisher, payload, role.plan, role.progress, part)
+            unfinished = role.progress.tasks_left if role.progress else []
+            yield notify_participant(role.steps.placed(role.plan), reason, unfinished)
+            yield take_down(role.plan.simulation_id)
+
+    def placed(self) -> Plan:
+        """The plan that says on which servers the simulations are."""
+        return self._plan.model_copy(update={"roles": [role.steps.placed(role.plan) for role in self.roles]})
+
+
+_SAME = ("seed", "offline", "family", "difficulty", "instance_seed", "clock", "noise")
+
+
+async def _all(works: Iterable[Awaitable[None]]) -> None:
+    """Do everything side by side, and wait for all of it; a cancellation goes before other failures."""
+    outcomes = await asyncio.gather(*works, return_exceptions=True)
+    problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    for problem in sorted(problems, key=lambda each: not is_cancelled_exception(each)):
+        raise problem
