@@ -20,7 +20,7 @@ from proctor_processes.capabilities import drop_capabilities, forbid_new_privile
 from proctor_processes.landlock import KNOWS_PORTS, KNOWS_SIGNALS, allow_only, landlock_version
 
 _FILE_BYTES = 1_024_000_000
-MEMORY_BYTES = 4 << 30
+MEMORY_BYTES = 8 << 30
 """Of data for each process. A limit on address space would break JavaScript engines, which reserve much of it."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
