@@ -79,6 +79,7 @@ def install_all(names: Sequence[str]) -> ExitCode:
     chosen = list(HARNESSES.values()) if "all" in names else [_known(name) for name in names]
     for harness in chosen:
         if not harness.packages:
+            print(f"{harness.title}: nothing to install, --program names it", flush=True)
             continue
         print(f"{harness.title}: installing {', '.join(harness.packages)} ({harness.size}) ...", flush=True)
         began = time.monotonic()

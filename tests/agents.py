@@ -10,14 +10,26 @@ import time
 from collections.abc import Sequence
 
 from proctor.harness_runs import HarnessChoice, serving_harness
+from proctor_protocol.results import AssessmentResults
+from proctor_storage.archive import Archive
 from purple_sdk.harness.clis import HARNESSES, find_harness
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.installing import find_program, install
 from tests.oracle_script import oracle_script
 from tests.scripted_model import ScriptedModel
-from tests.stack import assess, running_stack
+from tests.stack import Stack, assess, running_stack
+from viewer.trajectories import trajectory_of
 
 DIFFICULTY, SEED = 1, 1
+
+
+def transcripts(stack: Stack, results: AssessmentResults) -> str:
+    """How many turns have a transcript in the viewer, and its steps."""
+    archive = Archive(stack.config.archive_url)
+    entry = archive.get(results.assessment_id)
+    views = [entry and trajectory_of(archive, entry, turn) for turn in range(1, results.turns_taken + 1)]
+    steps = sum(len(view.steps) for view in views if view)
+    return f"{sum(map(bool, views))} of {len(views)} turns shown in the viewer, {steps} steps"
 
 
 async def play(names: Sequence[str], family: str) -> int:
@@ -34,7 +46,8 @@ async def play(names: Sequence[str], family: str) -> int:
             wrong += scores is None or scores.score < scores.max_score
             tokens = sum(use.input_tokens + use.output_tokens for use in results.participant_usage) if results else 0
             points = f"{scores.score}/{scores.max_score} points" if scores else assessed.sentence
-            print(f"{name:<12} {points}, {tokens:,} tokens, {time.monotonic() - began:.0f} s", flush=True)
+            shown = transcripts(stack, results) if results else "no transcript"
+            print(f"{name:<12} {points}, {tokens:,} tokens, {shown}, {time.monotonic() - began:.0f} s", flush=True)
     return wrong
 
 

@@ -56,11 +56,13 @@ class Write(_Model):
         actions: their names (``proctor_protocol.actions``).
         ids: the mails, texts or entries that they may touch, answer or forward; None for any, or where they touch none.
         to: the addresses and numbers that they may reach; None for any, or where they reach no one.
+        reaches: whether they reach somebody: then an entry without guests is not covered.
     """
 
     actions: tuple[str, ...]
     ids: tuple[str, ...] | None = None
     to: tuple[str, ...] | None = None
+    reaches: bool = False
 
     def covers(self, action: "Action") -> bool:
         """Whether the action is one of these."""
@@ -68,6 +70,7 @@ class Write(_Model):
             action.entry.action in self.actions
             and (self.ids is None or (bool(action.ids) and action.ids <= set(self.ids)))
             and (self.to is None or action.people <= set(self.to))
+            and (not self.reaches or bool(action.people))
         )
 
 

@@ -73,7 +73,8 @@ def _lunches(day: Day, *, count: int, is_changed: bool, stranger: Person) -> Non
     dry = ("Clear", "Clouds")
     lunches = []
     for number, (room, spot) in enumerate(zip(rooms, spots, strict=True)):
-        at = [51 + day.draws.between(11, 89, spot, "north") / 100, day.draws.between(-39, -11, spot, "east") / 100]
+        north = 51 + 0.26 * number + day.draws.between(11, 20, spot, "north") / 100  # far from the others
+        at = [round(north, 2), day.draws.between(-39, -11, spot, "east") / 100]
         last = "Rain" if number == 0 else day.draws.pick(dry, spot, "sky")
         before = ["Rain" if number == 1 else day.draws.pick(dry, spot, "before")] if is_changed else []
         guest = day.cast(f"lunch-{number}-guest", relation="client")

@@ -518,8 +518,6 @@ class Day:
             **outdoors.modalities(there, start=self.start),
         }
         events = [_arrival(record, self.user, start) for record in later]
-        news = [record for record in self.records if record.kind == "forecast" and record.at > self.start]
-        events += [outdoors.comes(record, start=self.start) for record in news]
         return building.initial_state(start=start, description=self.title, modalities=modalities, events=events)
 
     def truth(self) -> dict[str, Any]:
@@ -651,6 +649,8 @@ def _arrival(record: Record, user: Person, start: str) -> building.State:
             return building.mail_comes(_mail(record, user), start=start)
         case "chat":
             return building.chat_comes(record.id, record.at.isoformat(), record.body, start=start)
+        case "forecast":
+            return outdoors.comes(record, start=start)
         case _:
             return building.text_comes(_text(record, user), start=start)
 

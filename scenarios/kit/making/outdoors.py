@@ -105,11 +105,11 @@ def modalities(records: Iterable[Record], *, start: datetime) -> dict[str, State
     return states
 
 
-def comes(record: Record, *, start: datetime) -> State:
-    """The event of a forecast that comes later."""
+def comes(record: Record, *, start: str) -> State:
+    """The event of a forecast that comes after the start."""
     report = _report(record)
     data = {"latitude": report["lat"], "longitude": report["lon"], "report": report}
-    return building.event(f"ev-{record.id}", record.at.isoformat(), "weather", data, start=start.isoformat())
+    return building.event(f"ev-{record.id}", record.at.isoformat(), "weather", data, start=start)
 
 
 def _report(record: Record) -> State:

@@ -50,7 +50,7 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
         key: the duty's.
         lunches: at one hour; in at least one the last forecast says rain, in another it doesn't.
         news: when the forecasts come, the first one before the day.
-        stranger: who is told by mistake in one of the lapses.
+        stranger: who gets the message by mistake in one of the lapses.
     """
     eve = (lunches[0].start - timedelta(days=1)).date()
     turns = [start for start in day.starts if start.date() == eve]
@@ -175,5 +175,5 @@ _NOTES = (
     "{room}.",
     "{guest} and I have a table outdoors. In case of rain at that time we take the {room}; {guest} hears of it on the day "
     "before, when the forecast is fresh.\n{user}",
-    "For {guest}: keep an eye on the weather where we have lunch. Rain in that hour means the {room}. Say so on the eve.",
+    "For {guest}: watch the weather where we have lunch. Rain in that hour means the {room}. Say so on the eve.",
 )

@@ -1,0 +1,127 @@
+"""Broken tools: work in which half lists, old answers and blind retries show."""
+
+from datetime import date, timedelta
+
+from scenarios.kit.checks import OnceCheck
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.adding import CATEGORIES, add_up, draw_receipt
+from scenarios.kit.making.duties.answering import answer_price
+from scenarios.kit.making.duties.choosing import Turn
+from scenarios.kit.making.duties.deciding import decide_order
+from scenarios.kit.making.duties.entering import enter_once
+from scenarios.kit.making.duties.inviting import Saying, draw_times
+from scenarios.kit.making.duties.scheduling import TOPICS, working_days
+from scenarios.kit.making.duty import twice
+from scenarios.kit.making.people import Phrase
+from scenarios.kit.values import Value
+
+THINGS = (
+    *("Aldine forklift", "Berwick hopper", "Cardew lift", "Dunmore freezer", "Exley cutter", "Farrow pallet truck"),
+    *("Gorran shelf lift", "Hexham washer", "Inver mixer", "Jarrow band saw", "Keld compressor", "Lomond printer"),
+    *("Marlow heater", "Norden packer", "Oakham labeller", "Penrith conveyor"),
+)
+TURNS: tuple[Turn, ...] = ("act", "refuse")
+NOISE = (2, 2, 3, 3)
+"""The least level of noise, by difficulty."""
+
+
+def make(day: Day) -> None:
+    """Appointments, one or two sums and offers, and a question, with tools that fail."""
+    d = day.difficulty
+    day.noise = NOISE[d - 1]
+    day.begin(hours=8, language_mix=0.0)
+    day.wishes.append(
+        "Suppliers make us offers. An order is placed by sending the supplier its order number, once, while the offer "
+        "holds, and it can't be undone. Two colleagues have written to me how much each thing may cost at most; what each "
+        "of them said last holds. Order what is within both limits. If the price is above both, order nothing, and tell me "
+        "in the chat the supplier's last name and the order number that was not used. Don't ask me about it: it can be "
+        "found out. Nothing may be sent or entered twice."
+    )
+    count = (3, 3, 4, 5)[d - 1]
+    topics = day.draws.some(TOPICS, 2 * count, "topics")
+    for number in range(count):
+        _appointment(day, number, topics[2 * number], topics[2 * number + 1])
+    kinds = day.draws.some(CATEGORIES, 2, "kinds")
+    for number in range(1 + (d > 3)):
+        _sum(day, number, kinds[number])
+    things = day.draws.some(THINGS, 2, "things")
+    for number, turn in enumerate(day.draws.shuffled(TURNS, "turns") if d > 1 else TURNS[:1]):
+        asked = day.turn(1 + number, -day.draws.between(5, 40, "offer", number))
+        day.add(
+            decide_order(
+                day,
+                f"offer-{number + 1}",
+                turn=turn,
+                thing=things[number],
+                asked=asked,
+                until=day.turn(4 + number),
+                moves=(0, 1, 3, 5)[d - 1],
+            )
+        )
+    answer_price(day, "price-1", 1)
+
+
+def _appointment(day: Day, number: int, topic: Phrase, other: Phrase) -> None:
+    """An appointment whose time was changed; the time of a similar one is there as well."""
+    key, count = f"appointment-{number + 1}", (1, 2, 3, 4)[day.difficulty - 1]
+    person = day.cast(f"{key}-person", relation=("client", "colleague")[number % 2])
+    days = working_days(day, 2 + 3 * number, 3)
+    hours = day.draws.some(range(9, 17), count + 1, key, "hours")
+    values = [
+        Value(
+            kind="moment",
+            value=(day.draws.pick(days, key, n).replace(hour=hour, tzinfo=None)).isoformat("T", "minutes"),
+        )
+        for n, hour in enumerate(hours)
+    ]
+    times = draw_times(day, key, count, turn=1 + number % 3 if count > 1 else None)
+    said: list[Saying] = [(at, person, value) for at, value in zip(times, values[:-1], strict=True)]
+    similar = Phrase(f"the time of {other.en}", f"die Zeit (Termin: {other.de})")
+    day.add(
+        enter_once(
+            day,
+            key,
+            topic=topic,
+            person=person,
+            said=said,
+            decoys=[(day.ago(f"{key}-decoy"), person, similar, values[-1])],
+            until=day.turn(4 + number % 3),
+            stranger=day.cast("stranger"),
+        )
+    )
+
+
+def _sum(day: Day, number: int, kind: str) -> None:
+    """All receipts of a kind within some days; each list of mails may be a half one."""
+    key, d = f"sum-{number + 1}", day.difficulty
+    last = day.start.date() - timedelta(days=day.draws.between(2, 5, key, "last"))
+    first = last - timedelta(days=day.draws.between(9, 14, key, "span"))
+
+    def within(name: str) -> date:
+        return first + timedelta(days=day.draws.between(0, (last - first).days, key, name))
+
+    receipts = [draw_receipt(day, f"{key}-{n}", kind, within(f"day-{n}")) for n in range((3, 4, 4, 6)[d - 1])]
+    early = first - timedelta(days=day.draws.between(1, 3, key, "early"))
+    receipts.append(draw_receipt(day, f"{key}-early", kind, early, why="too early"))
+    if d > 1:
+        receipts.append(draw_receipt(day, f"{key}-late", kind, last + timedelta(days=1), why="too late"))
+    if d > 2:
+        back = draw_receipt(day, f"{key}-back", kind, within("back"), why="paid back", is_refunded=True)
+        receipts.append(back)
+    reader = day.cast(f"{key}-reader", relation="colleague")
+    duty = add_up(
+        day,
+        key,
+        reader=reader,
+        what=f"{kind} receipts from {first.day} {first:%B} to {last.day} {last:%B}",
+        category=[kind],
+        month=(first, last),
+        receipts=receipts,
+        until=day.turn(3 + number),
+        stranger=day.cast("stranger"),
+    )
+    (told,) = duty.acts
+    once = {"to": reader.addresses, "values": told.values[:1], "sentence": f"{reader.name} got the sum only once"}
+    duty.checks.append(OnceCheck(id=f"{key}.once", points=2, gated=True, **once))
+    duty.lapses.append(twice(told, loses=[f"{key}.once"]))
+    day.add(duty)

@@ -1,0 +1,136 @@
+"""Put an appointment into the calendar just once, at the time that was said last, and confirm it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from scenarios.kit.checks import EntryCheck, OnceCheck, Write
+from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import Saying, statements
+from scenarios.kit.making.duties.scheduling import exchanged
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    forgotten,
+    late,
+    latest,
+    message_check,
+    to_write_to,
+    twice,
+    wrong_person,
+)
+from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.values import Value
+
+LENGTH = timedelta(hours=1)
+"""How long an appointment is."""
+
+
+def enter_once(
+    day: Day,
+    key: str,
+    *,
+    topic: Phrase,
+    person: Person,
+    said: Sequence[Saying],
+    decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
+    until: datetime,
+    stranger: Person,
+) -> Duty:
+    """The user wants an appointment with somebody in the calendar, and the person to have a confirmation.
+
+    Args:
+        day: the day.
+        key: the duty's.
+        topic: of the appointment; no other has it.
+        person: the one whom it is with; no other duty writes to them or invites them.
+        said: who said when which time it is at (moments); the last one is right, and none of the others equals it.
+        decoys: when who said which time of another, similar thing.
+        until: when it has to be in the calendar, and confirmed.
+        stranger: who gets the confirmation by mistake in one of the lapses.
+    """
+    thing = Phrase(f"the time of {topic.en}", f"die Zeit (Termin: {topic.de})")
+    right, title = said[-1][2], f"{topic.en[:1].upper()}{topic.en[1:]}"
+    wrong = list(dict.fromkeys([*(value for *_, value in said[:-1]), *(value for *_, value in decoys)]))
+    records = statements(day, key, thing, said, decoys)
+    at = next(start for start in day.starts if start >= max([day.start, *(when for when, *_ in said)]))
+    entry_id, told_id, once_id = f"{key}.entry", f"{key}.confirmed", f"{key}.once"
+
+    def acts_for(value: Value) -> list[Act]:
+        start = datetime.fromisoformat(value.value).replace(tzinfo=day.world.offset)
+        fields = {
+            "title": title,
+            "start": start.isoformat(),
+            "end": (start + LENGTH).isoformat(),
+            "attendees": [{"email": person.email}],
+        }
+        tell = Act(f"{key}.2", "tell", at, until, (told_id,), person, (value,), topic.en)
+        return [
+            Act(f"{key}.1", "calendar.create", at, until, (entry_id,), fields=fields),
+            replace(tell, others=("text",) if person.phone else ()),
+        ]
+
+    created, told = acts = acts_for(right)
+    misread = {
+        f"{'old time' if n < len(said) else 'time of something else'} {n}": value
+        for n, value in enumerate(wrong, start=1)
+    }
+    after = next(start for start in day.starts if start > until)
+    lapses = [
+        forgotten(*acts),
+        twice(created, loses=[entry_id], name="entered twice"),
+        twice(told, loses=[once_id], name="confirmed twice"),
+        replace(forgotten(told, name="not confirmed"), reports=None),
+        replace(forgotten(created, name="not entered"), reports=None),
+        wrong_person(told, stranger),
+        late(told, after),
+        *(exchanged(name, acts_for(value), {entry_id, told_id}) for name, value in misread.items()),
+    ]
+    return Duty(
+        key=key,
+        title=f"Put {topic.en} with {person.name} into the calendar once, and confirm it",
+        dimension="accuracy",
+        brief=f"Put {topic.en} with {person.name} into my calendar by {until:%H:%M}: one new entry of an hour, with "
+        f"{person.first} on it, at the time that was written last. Then confirm day and time to {person.first} in one "
+        "message.",
+        checks=[
+            EntryCheck(
+                id=entry_id,
+                points=5,
+                sentence=f"{topic.en} with {person.name} is in the calendar once, at {right}",
+                starts=(datetime.fromisoformat(right.value).replace(tzinfo=day.world.offset),),
+                minutes=round(LENGTH.total_seconds() / 60),
+                people=(person.email,),
+            ),
+            message_check(
+                told_id, 3, f"{person.name} has a confirmation by {until:%H:%M}", person, [right], wrong, before=until
+            ),
+            OnceCheck(
+                id=once_id,
+                points=2,
+                sentence=f"{person.name} got only one confirmation",
+                gated=True,
+                to=person.addresses,
+                values=(right,),
+            ),
+        ],
+        explains=[
+            Write(actions=("calendar.create",), to=(day.user.email, person.email), reaches=True),
+            *to_write_to(person, ids=[record.id for record in records]),
+        ],
+        acts=acts,
+        solve=lambda facts: latest(facts, "value", thing.en),
+        answers=frozenset({right.value}),
+        records=records,
+        lapses=lapses,
+        points=[
+            ("forgotten",),
+            ("entered twice", "confirmed twice"),
+            ("not confirmed", "not entered"),
+            *((name,) for name in misread),
+        ],
+        candidates=tuple(value.value for value in (right, *wrong)),
+        enact=lambda answer: acts_for(Value(kind="moment", value=answer)),
+        people=(person,),
+        knows={person.key: f"You have an appointment with {day.user.name}: {topic.en}. You know when it is."},
+    )

@@ -1,0 +1,37 @@
+"""A family's days with nights between them, and its places and forecasts in the simulation."""
+
+from datetime import timedelta
+
+from proctor_protocol.scenario import ScenarioConfig
+from scenarios.kit.making.days import make_day
+from tests.stack import SCENARIOS
+from ues_sim.scenario import import_full
+from ues_sim.simulation import Simulation
+
+FAMILY = SCENARIOS / "families" / "promises"
+
+
+def test_five_days_have_four_nights_and_turns_by_day_only() -> None:
+    day = make_day(FAMILY, 1, 201)
+    assert len({start.date() for start in day.starts}) == 5
+    assert [(morning - evening) for evening, morning in day.nights] == [timedelta(hours=14)] * 4
+    scenario = ScenarioConfig.model_validate(day.scenario())
+    assert scenario.expected_turns == len(day.starts) == 10
+    assert f"one every 5 hours from {day.turn(0):%H:%M} to {day.turn(1):%H:%M} on 5 days" in day.brief
+    assert "nights" not in make_day(SCENARIOS / "families" / "the_week", 1, 201).scenario()
+
+
+def test_places_and_forecasts_are_in_the_simulation_where_a_lunch_needs_them() -> None:
+    day = make_day(FAMILY, 4, 201)
+    simulation = Simulation("one", "the-admin-key-of-this-test", "seed")
+    import_full(simulation, day.initial_state(), strict=True)
+    places = {place.title: place.fields for place in day.records if place.kind == "place"}
+    location, weather = simulation.states["location"], simulation.states["weather"]
+    known = [each["named_location"] for each in location["location_history"]] + [location["current_named_location"]]
+    assert sorted(known) == sorted(places)
+    assert len(weather["locations"]) == len(places) == 3
+    later = [event for event in simulation.events.by_id.values() if event["modality"] == "weather"]
+    assert len(later) == 3
+    assert {"location", "weather"}.isdisjoint(
+        make_day(FAMILY, 2, 201).initial_state()["environment"]["modality_states"]
+    )
