@@ -20,12 +20,14 @@ from proctor.report import print_report
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.archive import Archive
+from proctor_storage.entry_table import EntryQuery
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from scenarios.kit.making.days import Day, make_day
 from tests.assessments.normalising import normalised
 from tests.assessments.scripts import ask_ben, idle
 from tests.assessments.test_replay import follow
+from tests.chaos.campaigns import play as campaign
 from tests.stack import SCENARIOS, Assessed, Script, Stack, assess_by, serving
 from tests.work import only_nightly
 from viewer.pages import Pages, address_of
@@ -192,6 +194,30 @@ async def test_one_agent_may_have_both_roles(stack: Stack) -> None:
         results = (await assess_by(stack, asked)).results
     assert results is not None
     assert [role.scores.overall.score for role in results.roles] == [16, 16]
+
+
+@only_nightly
+async def test_a_campaign_has_a_row_for_each_cast(stack: Stack) -> None:
+    async def both(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
+        own = (await ues.email.get_state())["user_email_address"]
+        return await (ana_side if own == ANA else ben_side)(turn, ues, now)
+
+    async with serving(both) as able, serving(idle) as lazy:
+        agents = {"able": able, "lazy": lazy}
+        results = await campaign(stack, agents, scenarios=["pair"], seeds=[7], max_turns=4, at_once=4)
+    assert {cell.agent: (cell.score, cell.max_score) for cell in results.cells} == {
+        "able + able": (32, 32),
+        "able + lazy": (10, 32),
+        "lazy + able": (0, 32),
+        "lazy + lazy": (0, 32),
+    }
+    assert {row.agent for row in results.summaries} == {cell.agent for cell in results.cells}
+    archive = Archive(stack.config.archive_url)
+    entry = archive.get(results.campaign_id)
+    assert entry is not None
+    assert "able + lazy" in Pages(archive).campaign(entry)
+    listed = {each.id for each in archive.select(EntryQuery(campaign=results.campaign_id))}
+    assert listed == {cell.task_id for cell in results.cells}, "each participant's own entry is not listed"
 
 
 def comparable(results: AssessmentResults) -> dict[str, Any]:

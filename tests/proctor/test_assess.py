@@ -151,3 +151,21 @@ def kill_gateway(stack: Stack) -> None:
     pid = stack.supervisor.find_pid("gateway")
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
+
+
+def test_each_role_gets_an_agent(stack: Stack, sandbox: Sandbox) -> None:
+    def call(*agents: str) -> tuple[int, str]:
+        named = [part for agent in agents for part in ("--agent", agent)]
+        more = ("--gateway", stack.gateway_url, "--offline", "--max-turns", "1")
+        done = sandbox.call("assess", "pair", *named, *more)
+        return done.returncode, done.stdout + done.stderr
+
+    with stack.serving(speak) as url:
+        code, output = call(f"ana_side={url}", f"ben_side={url}")
+        assert code == 0, output
+        assert re.search(r"^turn 1/1 .* ben_side +1 action", output, re.M)
+        assert re.search(rf"^ana_side +{re.escape(url)} +1 +0/16 +completed$", output, re.M)
+        code, output = call(f"ana_side={url}", f"ana_side={url}")
+        assert (code, "--agent names the role ana_side twice: give each role one agent" in output) == (2, True)
+        code, output = call(f"ana_side={url}")
+        assert "participants.ben_side is missing" in output
