@@ -37,7 +37,7 @@ CHECKS = {
 
 _RATES_SHOWN = (0.1, 0.4)
 _INSTANCES_A_LINE = 25
-"""In a log, progress is a line for each so many instances."""
+"""In a log, progress is one line for this number of instances."""
 
 
 def audit(

@@ -279,7 +279,7 @@ class Action:
 
 
 def _sent(action: Action) -> tuple[object, ...] | None:
-    """What is equal for a mail or text that is sent again, as by a retry that did not look; None for other actions."""
+    """The key by which a mail or text equals one that a retry sent before; None for other actions."""
     if action.entry.action not in MAILS | TEXTS:
         return None
     given = action.entry.parameters
