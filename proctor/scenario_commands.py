@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from pydantic import ValidationError
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -77,20 +78,29 @@ def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
             f"{config.expected_turns} turns of {config.default_time_step}"
         )
     )
+    for role, side in package.sides.items():
+        _show_side(console, role, side)
+    for warning in package.warnings:
+        console.print(Text(f"warning: {clean(warning)}", style="yellow"))
+
+
+def _show_side(console: Console, role: str, package: ScenarioPackage) -> None:
+    """What one participant has to do, with whom, and its criteria."""
+    config = package.config
+    if role:
+        console.print(Text(f"\nRole {role}", style="bold"))
     console.print(Text("\nWhat the user asks for", style="bold"))
     console.print(Text("\n".join(clean(line) for line in config.user_prompt.strip().splitlines())))
     console.print(Text("\nPeople", style="bold"))
     people = _grid()
     for key, person in config.characters.items():
-        role = " (the user)" if key == config.user_character else ""
-        people.add_row(f"  {key}{role}", Text(clean(person.name)), clean(person.email or person.phone or ""))
+        whose = " (the user)" if key == config.user_character else ""
+        people.add_row(f"  {key}{whose}", Text(clean(person.name)), clean(person.email or person.phone or ""))
     show(console, people)
     show(console, _criteria(package))
     console.print(Text(f"\n{_points_by_source(config.criteria)}"))
     if sentence := points_needing_model(config):
         console.print(Text(sentence))
-    for warning in package.warnings:
-        console.print(Text(f"warning: {clean(warning)}", style="yellow"))
 
 
 def validate_scenario(
@@ -139,17 +149,20 @@ def _check(package: ScenarioPackage, name: str) -> None:
     from proctor.scenario_data import data_problems, initial_state_of
     from proctor.scenario_trial import try_evaluators
 
-    faults = [*data_problems(initial_state_of(package.directory)), *_case_problems(package)]
+    sides, faults = package.sides, _case_problems(package)
+    for role in sides:
+        problems = data_problems(initial_state_of(package.directory, role))
+        faults += [f"role {role}: {problem}" if role else problem for problem in problems]
     warnings = [*package.warnings, *_lacks(package)]
-    if not faults:
-        tried = asyncio.run(try_evaluators(package, read_settings(GreenAgentConfig)))
-        faults, warnings = tried.faults, [*warnings, *tried.warnings]
+    for side in sides.values() if not faults else ():
+        tried = asyncio.run(try_evaluators(side, read_settings(GreenAgentConfig)))
+        faults, warnings = [*faults, *tried.faults], [*warnings, *tried.warnings]
     console = make_console()
     for warning in warnings:
         console.print(Text(f"warning: {clean(warning)}", style="yellow"))
     if faults:
         raise CommandError("\n  ".join([_count_of(name, faults), *map(clean, faults[:_FAULTS_TOLD])]))
-    criteria = package.config.criteria
+    criteria = [criterion for side in sides.values() for criterion in side.config.criteria]
     console.print(
         Text(
             f"{name} can be played: {package.config.expected_turns} turns, "
@@ -158,8 +171,9 @@ def _check(package: ScenarioPackage, name: str) -> None:
         )
     )
     console.print(Text(_points_by_source(criteria)))
-    if sentence := points_needing_model(package.config):
-        console.print(Text(sentence))
+    for side in sides.values():
+        if sentence := points_needing_model(side.config):
+            console.print(Text(sentence))
 
 
 def _case_problems(package: ScenarioPackage) -> list[str]:
@@ -287,7 +301,7 @@ def _lacks(package: ScenarioPackage) -> list[str]:
         )
     if not package.config.version:
         lacks.append('scenario.json has no version: write "version": "1", and raise it with every change')
-    for criterion in package.config.criteria:
+    for criterion in (each for side in package.sides.values() for each in side.config.criteria):
         if not criterion.sources:
             lacks.append(
                 f"criterion {criterion.criterion_id} doesn't say what decides its points: write "

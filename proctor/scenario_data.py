@@ -29,11 +29,12 @@ def unknown_settings(scenario_json: bytes) -> list[str]:
     return [f"scenario.json: {sentence}" for sentence in _unknown(data, ScenarioConfig, "")]
 
 
-def initial_state_of(directory: Path) -> dict[str, Any]:
+def initial_state_of(directory: Path, role: str = "") -> dict[str, Any]:
     """The initial state of a scenario that can be loaded, as its author wrote it, without its outer wrapper, and with
-    the contents of attached files.
+    the contents of attached files; of one role where it has several.
     """
-    data = from_json((directory / "scenario.json").read_bytes().removeprefix(BOM_UTF8))["initial_state"]
+    document = from_json((directory / "scenario.json").read_bytes().removeprefix(BOM_UTF8))
+    data = {**document, **(document["roles"][role] if role else {})}["initial_state"]
     if isinstance(data, str):
         data = from_json((directory / data).read_bytes().removeprefix(BOM_UTF8))
     if "environment" not in data and "scenario" in data:

@@ -12,7 +12,7 @@ import stat
 import sys
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -100,6 +100,14 @@ class ScenarioPackage:
     warnings: list[str]
     large_state: BlobRef | None = None
     role_states: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def sides(self) -> "dict[str, ScenarioPackage]":
+        """Each role as a package of its own, by its name; the package itself, by an empty one, without roles."""
+        return {
+            role: replace(self, config=config, initial_state=self.role_states[role], role_states={})
+            for role, config in self.config.roles.items()
+        } or {"": self}
 
 
 Fingerprint = tuple[tuple[str, int, int], ...]

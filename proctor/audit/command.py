@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -18,7 +19,7 @@ from proctor.audit.instances import Report
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode
 from proctor_protocol.instances import PRACTICE_SEEDS
-from scenarios.kit.making.days import InconsistentDayError, make_day
+from scenarios.kit.making.days import Day, InconsistentDayError, make_day
 
 CHECKS = {
     1: "oracle",
@@ -179,6 +180,16 @@ def show_day(directory: Path, difficulty: int, seed: int, *, truth: bool) -> Non
         raise CommandError(f"{directory.name}, difficulty {difficulty}, seed {seed}: {problem}") from None
     console = make_console()
     console.print(Text(f"{day.title}: difficulty {difficulty}, seed {seed}", style="bold"))
+    for side in day.sides or (day,):
+        _print_side(console, side)
+    if truth:
+        console.print(Text(f"\n{day.readme()}"))
+
+
+def _print_side(console: Console, day: Day) -> None:
+    """The brief and the records of a day, or of the day of one of several participants."""
+    if day.role:
+        console.print(Text(f"\nRole {day.role}", style="bold"))
     console.print(Text(day.brief))
     for record in day.records:
         when = (
@@ -189,5 +200,3 @@ def show_day(directory: Path, difficulty: int, seed: int, *, truth: bool) -> Non
         readers = ", ".join(reader.name for reader in record.readers)
         console.print(Text(f"\n{record.kind} · {when} · {record.author.name} → {readers}", style="bold"))
         console.print(Text(record.text.strip()))
-    if truth:
-        console.print(Text(f"\n{day.readme()}"))

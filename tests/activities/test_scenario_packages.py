@@ -21,6 +21,7 @@ from activities.scenario_code.manager import (
     load_evaluators,
     load_package,
 )
+from tests.assessments.packages import write_pair
 
 Write = Callable[..., Path]
 
@@ -418,3 +419,16 @@ def test_what_is_allowed_and_probably_not_meant_is_said(write_scenario: Write) -
 
 def test_a_sound_scenario_has_no_warnings(write_scenario: Write) -> None:
     assert _load(write_scenario()).warnings == []
+
+
+def test_each_role_is_a_package_of_its_own(tmp_path: Path) -> None:
+    write_pair(tmp_path)
+    sides = load_package(tmp_path / "pair").sides
+    assert list(sides) == ["ana_side", "ben_side"]
+    assert [side.config.user_character for side in sides.values()] == ["ana", "ben"]
+    assert b"ben@work.example" in sides["ben_side"].initial_state
+    write_pair(
+        tmp_path, "broken", change=lambda scenario: scenario["roles"]["ben_side"].update(initial_state="no.json")
+    )
+    with pytest.raises(ScenarioValidationError, match=r"broken/no\.json does not exist"):
+        load_package(tmp_path / "broken")

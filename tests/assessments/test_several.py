@@ -141,8 +141,9 @@ async def test_the_oracles_of_both_sides_earn_all_points(stack: Stack) -> None:
 
 
 @only_nightly
-async def test_a_worker_that_dies_with_two_participants_at_work_changes_nothing(stack: Stack) -> None:
-    """Both have acted in turn 2, and neither has answered, when the worker is killed."""
+@pytest.mark.parametrize("process", ["worker", "ues"])
+async def test_a_process_that_dies_with_two_participants_at_work_changes_nothing(stack: Stack, process: str) -> None:
+    """Both have acted in turn 2, and neither has answered, when a process is killed."""
     before = await assess(stack, ana_side, ben_side, max_turns=4)
     at_work, may_answer = asyncio.Semaphore(0), asyncio.Event()
 
@@ -159,7 +160,7 @@ async def test_a_worker_that_dies_with_two_participants_at_work_changes_nothing(
     async def kill() -> None:
         await at_work.acquire()
         await at_work.acquire()
-        pid = stack.supervisor.find_pid("worker")
+        pid = stack.supervisor.find_pid(process)
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         may_answer.set()
