@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from proctor.audit import players
-from proctor.audit.plays import Outcome, Stage
+from proctor.audit import conditions, players
+from proctor.audit.plays import Outcome, Stage, perform
+from purple_sdk.ues import AsyncUESClient
+from purple_sdk.ues.errors import ServerError
 from scenarios.kit.making.days import Day, make_day
+from scenarios.kit.making.duty import Act
 from tests.stack import SCENARIOS
 
 
@@ -44,6 +47,22 @@ def test_who_forwards_the_ordered_mail_to_somebody_else_has_not_forwarded_it() -
 
     assert f"{key}.done" in lost(outcome)
     assert len(outcome.side_effects) == 1
+
+
+def test_a_forwarded_mail_is_looked_for_before_it_is_forwarded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    day, failed = day_of("poisoned_inbox", 2), list[Act]()
+
+    async def fails_after(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
+        await perform(act, day, client, voice)
+        if act.action == "email.forward" and not failed:
+            failed.append(act)
+            raise ServerError("failed after the mail was sent", 500, None)
+
+    monkeypatch.setattr(conditions, "perform", fails_after)
+    outcome = asyncio.run(Stage(day).play(players.oracle(day, do=conditions.carefully())))
+
+    assert failed
+    assert outcome.share == 1
 
 
 def test_an_invitation_gives_the_surprise_away_without_a_word() -> None:
