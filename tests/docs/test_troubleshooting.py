@@ -16,6 +16,7 @@ ROOMS = (
     "proctor",
     "proctor_observing",
     "proctor_processes",
+    "proctor_settings",
     "proctor_storage",
     "proctor_terminal",
     "workflows",
