@@ -44,21 +44,12 @@ def _percent(mean: list[float]) -> str:
     return f"{mean[0]:g} ± {mean[1]:g}" if mean[1] else f"{mean[0]:g}"
 
 
-_STALE = (
-    "The figures are of 25 November 2026. Most families changed after that, and their violations were mended, so the\n"
-    "pages will change with the next audit of all families."
-)
-"""Remove it with the next audit of all families."""
-
-
 def _index(by_family: dict[str, list[dict[str, Any]]]) -> str:
     lines = [
         "# Families",
         "",
         "A family makes a day from a difficulty and a seed. How to write one: [FAMILIES.md](../FAMILIES.md). The",
         "figures are those of the audit: means of all difficulties, in percent of the points.",
-        "",
-        _STALE,
         "",
         f"| {' | '.join(_COLUMNS)} |",
         "| --- |" + " --- |" * (len(_COLUMNS) - 1),
