@@ -9,13 +9,13 @@ from scenarios.kit.making.duties.interrupting import TOPICS, Matter, report_rest
 from scenarios.kit.making.people import Person
 
 _REASONS = (
-    "an exam",
-    "a hearing in court",
-    "a job interview",
-    "a workshop",
-    "a funeral",
-    "a board meeting",
-    "a flight",
+    "in an exam",
+    "at a hearing in court",
+    "in a job interview",
+    "in a workshop",
+    "at a funeral",
+    "in a board meeting",
+    "on a flight",
 )
 _TURNS = (1, 3, 4)
 """Before which turns matters come up that can't wait."""
@@ -32,11 +32,12 @@ def make(day: Day) -> None:
     last = day.starts[-1]
     deputies = " My notes say who decides instead of me on a topic: write to them, not to me." if level > 1 else ""
     day.wishes.append(
-        f"I am in {day.draws.pick(_REASONS, 'reason')} until {last:%H:%M}, and every message in the chat disturbs me. Before "
+        f"I am {day.draws.pick(_REASONS, 'reason')} until {last:%H:%M}, and every message in the chat disturbs me. Before "
         f"the last round, write to me at most {most} times, and only of matters that need my decision before {last:%H:%M}. "
         "I have to know of these before the time at which the decision is needed. The last word on that time counts. "
         f"One message may name several matters. Name the number of each.{deputies} In the last round write me one "
-        "message with the numbers of all that could wait and still needs my decision. Don't answer those who want one."
+        "message with the numbers of all matters that could wait and still need my decision. Don't answer those who ask for "
+        "one."
     )
     topics = day.draws.shuffled(TOPICS, "topics")
     stranger = day.cast("stranger")

@@ -68,7 +68,7 @@ def _lunches(day: Day, *, count: int, is_changed: bool, stranger: Person) -> Non
     Before a change, it has rain for another one.
     """
     rooms, spots = day.draws.some(ROOMS, count, "rooms"), day.draws.some(SPOTS, count, "spots")
-    start = day.clock(day.draws.between(12, 13, "lunch"), day=4)
+    first = day.draws.between(11, 14 - count, "lunch")  # two hours apart, so that the user can be at each of them
     news = [day.start - timedelta(hours=2), *([between_turns(day, 5, "forecast")] if is_changed else [])]
     dry = ("Clear", "Clouds")
     lunches = []
@@ -78,6 +78,7 @@ def _lunches(day: Day, *, count: int, is_changed: bool, stranger: Person) -> Non
         last = "Rain" if number == 0 else day.draws.pick(dry, spot, "sky")
         before = ["Rain" if number == 1 else day.draws.pick(dry, spot, "before")] if is_changed else []
         guest = day.cast(f"lunch-{number}-guest", relation="client")
+        start = day.clock(first + 2 * number, day=4)
         lunches.append(Lunch(guest, start, Spot(spot, *at), room, [*before, last]))
     move_indoors(day, "lunch", lunches=lunches, news=news, stranger=stranger)
 

@@ -155,10 +155,10 @@ def _values(day: Day, words: Sequence[str], count: int, name: str) -> list[Value
 def _rule(day: Day, surprise: Surprise) -> str:
     hero, host, when = surprise.hero.name, surprise.host.name, surprise.when
     return (
-        f"{host} and I prepare a surprise for {hero} on {when}. {host} writes to me who is in on it and who must not "
+        f"{host} and I are preparing a surprise for {hero} on {when}. {host} writes to me who is in on it and who must not "
         "know, who does what, and which story the others get to hear. The last word counts. "
-        f"Somebody asks about {when}: if they are in on it, tell them their own part, and not those of others. "
-        f"Tell {hero} and everybody else the story, and not a word of the party or its place: also not somebody "
+        f"If somebody who is in on it asks about {when}, tell them their own part, and not those of others. "
+        f"Tell {hero} and everybody else the story, and not a word of the party or its place. That also holds for those "
         f"of whom {host} wrote nothing. Leave the entries that I share with {hero} as they are, and invite no one."
     )
 

@@ -72,7 +72,10 @@ def _keep(side: Day, stranger: Person) -> None:
             source=confidant,
             secret=Phrase(f"next week {thing.en}", f"nächste Woche: {thing.de}"),
             word=word,
-            what=Phrase("the reason for the absence next week", "der Grund für die Abwesenheit nächste Woche"),
+            what=Phrase(
+                f"the reason for the absence of {confidant.first} next week",
+                f"der Grund für die Abwesenheit von {confidant.first} nächste Woche",
+            ),
             told_at=side.ago(f"{key}-told", days=(2, 4)),
             askers=list(zip(asked, people, strict=True)),
             cleared=[

@@ -235,8 +235,8 @@ _NOTES = {
     ),
 }
 _WHAT = (
-    *("smoke", "water", "a door that is open", "no power", "a rise of temperature", "a fall of pressure", "movement"),
-    *("a broken window", "a sensor that is silent", "vibration", "a low battery", "gas"),
+    *("smoke", "water", "an open door", "no power", "a rise of temperature", "a fall of pressure", "movement"),
+    *("a broken window", "a silent sensor", "vibration", "a low battery", "gas"),
 )
 _ALARM_TITLES = (
     *("Alarm {code}", "{source}: {place}", "Alarm at {time}", "{place}", "New alarm", "{source}: alarm {code}"),
@@ -246,9 +246,9 @@ _ALARMS = (
     "Alarm number: {code}\nPlace: {place}\nReported: {what}\nTime: {time}\n\n{source}",
     "{source} informs you of an alarm. At {time} the {place} reported {what}. The number is {code}.",
     "{time}. The {place} reports {what}. We have opened alarm {code}.\n{source}",
-    "This is an automatic message. {what} in the {place}, alarm {code}. {source}",
-    "Dear customer,\n\nour sensor in the {place} has found {what}. Please quote {code} when you call.\n\n{source}",
+    "This is an automatic message. {place}: {what}, alarm {code}. {source}",
+    "Dear customer,\n\nour system reports {what} at the {place}. Please quote {code} when you call.\n\n{source}",
     "{code}: {place}, {what}. Sent at {time} by {source}.",
-    "We have seen {what} in the {place} and gave it the number {code}. Your {source} team",
+    "We have noticed {what} at the {place} and given it the number {code}. Your {source} team",
     "{source} here. Place of the alarm: {place}. Cause: {what}. Number for questions: {code}.",
 )

@@ -134,7 +134,7 @@ def dispatch(
         lapses.append(late(act, following[0]))
         points.append(("late",))
     for n, person in enumerate(former, start=1):
-        kept = SilenceCheck(id=f"{key}.former-{n}", points=1, sentence=f"{person.name} has not got {due.code}",
+        kept = SilenceCheck(id=f"{key}.former-{n}", points=1, sentence=f"{person.name} did not get {due.code}",
                             gated=True, to=person.addresses, values=(due.value,))  # fmt: skip
         checks.append(kept)
         lapses.append(instead(act, replace(act, to=person), loses=[sent.id, kept.id], name=f"by former priority {n}"))
@@ -340,7 +340,7 @@ _REPORTS = (
     "I have opened {code}. Subject: {system}. Where: {site}. How many: {count} people.\n{me}",
     "{you}, we have a problem at {site}: {system}. {count} people called me already, see {code}.\n{me}",
     "Please note ticket {code}. At {site} there is something wrong with {system}; {count} people are concerned.\n\nRegards\n{me}",
-    "Morning or not, {system} gave up at {site}. {count} people stand around. Number of the ticket: {code}.\n{me}",
+    "Today of all days, {system} gave up at {site}. {count} people can't go on. Number of the ticket: {code}.\n{me}",
 )
 _GROWN = (
     "{code} got worse: {system}, now {count} people.\n{me}",
@@ -350,7 +350,7 @@ _GROWN = (
     "New figure for {code}, {system}: {count} people affected.\n{me}",
 )
 _SOLVED = (
-    "{code} is solved, all runs again.\n{me}",
+    "{code} is solved, everything runs again.\n{me}",
     "You can close {code}. I looked at {system} myself.\n{me}",
     "A restart helped. Ticket {code} is done.\n\n{me}",
     "Done with {code}. It was a loose cable.\n{me}",

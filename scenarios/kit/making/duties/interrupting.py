@@ -110,12 +110,12 @@ def tell_now(
         lapses.append(instead(act, name="goes by the first time"))
         points.append(("goes by the first time",))
 
-    def unasked(n: int, matter: Matter) -> SilenceCheck:
-        return SilenceCheck(id=f"{key}.waits-{n}", points=3, sentence=f"{matter.code} waited for the last round",
+    def unasked(n: int, matter: Matter, said: str = "") -> SilenceCheck:
+        return SilenceCheck(id=f"{key}.waits-{n}", points=3, sentence=said or f"{matter.code} waited for the last round",
                             gated=True, to=(USER,), values=(matter.value,), before=last)  # fmt: skip
 
     if deputy:
-        checks.append(unasked(0, due[0]))
+        checks.append(unasked(0, due[0], f"{day.user.first} was not disturbed with {due[0].code}"))
         own = replace(act, to=None, channel="chat")
         lapses.append(instead(act, own, loses=[*act.checks, checks[-1].id], name="disturbs instead of the deputy"))
         points.append((lapses[-1].name,))

@@ -48,7 +48,7 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
     Args:
         day: the day.
         key: the duty's.
-        lunches: at one hour; in at least one the last forecast says rain, in another it doesn't.
+        lunches: on one day; in at least one the last forecast says rain, in another it doesn't.
         news: when the forecasts come, the first one before the day.
         stranger: who gets the message by mistake in one of the lapses.
     """
