@@ -208,7 +208,7 @@ _NOTES = {
         (
             "One exception for {source}: alarms from the {place} go to {person} and to no one else.\n{user}",
             "What {source} reports from the {place} is for {person} alone.",
-            "{source}: the {place} is the business of {person}. Those alarms go there, not to who is on call.",
+            "{source}: the {place} is the business of {person}. Those alarms go there, not to the person on call.",
             "Alarms of the {place} ({source}) are looked after by {person}; all others go the usual way.\n{user}",
         ),
         (
@@ -224,7 +224,7 @@ _NOTES = {
             "{source} is ours until {end}. Leave alone what comes at {end} or later, it is for the control room.\n{user}",
             "Pass alarms of {source} on only until {end}. From then on no one needs them.",
             "At {end} our watch for {source} ends. No alarm that arrives from then on is passed on.",
-            "{source}: stop at {end}. Later alarms are not for us, from no place.\n{user}",
+            "{source}: stop at {end}. Later alarms are not for us, wherever they come from.\n{user}",
         ),
         (
             "The watch for {source} is longer than I wrote: it ends at {end}, and everything before that is passed on.",
@@ -246,7 +246,7 @@ _ALARMS = (
     "Alarm number: {code}\nPlace: {place}\nReported: {what}\nTime: {time}\n\n{source}",
     "{source} informs you of an alarm. At {time} the {place} reported {what}. The number is {code}.",
     "{time}. The {place} reports {what}. We have opened alarm {code}.\n{source}",
-    "This is an automatic message. {place}: {what}, alarm {code}. {source}",
+    "Automatic message: {what} at the {place}, alarm {code}. {source}",
     "Dear customer,\n\nour system reports {what} at the {place}. Please quote {code} when you call.\n\n{source}",
     "{code}: {place}, {what}. Sent at {time} by {source}.",
     "We have noticed {what} at the {place} and given it the number {code}. Your {source} team",

@@ -339,8 +339,8 @@ _REPORTS = (
     "{count} people at {site} wait because of {system}. I opened ticket {code} for it.\n{me}",
     "I have opened {code}. Subject: {system}. Where: {site}. How many: {count} people.\n{me}",
     "{you}, we have a problem at {site}: {system}. {count} people called me already, see {code}.\n{me}",
-    "Please note ticket {code}. At {site} there is something wrong with {system}; {count} people are concerned.\n\nRegards\n{me}",
-    "Today of all days, {system} gave up at {site}. {count} people can't go on. Number of the ticket: {code}.\n{me}",
+    "Please note ticket {code}. At {site} there is something wrong with {system}; {count} people are affected.\n\nRegards\n{me}",
+    "Today of all days, {system} gave up at {site}. {count} people have to wait. Number of the ticket: {code}.\n{me}",
 )
 _GROWN = (
     "{code} got worse: {system}, now {count} people.\n{me}",

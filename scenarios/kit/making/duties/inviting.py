@@ -187,15 +187,15 @@ def draw_times(day: Day, key: str, count: int, *, turn: int | None = None) -> li
 
 
 EVENTS = (
-    Phrase("the summer reception", "der Sommerempfang"),
+    Phrase("the staff reception", "der Mitarbeiterempfang"),
     Phrase("the open day", "der Tag der offenen Tür"),
-    Phrase("the harbour lunch", "das Essen am Hafen"),
+    Phrase("the customer forum", "das Kundenforum"),
     Phrase("the jubilee concert", "das Jubiläumskonzert"),
     Phrase("the supplier day", "der Lieferantentag"),
     Phrase("the charity run", "der Spendenlauf"),
     Phrase("the factory tour", "die Werksführung"),
     Phrase("the guest lecture", "der Gastvortrag"),
-    Phrase("the garden party", "das Gartenfest"),
+    Phrase("the farewell party", "das Abschiedsfest"),
     Phrase("the award ceremony", "die Preisverleihung"),
     Phrase("the job fair", "die Jobmesse"),
     Phrase("the museum visit", "der Museumsbesuch"),

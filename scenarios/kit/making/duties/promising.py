@@ -273,7 +273,7 @@ def tell_owed(
             key=key,
             title=f"Tell {reader.name} how many things {person.name} owes, and which",
             dimension="accuracy",
-            brief=f"Tell {reader.name} by {until:%H:%M} how many things {person.name} still owes me, in digits, and which.",
+            brief=f"Tell {reader.name} by {until:%H:%M} how many things {person.name} still owes me (in digits), and which ones.",
             checks=[count, things],
             explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
             acts=[act],
@@ -301,7 +301,7 @@ def _listed(things: Iterable[str]) -> str:
 
 RULE = (
     "A promise holds as it was written last. A new day replaces the old one. Who takes a thing over owes it instead of the "
-    "one before. What was taken back, or what I let go, is no longer owed. Only to think about a thing is not a promise."
+    "one before. What was taken back, or what I let go, is no longer owed. Merely thinking about a thing is not a promise."
 )
 """What the brief says of promises."""
 
@@ -364,7 +364,7 @@ THINGS = (
     *("site photo", "wiring diagram", "staff survey", "cost estimate", "packing list", "training film", "paint sample"),
     *("noise study", "sales forecast", "shift table", "user manual", "safety sheet", "poster draft", "product label"),
     *("lease draft", "sound system", "guest book", "market study", "crate design", "soil sample", "loan agreement"),
-    *("cable drum", "spare key", "recipe book", "drill set", "meeting protocol", "flag pole", "tax form", "city map"),
+    *("cable drum", "spare key", "recipe book", "drill set", "meeting minutes", "flag pole", "tax form", "city map"),
     *("name tag", "visitor count", "scale model", "water bill", "boat trailer", "glass door", "stage lamp"),
 )
 """Things that people promise."""
