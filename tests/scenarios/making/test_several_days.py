@@ -1,6 +1,7 @@
 """A family's days with nights between them, and its places and forecasts in the simulation."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 from proctor_protocol.scenario import ScenarioConfig
 from scenarios.kit.making.days import make_day
@@ -35,3 +36,11 @@ def test_places_and_forecasts_are_in_the_simulation_where_a_lunch_needs_them() -
     assert {"location", "weather"}.isdisjoint(
         make_day(FAMILY, 2, 201).initial_state()["environment"]["modality_states"]
     )
+
+
+def test_the_user_can_be_at_each_lunch() -> None:
+    for seed in (201, 202):
+        entries = [each for each in make_day(FAMILY, 4, seed).records if each.title.startswith("Lunch with ")]
+        starts = sorted(each.start for each in entries if each.kind == "entry" and each.start)
+        assert len(starts) == 3
+        assert all(later - earlier >= timedelta(hours=2) for earlier, later in pairwise(starts))

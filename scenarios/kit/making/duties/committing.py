@@ -290,8 +290,8 @@ def _asked(facts: Sequence[Fact], about: str) -> frozenset[str]:
 _PROMISES = (
     "Dear {reader},\n\nyou will have {thing} on {day}, not before, as I only know it then.\n\n{user}",
     "{reader}, I promise: {thing} is with you on {day}.\n{user}",
-    "As we said on the telephone, I let you know {thing} on {day}.\n\nBest wishes\n{user}",
-    "On {day} I send you {thing}. You can rely on it.\n{user}",
+    "As we said on the telephone, I will let you know {thing} on {day}.\n\nBest wishes\n{user}",
+    "On {day} I will send you {thing}. You can rely on it.\n{user}",
     "Hello {reader}, don't worry about {thing}. It comes on {day}.\n{user}",
     "Just to confirm our talk: {thing} goes to you on {day}, on no other day. {user}",
 )
@@ -307,11 +307,11 @@ _RELEASES = (
     "I take back my word to {person}. {thing}: keep it with us.",
     "{person} must not get {thing} after all; our lawyers object.",
     "No need to trouble {person} with {thing} any more, the matter is closed.",
-    "Please forget my promise about {thing}. {person} knows it.",
+    "Please forget my promise about {thing}. {person} agrees to that.",
 )
 _QUESTIONS = (
     "On which day can I have {thing}? I can do {days}. Name me one day today, and send it on just that day.",
-    "I plan my week. {thing}: {days}? Tell me which day it will be. Please send it then and not on another day.",
+    "I am planning my week. {thing}: {days}? Tell me which day it will be. Please send it then and not on another day.",
     "Could you commit to a day for {thing}, {days}? I need your answer today, and the thing itself on the day you name.",
     "Which of these days suits you for {thing}: {days}? Answer today with one. I will wait for it on that day.",
     "For {thing} I have reserved {days}. Pick one and let me know by tonight. On that day I expect it.",

@@ -281,7 +281,7 @@ _LISTED = (
 _LISTED_AGAIN = (
     "Hi {user}, my hours for {topic} have changed. Now it is {hours}, {city} time ({utc}).\n{name}",
     "{user}, forget the list I sent. {hours} ({city}, {utc}), for {topic}.\n{name}",
-    "Dear {user},\n\nsomething came up, so only these are left for {topic}: {hours}. {city} time, {utc}.\n\nRegards, {name}",
+    "Dear {user},\n\nsomething came up, so for {topic} only these are possible now: {hours}. {city} time, {utc}.\n\nRegards, {name}",
 )
 _LEADS = (
     "in order of preference, {city} time ({utc}):",
@@ -291,7 +291,7 @@ _LEADS = (
 _FREE_LEADS = (
     "{city} time ({utc}), any of these:",
     "here in {city} ({utc}) I can do",
-    "by the clock of {city} ({utc}) there are",
+    "by the clock of {city} ({utc}) I am free at",
 )
 _AGAIN = ("this replaces what I wrote before: ", "a new list, the old one is void: ", "changed since my last mail: ")
 _MOVED = (
