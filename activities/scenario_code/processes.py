@@ -163,19 +163,18 @@ class CodeProcess:
         loop, began, own = asyncio.get_running_loop(), time.monotonic(), self.own_seconds()
         async with asyncio.timeout(None) as limit:
 
-            def look() -> None:
-                nonlocal timer
-                left = seconds - (self.own_seconds() - own)
-                if left > 0 and time.monotonic() - began < _MOST_STARVED * seconds:
-                    timer = loop.call_later(max(left, 0.05), look)
-                else:
-                    limit.reschedule(loop.time())
+            async def look() -> None:
+                while (left := seconds - (self.own_seconds() - own)) > 0:
+                    if time.monotonic() - began >= _MOST_STARVED * seconds:
+                        break
+                    await asyncio.sleep(max(left, 0.05))
+                limit.reschedule(loop.time())
 
-            timer = loop.call_later(seconds, look)
+            looking = asyncio.create_task(look())
             try:
                 yield
             finally:
-                timer.cancel()
+                looking.cancel()
 
     async def what_ended_it(self) -> str:
         """Why it has hung up, as the end of a sentence.
