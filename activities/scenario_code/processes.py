@@ -17,8 +17,8 @@ import socket
 import sys
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,6 +69,9 @@ MOST_OF_A_DAY = 64 * 1024 * 1024
 _MAKING_SECONDS = 30.0
 """The longest that a day may take: admission is a local activity, which has a minute."""
 _MOST_MADE = 50
+_MOST_STARVED = 10
+"""So many times as long as it may take by its own clock, a process may take in all."""
+
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 _OUTPUT_KEPT = 2000
 _STATUS_SECONDS = 2.0
@@ -110,6 +113,14 @@ class JudgeJob:
     contents: Contents | None = None
 
 
+def _seconds_waited(pid: int) -> float:
+    """How long a process has waited for a processor so far; 0 where the system does not say."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
 class CodeProcess:
     """One process with a scenario's code, as the worker sees it."""
 
@@ -141,6 +152,29 @@ class CodeProcess:
     async def hear(self, longest: int = _LONGEST_ANSWER) -> bytes:
         """Its next piece; raises ``HungUpError`` and ``FrameTooLongError``."""
         return await frames.read(self._reader, longest)
+
+    def own_seconds(self) -> float:
+        """A clock that stands still while the process waits for a processor, as it does on a busy machine."""
+        return time.monotonic() - _seconds_waited(self.pid)
+
+    @asynccontextmanager
+    async def within(self, seconds: float) -> AsyncIterator[None]:
+        """Raise ``TimeoutError`` after so many seconds of the process's own, or ten times as many in all."""
+        loop, began, own = asyncio.get_running_loop(), time.monotonic(), self.own_seconds()
+        async with asyncio.timeout(None) as limit:
+
+            async def look() -> None:
+                while (left := seconds - (self.own_seconds() - own)) > 0:
+                    if time.monotonic() - began >= _MOST_STARVED * seconds:
+                        break
+                    await asyncio.sleep(max(left, 0.05))
+                limit.reschedule(loop.time())
+
+            looking = asyncio.create_task(look())
+            try:
+                yield
+            finally:
+                looking.cancel()
 
     async def what_ended_it(self) -> str:
         """Why it has hung up, as the end of a sentence.
@@ -336,7 +370,7 @@ class ScenarioCode:
         async with self._all:
             process = await self._fork_server.fork(await asyncio.to_thread(_size_of, directory))
             try:
-                async with asyncio.timeout(self.limits.seconds):
+                async with process.within(self.limits.seconds):
                     await process.say(LoadTask(directory=directory).model_dump_json().encode())
                     return await _read_package(process, directory)
             except TimeoutError:
@@ -368,7 +402,7 @@ class ScenarioCode:
         async with self._all:
             process = await self._fork_server.fork(0, makes_days=True)
             try:
-                async with asyncio.timeout(seconds):
+                async with process.within(seconds):
                     await process.say(MakeTask(directory=directory, instance=instance).model_dump_json().encode())
                     return await _made(process, instance)
             except TimeoutError:
@@ -392,7 +426,7 @@ class ScenarioCode:
         async with self._all:
             process = await self._fork_server.fork(0)
             try:
-                async with asyncio.timeout(self.limits.seconds):
+                async with process.within(self.limits.seconds):
                     await process.say(HoldTask(directory=directory).model_dump_json().encode())
                     return Held.model_validate_json(await process.hear())
             except TimeoutError:
@@ -509,7 +543,7 @@ class ScenarioCode:
         except EvaluatorRetryError:
             return b""
         try:
-            async with asyncio.timeout(self.limits.seconds):
+            async with process.within(self.limits.seconds):
                 await process.say(CompileTask(directory=directory).model_dump_json().encode())
                 return await process.hear()
         except (TimeoutError, frames.HungUpError, frames.FrameTooLongError):
@@ -566,10 +600,10 @@ async def _judge_by_process(process: CodeProcess, criterion: EvaluationCriterion
     try:
         await process.say(criterion.model_dump_json().encode())
         while True:
-            began = time.monotonic()
-            async with asyncio.timeout(remaining):
+            began = process.own_seconds()
+            async with process.within(remaining):
                 answer = await process.hear()
-            remaining -= time.monotonic() - began
+            remaining -= process.own_seconds() - began
             message = from_json(answer)
             if not (isinstance(message, dict) and "asked" in message):
                 return Judged.model_validate(message)

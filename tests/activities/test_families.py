@@ -2,12 +2,14 @@
 
 import json
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
+from activities.scenario_code import processes
 from activities.scenario_code.families import has_only_the_kit, list_families, read_family
 from activities.scenario_code.manager import (
     InstanceError,
@@ -139,6 +141,19 @@ async def test_a_family_that_loops_is_stopped(tmp_path: Path) -> None:
     async with aclosing(Scenarios(config, BlobStore(config.storage_url))) as scenarios:
         with pytest.raises(InstanceError, match="was still at work after 1 s and was stopped"):
             await scenarios.load("one_question", 2, 7)
+
+
+async def test_the_time_that_a_family_waits_for_a_processor_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_family(tmp_path / "scenarios", faulty("__import__('time').sleep(1.5)"))
+    config = GreenAgentConfig(
+        scenarios_dir=str(folder), storage_url=str(tmp_path / "store"), evaluator_timeout=1, trust_scenarios=True
+    )
+    began = time.monotonic()
+    monkeypatch.setattr(processes, "_seconds_waited", lambda pid: time.monotonic() - began)
+    async with aclosing(Scenarios(config, BlobStore(config.storage_url))) as scenarios:
+        assert (await scenarios.load("one_question", 2, 7)).instance is not None
 
 
 async def test_a_fixed_scenario_has_no_difficulty(write_scenario: Write, scenarios: Scenarios) -> None:

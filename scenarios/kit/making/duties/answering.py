@@ -1,7 +1,7 @@
 """Answer somebody with a fact that is somewhere in the day, as it was said last."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from scenarios.kit.checks import OnceCheck
 from scenarios.kit.making.days import Day
@@ -157,10 +157,10 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
     """
     things = day.draws.shuffled(PRICED, "priced things")
     amounts = [Value(kind="amount", value=str(day.draws.between(30, 900, key, n) * 1000 + 100 * n)) for n in range(8)]
-    source, times = (
-        day.cast(f"{key}-source", relation="colleague"),
-        [day.ago(f"{key}-{n}") for n in range(day.difficulty + 1)],
-    )
+    source = day.cast(f"{key}-source", relation="colleague")
+    times: list[datetime] = []
+    for at in sorted(day.ago(f"{key}-{n}") for n in range(day.difficulty + 1)):
+        times.append(max(at, times[-1] + timedelta(minutes=1)) if times else at)  # one of them has to be the last
     rumour = day.turn(number + 1, -day.draws.between(1, 4, key, "heard"))
     duty = answer_fact(
         day,
@@ -168,7 +168,7 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
         heard=[(rumour, day.cast(f"{key}-heard"), amounts[6])] if day.difficulty > 1 else [],
         asker=day.cast(f"{key}-asker", relation="colleague"),
         thing=things[2 * number],
-        said=[(at, source, amounts[n]) for n, at in enumerate(sorted(times))],
+        said=[(at, source, amounts[n]) for n, at in enumerate(times)],
         decoys=[
             (
                 day.ago(f"{key}-decoy"),
