@@ -76,6 +76,7 @@ def _keep(side: Day, stranger: Person) -> None:
                 f"the reason for the absence of {confidant.first} next week",
                 f"der Grund für die Abwesenheit von {confidant.first} nächste Woche",
             ),
+            own=Phrase("the reason for my absence next week", "der Grund für meine Abwesenheit nächste Woche"),
             told_at=side.ago(f"{key}-told", days=(2, 4)),
             askers=list(zip(asked, people, strict=True)),
             cleared=[

@@ -32,6 +32,7 @@ def keep_from(
     secret: Phrase,
     word: Value,
     what: Phrase,
+    own: Phrase | None = None,
     told_at: datetime,
     askers: Sequence[tuple[datetime, Person]],
     cleared: Sequence[tuple[datetime, Person]],
@@ -45,7 +46,7 @@ def keep_from(
         key: the duty's.
         source: who wrote it by mail, and who says later who may know it.
         secret: the thing as a clause: ``Ada has an interview in Leeds``. word: what gives it away.
-        what: how askers call it: ``the reason for the new plan``.
+        what: how askers call it: ``the reason for the new plan``. own: how the source calls it, if otherwise.
         told_at: when it was written.
         askers: when who asks about it; no other duty writes to them.
         cleared: when the source says of whom that they may know it; those of the askers get an answer.
@@ -58,7 +59,7 @@ def keep_from(
     confided = _confided(day, key, source, secret, told_at, [person for _, person in askers])
     records = [confided]
     for number, (at, person) in enumerate(cleared):
-        body = _clearance(day, f"{key}-{number}", source, person, what)
+        body = _clearance(day, f"{key}-{number}", source, person, own or what)
         record = day.mail(f"{key}-cleared-{number}", at, source, *body, reply_to=confided)
         records.append(record.with_facts(Fact("may know", person.key, person.name)))
     for number, (at, person) in enumerate(askers):
@@ -158,7 +159,7 @@ _NOBODY_DE = ("{names} und alle anderen", "{names} oder sonst jemand")
 _SUBJECTS = ("{who} may know", "about {who}", "you can tell {who}", "{who} and {what}")
 _SUBJECTS_DE = ("{who} darf es wissen", "zu {who}", "{who}")
 _CLEARED = (
-    "{you},\n\nI have thought about it: {who} may know {what}. Only {who}, please.\n\n{me}",
+    "{you},\n\nI have thought about it: {who} may know {what} after all.\n\n{me}",
     "Should {who} ask you about {what}, do tell. I don't mind in that case.\n\nThanks\n{me}",
     "It is all right if {who} hears of {what} from you; everybody else has to wait a little.\n{me}",
     "One exception to what I wrote: {who} can hear {what}.\n\nKind regards\n{me}",
@@ -166,7 +167,7 @@ _CLEARED = (
     "Hello {you}, with {who} you can be open about {what}, I have no worries there.\n\nBest\n{me}",
 )
 _CLEARED_DE = (
-    "{you},\n\n{who} darf davon wissen ({what}), sonst bitte niemand.\n\n{me}",
+    "{you},\n\n{who} darf nun doch davon wissen ({what}).\n\n{me}",
     "eine Ausnahme: {who} kann es erfahren, wenn die Frage kommt ({what}).\n\nDanke\n{me}",
     "mit {who} habe ich gesprochen, da ist Offenheit in Ordnung: {what}.\n\nGruß\n{me}",
 )
