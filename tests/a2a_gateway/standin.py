@@ -135,14 +135,14 @@ class StandIn:
             [
                 PROCTOR_STATUS.value_set(Status.WORKING),
                 PROCTOR_SCENARIO.value_set(request.config.scenario_id),
-                PROCTOR_PARTICIPANT.value_set(request.participant[1]),
+                PROCTOR_PARTICIPANT.value_set(request.require_participant()[1]),
             ]
         )
         self._publish(
             AssessmentStartedUpdate(
                 assessment_id=task_id,
                 scenario_id=request.config.scenario_id,
-                participant_url=request.participant[1],
+                participant_url=request.require_participant()[1],
                 start_time=NOON,
             )
         )

@@ -104,7 +104,7 @@ def test_the_request_is_one_that_the_evaluator_takes(source: str) -> None:
     }[source]
     roles = {entry["role"]: entry["endpoint"] for entry in scenario["participants"]}
     request = json.dumps({"participants": roles, "config": config})
-    assert parse_request(request).participant == ("personal_assistant", "http://127.0.0.1:9019")
+    assert parse_request(request).require_participant() == ("personal_assistant", "http://127.0.0.1:9019")
     assert not unknown_settings(request)
 
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate
 from proctor_protocol.terminal import FailureMode, TerminalResults, TerminalTaskMessage
 from proctor_storage.archive import Archive
-from purple_sdk.examples.terminal_agent import TerminalAgent, TerminalAgentConfig
+from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgentConfig
 from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
 from purple_sdk.examples.terminal_agent.shell import Shell, shell_of
 from purple_sdk.examples.terminal_agent.task import read_task

@@ -29,8 +29,8 @@ from tests.workflows.scripted import ScriptedActivities, plan
 class ScriptedRuns(AssessmentRuns):
     """Knows every scenario whose name doesn't begin with ``no``."""
 
-    async def _hash_of(self, scenario_id: str, config: RunConfig) -> str:
-        return f"hash of {scenario_id}"
+    async def _load(self, scenario_id: str, config: RunConfig) -> tuple[str, list[str]]:
+        return f"hash of {scenario_id}", []
 
 
 class ScriptedRun(ScriptedActivities):
@@ -66,7 +66,7 @@ class ScriptedRun(ScriptedActivities):
 
     async def _admit(self, given: AdmitInput) -> Plan:
         request = parse_request(given.request)
-        role, url = request.participant
+        role, url = request.require_participant()
         seed = request.config.seed or 0
         self.played[role, request.config.scenario_id, seed] += 1
         changes = {"scenario_id": request.config.scenario_id, "seed": seed, "participant": role, "participant_url": url}

@@ -167,7 +167,7 @@ class ClerkAgent(BasePurpleAgent):
         about = [note for note in self.notes if note.is_about(found[1])]
         if not about or not self._is_due(clock(found[3], self.now)):
             return None
-        notice = re.search(r"\b[A-Z]{2}-\d{4}\b", about[-1].text)
+        notice = re.search(r"\b[A-Z]{2}-\d{4,5}\b", about[-1].text)
         value = notice[0] if notice else self._said(found[1])
         sent = value and await self._tell(found[2], found[1], f"notice {value}" if notice else value)
         return None if not sent else "impossible" if notice else "done"

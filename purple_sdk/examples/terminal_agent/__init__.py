@@ -9,8 +9,3 @@
 
 Needs ``pip install 'proctor-purple[assistant]'``, or proctor itself.
 """
-
-from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgentConfig
-from purple_sdk.examples.terminal_agent.executor import serve_terminal_agent
-
-__all__ = ["TerminalAgent", "TerminalAgentConfig", "serve_terminal_agent"]
