@@ -70,7 +70,7 @@ _MAKING_SECONDS = 30.0
 """The longest that a day may take: admission is a local activity, which has a minute."""
 _MOST_MADE = 50
 _MOST_STARVED = 10
-"""So many times as long as it may take by its own clock, a process may take in all."""
+"""How many times its limit a process may take in all, while it waits for a processor."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 _OUTPUT_KEPT = 2000
@@ -154,12 +154,12 @@ class CodeProcess:
         return await frames.read(self._reader, longest)
 
     def own_seconds(self) -> float:
-        """A clock that stands still while the process waits for a processor, as it does on a busy machine."""
+        """A clock that does not count the time in which the process waits for a processor, as on a busy machine."""
         return time.monotonic() - _seconds_waited(self.pid)
 
     @asynccontextmanager
     async def within(self, seconds: float) -> AsyncIterator[None]:
-        """Raise ``TimeoutError`` after so many seconds of the process's own, or ten times as many in all."""
+        """Raise ``TimeoutError`` after these seconds of the process's own, or ``_MOST_STARVED`` times as many."""
         loop, began, own = asyncio.get_running_loop(), time.monotonic(), self.own_seconds()
         async with asyncio.timeout(None) as limit:
 

@@ -18,7 +18,7 @@ def services() -> Iterator[Services]:
 
 @pytest.fixture(scope="session")
 def reference(services: Services) -> Outcome:
-    """What every disturbed assessment is compared with: good morning, two mails, two answers read and passed on."""
+    """What every disturbed assessment is compared with: good morning, two mails, one answer read and passed on."""
     outcome = asyncio.run(undisturbed(services))
-    assert outcome.results["actions_taken"] == 7
+    assert outcome.results["actions_taken"] == 5
     return outcome

@@ -189,6 +189,7 @@ def make_world(
     namesakes: str | None = None,
     moment: Draws | None = None,
     latest_weekday: int = 4,
+    known: Sequence[Person] = (),
 ) -> World:
     """A world of a size.
 
@@ -198,13 +199,14 @@ def make_world(
         namesakes: A first name that two people have, for days about mistaken identity.
         moment: Chooses place and time; worlds that have it in common can meet.
         latest_weekday: The last weekday on which it may start (0 is Monday); a later start moves back to Monday.
+        known: People of other worlds that this one can meet: their names and numbers are not given again.
     """
     moment = moment or draws
     zone, winter, summer, currency, home = moment.pick(_PLACES, "place")
     start = _start(moment.of("start"), winter, summer, latest_weekday)
     amounts = _SIZES[size]
     organisations = _organisations(draws.of("organisations"), amounts.organisations)
-    people = _People(draws.of("people"), organisations, [], home, language_mix)
+    people = _People(draws.of("people"), organisations, known, home, language_mix)
     user = people.add("user", "self", locale=home)
     for relation, count in _counts(draws, size):
         for number in range(1, count + 1):
