@@ -140,11 +140,11 @@ class Day:
             InconsistentDayError: two people of the days share an address.
         """
         self.sides = tuple(Day(self.family, self.difficulty, self.seed, self.group, role) for role in roles)
-        known: list[Person] = []
+        met: list[Person] = []
         for side in self.sides:
             side.title = self.title
-            side.begin(known=tuple(known), **begun)
-            known += side.world.everyone
+            side.begin(known=tuple(met), **begun)
+            met += side.world.everyone
         for side in self.sides:
             others = [other for other in self.sides if other is not side]
             side.colleagues = {
