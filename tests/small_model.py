@@ -1,8 +1,8 @@
 """``make assistant``: the example assistant plays one turn of each scenario with a small real model on this machine.
 
 The model is far too small to help anybody; what this shows is that the agent copes with a real server, a real context
-limit, answers that are half JSON, and real token counts. With ``--families`` it plays a whole day of each family
-instead, and prints a table.
+limit, answers that are half JSON, and real token counts. With ``--families`` it plays a day of each family instead,
+and prints a table.
 """
 
 import argparse
@@ -46,12 +46,13 @@ async def play(rehearsal: Rehearsal, scenario: str, config: PurpleAgentConfig) -
     print(f"{scenario}: {results.scores.overall.score}/{results.scores.overall.max_score}", flush=True)
 
 
-async def play_day(family: str, day: Day, config: PurpleAgentConfig) -> str:
-    """Play a day, or one role's side of it; a line of the table."""
+async def play_day(family: str, day: Day, config: PurpleAgentConfig, turns: int) -> str:
+    """Play the first turns of a day, or of one role's side of it; a line of the table."""
     played = PlayedAgent(AssistantAgent(config))
 
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
-        await played(number + 1, client, now)
+        if number < turns:
+            await played(number + 1, client, now)
 
     began = time.monotonic()
     outcome = await Stage(day).play(turn)
@@ -68,14 +69,14 @@ async def play_day(family: str, day: Day, config: PurpleAgentConfig) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def play_families(config: PurpleAgentConfig, difficulty: int, seed: int) -> None:
+def play_families(config: PurpleAgentConfig, difficulty: int, seed: int, turns: int) -> None:
     """Play a day of each family and print a line for each."""
     print("| family | model calls | tokens in | out | actions that came about | points | seconds |")
     print("| --- |" + " --- |" * 6)
     for directory in sorted(path.parent for path in FAMILIES.glob("*/family.py")):
         day = make_day(directory, difficulty, seed)
         for side in day.sides or (day,):
-            print(asyncio.run(play_day(directory.name, side, config)), flush=True)
+            print(asyncio.run(play_day(directory.name, side, config, turns)), flush=True)
 
 
 def main() -> int:
@@ -87,6 +88,7 @@ def main() -> int:
     reader.add_argument("--families", action="store_true", help="play a whole day of each family")
     reader.add_argument("--difficulty", type=int, default=1)
     reader.add_argument("--seed", type=int, default=1)
+    reader.add_argument("--turns", type=int, default=1000, help="of a family's day, after which the agent does nothing")
     reader.add_argument("--tool-calling", default="auto", choices=["auto", "native", "json"])
     given = reader.parse_args()
     with socket.socket() as free:
@@ -109,7 +111,7 @@ def main() -> int:
             tokens_per_turn=given.tokens,
         )
         if given.families:
-            play_families(config, given.difficulty, given.seed)
+            play_families(config, given.difficulty, given.seed, given.turns)
             return 0
         with rehearsing() as rehearsal:
             for scenario in SCENARIOS:
