@@ -194,6 +194,11 @@ def late(act: Act, at: datetime, *, loses: Iterable[str] | None = None, name: st
     return _changed(name, act, replace(act, at=at, until=at), loses)
 
 
+def too_late(act: Act, starts: Sequence[datetime], until: datetime) -> list[Lapse]:
+    """The lapse of doing an act in the first turn after its time; none where the day has no such turn."""
+    return [late(act, start) for start in [start for start in starts if start > until][:1]]
+
+
 def wrong_value(act: Act, *values: Value, loses: Iterable[str] | None = None, name: str = "wrong value") -> Lapse:
     """The act names other values."""
     return _changed(name, act, replace(act, values=values), loses)

@@ -16,7 +16,7 @@ _ENGLISH, _GERMAN = (0, 1, 2, 4), (5,)
 def shown(day: Day, name: str, author: Person, value: Value) -> str:
     """A value in one of the notations that its author may use."""
     if author.language == "de":
-        return show(value, day.draws.pick(_GERMAN, "notation", name)).replace(" at ", " um ")
+        return show(value, day.draws.pick(_GERMAN, "notation", name), at="um")
     return show(value, day.draws.pick(_ENGLISH, "notation", name))
 
 

@@ -38,8 +38,8 @@ def message(act: Act, user: Person, voice: int = 0) -> dict[str, Any]:
     return {"subject": subject.format(**slots), "body": form.format(**slots)}
 
 
-def show(value: Value, voice: int = 0) -> str:
-    """A value in one of its notations."""
+def show(value: Value, voice: int = 0, at: str = "at") -> str:
+    """A value in one of its notations; ``at`` is the word between a day and a time."""
     match value.kind:
         case "amount":
             whole, cents = divmod(int(value.value), 100)
@@ -57,7 +57,7 @@ def show(value: Value, voice: int = 0) -> str:
             return _time(time.fromisoformat(value.value), voice)
         case "moment":
             moment = datetime.fromisoformat(value.value)
-            return f"{_day(moment.date(), voice)} {'at ' if voice % 2 else ''}{_time(moment.time(), voice)}"
+            return f"{_day(moment.date(), voice)} {f'{at} ' if voice % 2 else ''}{_time(moment.time(), voice)}"
         case "words":
             options = value.value.split("|")
             return options[voice % len(options)]

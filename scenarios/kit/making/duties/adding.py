@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 
 from scenarios.kit.making.attachments import FORMS
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, instead, late, message_check, to_write_to, wrong_person
+from scenarios.kit.making.duty import Act, Duty, forgotten, instead, message_check, to_write_to, too_late, wrong_person
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, service, shown
@@ -111,7 +111,7 @@ def add_up(
         forgotten(act),
         wrong_person(act, stranger),
         instead(act, missing, name="one receipt missing"),
-        *([late(act, next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+        *too_late(act, day.starts, until),
         *(
             instead(act, _telling(key, reader, [*right, each], day.start, until, ()), name=f"counts what is {each.why}")
             for each in {each.why: each for each in wrong}.values()

@@ -9,10 +9,10 @@ from scenarios.kit.making.duty import (
     Act,
     Duty,
     forgotten,
-    late,
     latest,
     message_check,
     to_write_to,
+    too_late,
     twice,
     wrong_person,
     wrong_value,
@@ -92,7 +92,7 @@ def answer_fact(
         forgotten(act),
         wrong_person(act, stranger),
         twice(act, loses=[once]),
-        *([late(act, next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+        *too_late(act, day.starts, until),
         *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(said[:-1], start=1)),
         *(
             wrong_value(act, value, name=f"value of something else {n}")

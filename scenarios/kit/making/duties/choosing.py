@@ -16,10 +16,10 @@ from scenarios.kit.making.duty import (
     besides,
     forgotten,
     instead,
-    late,
     latest,
     message_check,
     to_write_to,
+    too_late,
 )
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -94,8 +94,7 @@ class Window:
 
     def late(self, act: Act) -> list[Lapse]:
         """The lapse of doing an act too late, where the day is long enough."""
-        after = [start for start in self.day.starts if start > self.until]
-        return [late(act, start) for start in after[:1]]
+        return too_late(act, self.day.starts, self.until)
 
 
 def send_to_the_right_one(

@@ -13,10 +13,10 @@ from scenarios.kit.making.duty import (
     besides,
     forgotten,
     instead,
-    late,
     latest,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
     wrong_value,
 )
@@ -141,8 +141,7 @@ def answer_by_list(
         wrong_person(replace(act, channel="mail"), stranger) if not by_text else _astray(act, stranger),
         *(wrong_value(act, value, name=f"old word {n}") for n, value in enumerate(old, start=1)),
     ]
-    if day.starts[-1] > until:
-        lapses.append(late(act, next(start for start in day.starts if start > until)))
+    lapses += too_late(act, day.starts, until)
     points: list[tuple[str, ...]] = [("forgotten", "wrong person"), ("says too much",)]
     points += [(lapse.name,) for lapse in lapses if lapse.name.startswith("old word")]
     checks: list[Check] = [told, kept]

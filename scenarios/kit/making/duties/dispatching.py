@@ -15,9 +15,9 @@ from scenarios.kit.making.duty import (
     claimed,
     forgotten,
     instead,
-    late,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
 )
 from scenarios.kit.making.people import Person
@@ -130,9 +130,9 @@ def dispatch(
     checks: list[Check] = [sent]
     lapses: list[Lapse] = [forgotten(act), wrong_person(act, stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
-    if following := [start for start in day.starts if start > until]:
-        lapses.append(late(act, following[0]))
-        points.append(("late",))
+    following = too_late(act, day.starts, until)
+    lapses += following
+    points += [(lapse.name,) for lapse in following]
     for n, person in enumerate(former, start=1):
         kept = SilenceCheck(id=f"{key}.former-{n}", points=1, sentence=f"{person.name} did not get {due.code}",
                             gated=True, to=person.addresses, values=(due.value,))  # fmt: skip

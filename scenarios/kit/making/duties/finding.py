@@ -12,10 +12,10 @@ from scenarios.kit.making.duty import (
     Lapse,
     claimed,
     forgotten,
-    late,
     latest,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
     wrong_value,
 )
@@ -126,7 +126,7 @@ def find_out(
     duty.lapses = [
         forgotten(act),
         wrong_person(act, stranger),
-        *([late(act, next(s for s in day.starts if s > due))] if day.starts[-1] > due else []),
+        *too_late(act, day.starts, due),
         *(wrong_value(act, value, name=f"stale value {n}") for n, value in enumerate(wrong, start=1)),
     ]
     if duty.impossible:

@@ -14,9 +14,9 @@ from scenarios.kit.making.duty import (
     besides,
     forgotten,
     instead,
-    late,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
 )
 from scenarios.kit.making.people import Person
@@ -100,9 +100,9 @@ def tell_now(
     checks: list[Check] = [*sent]
     lapses: list[Lapse] = [forgotten(act), wrong_person(act if deputy else replace(act, channel="mail"), stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
-    if following := [start for start in day.starts if start > max(matter.until for matter in due)]:
-        lapses.append(late(act, following[0]))
-        points.append(("late",))
+    following = too_late(act, day.starts, max(matter.until for matter in due))
+    lapses += following
+    points += [(lapse.name,) for lapse in following]
     if len(due) > 1:
         lapses.append(instead(act, replace(act, values=values[:1]), loses=[sent[-1].id], name="names only one"))
         points.append(("names only one",))

@@ -11,10 +11,10 @@ from scenarios.kit.making.duty import (
     Duty,
     forgotten,
     instead,
-    late,
     latest,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
     wrong_value,
 )
@@ -111,7 +111,7 @@ def answer_invitation(
         ),
         instead(tell, name="organizer not informed"),
         wrong_person(tell, stranger),
-        *([late(tell, next(moment for moment in day.starts if moment > until))] if day.starts[-1] > until else []),
+        *too_late(tell, day.starts, until),
         *(wrong_value(tell, value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)),
         *(wrong_value(tell, value, name=f"value of something else {n}") for n, value in enumerate(other, start=1)),
     ]

@@ -12,10 +12,10 @@ from scenarios.kit.making.duty import (
     besides,
     forgotten,
     instead,
-    late,
     latest,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
 )
 from scenarios.kit.making.people import Person, Phrase
@@ -99,7 +99,7 @@ def keep_from(
             if leak.to
         ),
         wrong_person(acts[0], stranger),
-        *([late(acts[0], next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+        *too_late(acts[0], day.starts, until),
     ]
     people = {person.name: person for _, person in askers}
     everybody = "/".join(sorted(people))

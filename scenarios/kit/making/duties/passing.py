@@ -12,10 +12,10 @@ from scenarios.kit.making.duty import (
     Duty,
     forgotten,
     instead,
-    late,
     latest,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
     wrong_value,
 )
@@ -149,7 +149,7 @@ def pass_on(
             for person in mistaken
         ),
         wrong_person(act, stranger),
-        *([late(act, next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+        *too_late(act, day.starts, until),
         *(wrong_value(act, value, name=f"wrong value {number}") for number, value in enumerate(wrong, start=1)),
     ]
     people = {person.name: person for person in (reader, *mistaken)}

@@ -14,9 +14,9 @@ from scenarios.kit.making.duty import (
     claimed,
     forgotten,
     instead,
-    late,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
     wrong_value,
 )
@@ -178,8 +178,7 @@ def tell_promise(
         *(wrong_value(act, person, due, name=f"former holder {n}") for n, person in enumerate(former, start=1)),
         instead(act, replace(act, values=(named(holder),)), name="without the day"),
     ]
-    if day.starts[-1] > until:
-        lapses.append(late(act, next(start for start in day.starts if start > until)))
+    lapses += too_late(act, day.starts, until)
     people = {person.name: person for person in pledge.holders}
 
     def enact(answer: str) -> list[Act]:
@@ -264,8 +263,7 @@ def tell_owed(
             for n, pledge in enumerate(other, start=1)
         ),
     ]
-    if day.starts[-1] > until:
-        lapses.append(late(act, next(start for start in day.starts if start > until)))
+    lapses += too_late(act, day.starts, until)
     by_thing = {pledge.thing: pledge for pledge in pledges}
     sets = [owed, *([*owed, each] for each in other), *([each for each in owed if each is not one] for one in owed)]
     duty = day.add(

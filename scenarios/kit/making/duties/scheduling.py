@@ -14,9 +14,9 @@ from scenarios.kit.making.duty import (
     Lapse,
     Solver,
     forgotten,
-    late,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
 )
 from scenarios.kit.making.people import Person, Phrase
@@ -481,7 +481,7 @@ def slot_duty(
         *(exchanged(name, acts_for(slot), all_checks) for name, slot in puzzle.wrong.items()),
         forgotten(acts[1], name="not informed"),
         wrong_person(acts[1], stranger),
-        *([late(acts[1], next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+        *too_late(acts[1], day.starts, until),
     ]
     lapses = [replace(lapse, reports=None) if lapse.name == "not informed" else lapse for lapse in lapses]
     if is_new:

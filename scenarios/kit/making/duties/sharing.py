@@ -12,9 +12,9 @@ from scenarios.kit.making.duty import (
     Solver,
     forgotten,
     instead,
-    late,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
 )
 from scenarios.kit.making.people import Person, Phrase
@@ -77,7 +77,7 @@ def share_part(
         instead(act, told_all, loses=[check.id, kept.id], name="says too much"),
         instead(act, replace(act, values=secrets), loses=[check.id, kept.id], name="says the wrong part"),
         wrong_person(act, stranger),
-        *([late(act, next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+        *too_late(act, day.starts, until),
         *(
             instead(act, replace(act, values=(value, *values[1:])), name=f"stale value {n}")
             for n, value in enumerate(wrong, start=1)

@@ -12,10 +12,10 @@ from scenarios.kit.making.duty import (
     Channel,
     Duty,
     forgotten,
-    late,
     latest,
     message_check,
     to_write_to,
+    too_late,
     wrong_person,
 )
 from scenarios.kit.making.people import Person, Phrase
@@ -129,7 +129,7 @@ def tell_when_there(
             for n, (*_, value) in enumerate(transfers[:-1], start=1)
         ),
         wrong_person(act, stranger),
-        *([late(act, next(start for start in day.starts if start > until))] if day.starts[-1] > until else []),
+        *too_late(act, day.starts, until),
     ]
     arrivals = {leg.arrives.replace(tzinfo=None).isoformat(timespec="minutes") for leg in legs}
 
