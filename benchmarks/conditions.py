@@ -79,24 +79,14 @@ last column is the share of groups in which all three days have all points.
 """
 
 
-def repeatedly() -> Perform:
-    """Does acts, and repeats each that fails, done or not."""
+def trying(times: int) -> Perform:
+    """Does acts, and repeats each that fails, done or not, until it was tried so often."""
 
     async def do(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
-        for _ in range(_REPEATS):
+        for _ in range(times):
             with suppress(ServerError):
                 await perform(act, day, client, voice)
                 return
-
-    return do
-
-
-def once() -> Perform:
-    """Does acts, and leaves those that fail."""
-
-    async def do(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
-        with suppress(ServerError):
-            await perform(act, day, client, voice)
 
     return do
 
@@ -118,8 +108,8 @@ def in_noise(day: Day) -> dict[str, Turn]:
     """The players that are compared under noise."""
     return {
         "careful": players.oracle(day, do=carefully()),
-        "repeats": players.oracle(day, do=repeatedly()),
-        "gives up": players.oracle(day, do=once()),
+        "repeats": players.oracle(day, do=trying(_REPEATS)),
+        "gives up": players.oracle(day, do=trying(1)),
         "graded, p = 0.1": players.graded(day, 0.1, 0, do=carefully()),
     }
 
@@ -211,7 +201,7 @@ def main() -> None:
     groups = [make_day(folder / name, asked.difficulty, seed) for name in DECIDING for seed in seeds_in(asked.groups)]
     levels, clocks = [str(level) for level in NOISE], [clock.removeprefix("fixed:") for clock in CLOCKS]
     noise = asyncio.run(measured(in_noise, days, [(STANDING, level) for level in NOISE]))
-    print(tables := {"noise": table("player", [f"noise {level}" for level in levels], noise)}["noise"], flush=True)
+    print(by_noise := table("player", [f"noise {level}" for level in levels], noise), flush=True)
     clock = asyncio.run(measured(by_the_clock, days, [(each, 0) for each in CLOCKS]))
     print(
         by_clock := table("player", [f"{seconds} s" if seconds != STANDING else seconds for seconds in clocks], clock)
@@ -222,7 +212,7 @@ def main() -> None:
         named = {"families": FAMILIES, "deciding": DECIDING}
         words = {key: ", ".join(f"[{name}](families/{name}.md)" for name in names) for key, names in named.items()}
         figures = {"difficulty": asked.difficulty, "seeds": len(seeds), "read": _READ}
-        page = _PAGE.format(noise=tables, clock=by_clock, decided=by_kind, **words, **figures)
+        page = _PAGE.format(noise=by_noise, clock=by_clock, decided=by_kind, **words, **figures)
         (DOCS / "conditions.md").write_text(page, encoding="utf-8")
         plots = {"noise": ("level of noise", levels, noise), "clock": ("seconds a request", clocks, clock)}
         plots["deciding"] = ("what is right", list(TURNS), habits)

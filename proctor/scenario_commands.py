@@ -162,7 +162,7 @@ def _check(package: ScenarioPackage, name: str) -> None:
         console.print(Text(f"warning: {clean(warning)}", style="yellow"))
     if faults:
         raise CommandError("\n  ".join([_count_of(name, faults), *map(clean, faults[:_FAULTS_TOLD])]))
-    criteria = [criterion for side in sides.values() for criterion in side.config.criteria]
+    criteria = package.config.all_criteria
     console.print(
         Text(
             f"{name} can be played: {package.config.expected_turns} turns, "
@@ -301,7 +301,7 @@ def _lacks(package: ScenarioPackage) -> list[str]:
         )
     if not package.config.version:
         lacks.append('scenario.json has no version: write "version": "1", and raise it with every change')
-    for criterion in (each for side in package.sides.values() for each in side.config.criteria):
+    for criterion in package.config.all_criteria:
         if not criterion.sources:
             lacks.append(
                 f"criterion {criterion.criterion_id} doesn't say what decides its points: write "

@@ -400,6 +400,11 @@ class ScenarioConfig(ScenarioModel):
         return Reading(text, self.start_time.date(), self.foreign_times)
 
     @property
+    def all_criteria(self) -> list[EvaluationCriterion]:
+        """The criteria of all its roles, or of its only participant."""
+        return [criterion for each in self.roles.values() or [self] for criterion in each.criteria]
+
+    @property
     def user(self) -> CharacterProfile:
         """The person whom the participant works for."""
         return self.characters[self.user_character]

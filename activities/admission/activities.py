@@ -24,7 +24,7 @@ from proctor_protocol.clocks import STANDING
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
 from proctor_protocol.roles import name_of_role
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_protocol.scenario import ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 
@@ -193,14 +193,9 @@ def _briefs(scenario: ScenarioConfig) -> list[CriterionBrief]:
     ]
 
 
-def all_criteria(scenario: ScenarioConfig) -> list[EvaluationCriterion]:
-    """The criteria of a scenario, of all its roles."""
-    return [criterion for each in scenario.roles.values() or [scenario] for criterion in each.criteria]
-
-
 def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
     """Report before the start the points that no judge will decide; equal for all participants with these settings."""
-    criteria = all_criteria(scenario)
+    criteria = scenario.all_criteria
     left_out = {c.criterion_id: points for c in criteria if (points := points_left_out(c, has_model))}
     if not left_out:
         return []
@@ -247,7 +242,7 @@ def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges:
     """
     scenario = package.config
     needs = []
-    if any(criterion.needs_model or criterion.needs_model_for for criterion in all_criteria(scenario)):
+    if any(criterion.needs_model or criterion.needs_model_for for criterion in scenario.all_criteria):
         needs += [("judge", judge, settings.evaluation_base_url) for judge in judges]
     if any(c.email or c.phone for key, c in scenario.characters.items() if key != scenario.user_character):
         needs.append(("characters", settings.response_generator_model, settings.response_generator_base_url))

@@ -67,7 +67,9 @@ _LONGEST_STATE = 128 * 1024 * 1024
 MOST_OF_A_DAY = 64 * 1024 * 1024
 """Bytes of all files of a day that a family makes."""
 _MAKING_SECONDS = 30.0
-"""The longest that a day may take: admission is a local activity, which has a minute."""
+"""The longest that a day may take by the process's own clock. Admission is a local activity, and a try of it ends after
+a minute by any clock: a machine on which that is too short fails the assessment with a time-out, and blames no family.
+"""
 _MOST_MADE = 50
 _MOST_STARVED = 10
 """How many times its limit a process may take in all, while it waits for a processor."""

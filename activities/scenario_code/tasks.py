@@ -228,8 +228,7 @@ def _received_record(job: socket.socket) -> JudgeRecord:
 def _load(job: socket.socket, task: LoadTask) -> None:
     try:
         package = load_package(task.directory)
-        scenarios = package.config.roles.values() or [package.config]
-        load_evaluators(task.directory, [criterion for each in scenarios for criterion in each.criteria])
+        load_evaluators(task.directory, package.config.all_criteria)
     except ScenarioError as problem:
         _say(job, Refused(refused=type(problem).__name__, sentence=str(problem)))
     else:

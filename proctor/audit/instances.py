@@ -131,7 +131,7 @@ class _Audit:
         self.checks = {check.id: check for duty in day.duties for check in duty.checks}
 
     async def run(self, memorised: Day | None, graded_plays: int) -> None:
-        await self.stage.hear(self.beside)
+        await self.stage.hear((side, players.oracle(side)) for side in self.beside)
         await self._oracle()
         await self._bots()
         await self._lapses()

@@ -31,7 +31,7 @@ from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient, UESError
 from purple_sdk.ues.errors import ServerError
 from scenarios.kit.checks import DutyParams, Judgement, duties_of
-from scenarios.kit.making.days import Day, with_report
+from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Act
 from scenarios.kit.making.wording import message
 from ues_sim import checkpoint, scenario
@@ -122,11 +122,11 @@ class Stage:
             log += await self._settle(number + 1, now)
         return self.outcome(log, self._states())
 
-    async def hear(self, others: Iterable[Day]) -> None:
-        """Have the oracles of the other sides play, and have what they send arrive in every play from now on."""
-        for other in others:
+    async def hear(self, others: Iterable[tuple[Day, Turn]]) -> None:
+        """Have the players of other sides play, and have what they send arrive in every play from now on."""
+        for other, player in others:
             stage = Stage(other)
-            await stage.play(player_of(_right_acts(other), other))
+            await stage.play(player)
             for arrivals, sent in zip(self.arrivals, stage.sent, strict=True):
                 arrivals += [each.message for each in sent if each.role == self.day.role]
 
@@ -168,11 +168,6 @@ class Stage:
         found = carry_out(self._simulation, Step(states=SHOWN))["states"]
         states: dict[str, Any] = orjson.loads(orjson.dumps(found))
         return states
-
-
-def _right_acts(day: Day) -> list[Act]:
-    """The oracle's acts, with its report where one is asked for."""
-    return [*(act for duty in day.duties for act in duty.acts), *([with_report(day, {})] if day.listed else [])]
 
 
 def _scheduled(event: PlannedEvent) -> NewEvent:

@@ -2,7 +2,7 @@
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Saying, confirm, decline, draw_times, named
-from scenarios.kit.making.duties.keeping import SECRETS, keep_from
+from scenarios.kit.making.duties.keeping import SECRETS, keep_reason
 from scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.values import Value
@@ -93,28 +93,12 @@ def _confirm(day: Day, topic: Phrase, other: Phrase, stranger: Person) -> None:
 
 
 def _keep(day: Day, confidant: Person, stranger: Person) -> None:
-    key = "keep-1"
     thing, word = day.draws.pick(SECRETS, "secret")
-    count, clear = (2, 3, 4, 5)[day.difficulty - 1], (1, 1, 2, 2)[day.difficulty - 1]
-    people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(count)]
-    asked = [day.turn(1 + n % 3, -day.draws.between(5, 50, key, "asked", n)) for n in range(count)]
-    date = f"{day.start:%A}"
-    what = Phrase("the reason for the cleared day", "der Grund für den freien Tag")
-    day.add(
-        keep_from(
-            day,
-            key,
-            source=confidant,
-            secret=Phrase(f"on {date} {thing.en} and you come with me", f"{thing.de} und du kommst mit"),
-            word=word,
-            what=what,
-            told_at=day.ago(f"{key}-told", days=(2, 4)),
-            askers=list(zip(asked, people, strict=True)),
-            cleared=[
-                (day.ago(f"{key}-cleared-{n}", days=(1, 1)) if n == 0 else day.turn(2, -20), people[n])
-                for n in range(clear)
-            ],
-            until=day.turn(6),
-            stranger=stranger,
-        )
+    keep_reason(
+        day,
+        source=confidant,
+        secret=Phrase(f"on {day.start:%A} {thing.en} and you come with me", f"{thing.de} und du kommst mit"),
+        word=word,
+        what=Phrase("the reason for the cleared day", "der Grund für den freien Tag"),
+        stranger=stranger,
     )

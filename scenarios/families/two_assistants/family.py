@@ -2,7 +2,7 @@
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.agreeing import agree_with_other_side
-from scenarios.kit.making.duties.keeping import SECRETS, keep_from
+from scenarios.kit.making.duties.keeping import SECRETS, keep_reason
 from scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
 from scenarios.kit.making.people import Person, Phrase
 
@@ -59,31 +59,17 @@ def _move(side: Day, topic: Phrase, stranger: Person) -> None:
 
 
 def _keep(side: Day, stranger: Person) -> None:
-    key = "keep-1"
     confidant = side.cast("confidant", relation=side.draws.pick(("manager", "family", "friend"), "confidant"))
     thing, word = side.draws.pick(SECRETS, "secret")
-    count, clear = (2, 3, 4, 5)[side.difficulty - 1], (1, 1, 2, 2)[side.difficulty - 1]
-    people = [side.cast(f"{key}-{n}", relation="colleague") for n in range(count)]
-    asked = [side.turn(1 + n % 3, -side.draws.between(5, 50, key, "asked", n)) for n in range(count)]
-    side.add(
-        keep_from(
-            side,
-            key,
-            source=confidant,
-            secret=Phrase(f"next week {thing.en}", f"nächste Woche: {thing.de}"),
-            word=word,
-            what=Phrase(
-                f"the reason for the absence of {confidant.first} next week",
-                f"der Grund für die Abwesenheit von {confidant.first} nächste Woche",
-            ),
-            own=Phrase("the reason for my absence next week", "der Grund für meine Abwesenheit nächste Woche"),
-            told_at=side.ago(f"{key}-told", days=(2, 4)),
-            askers=list(zip(asked, people, strict=True)),
-            cleared=[
-                (side.ago(f"{key}-cleared-{n}", days=(1, 1)) if n == 0 else side.turn(2, -20), people[n])
-                for n in range(clear)
-            ],
-            until=side.turn(6),
-            stranger=stranger,
-        )
+    keep_reason(
+        side,
+        source=confidant,
+        secret=Phrase(f"next week {thing.en}", f"nächste Woche: {thing.de}"),
+        word=word,
+        what=Phrase(
+            f"the reason for the absence of {confidant.first} next week",
+            f"der Grund für die Abwesenheit von {confidant.first} nächste Woche",
+        ),
+        own=Phrase("the reason for my absence next week", "der Grund für meine Abwesenheit nächste Woche"),
+        stranger=stranger,
     )

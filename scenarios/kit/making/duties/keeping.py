@@ -136,6 +136,45 @@ def keep_from(
     )
 
 
+def keep_reason(
+    day: Day,
+    *,
+    source: Person,
+    secret: Phrase,
+    word: Value,
+    what: Phrase,
+    own: Phrase | None = None,
+    stranger: Person,
+) -> Duty:
+    """The same of a thing that two to five colleagues ask for, by difficulty. One or two of them are cleared.
+
+    Arguments are those of ``keep_from``.
+    """
+    key = "keep-1"
+    count, clear = (2, 3, 4, 5)[day.difficulty - 1], (1, 1, 2, 2)[day.difficulty - 1]
+    people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(count)]
+    asked = [day.turn(1 + n % 3, -day.draws.between(5, 50, key, "asked", n)) for n in range(count)]
+    return day.add(
+        keep_from(
+            day,
+            key,
+            source=source,
+            secret=secret,
+            word=word,
+            what=what,
+            own=own,
+            told_at=day.ago(f"{key}-told", days=(2, 4)),
+            askers=list(zip(asked, people, strict=True)),
+            cleared=[
+                (day.ago(f"{key}-cleared-{n}", days=(1, 1)) if n == 0 else day.turn(2, -20), people[n])
+                for n in range(clear)
+            ],
+            until=day.turn(6),
+            stranger=stranger,
+        )
+    )
+
+
 def _confided(day: Day, key: str, source: Person, secret: Phrase, at: datetime, askers: Sequence[Person]) -> Record:
     who = day.draws.pick(_NOBODY_DE if source.language == "de" else _NOBODY, key, "nobody")
     names = ", ".join(person.name for person in day.draws.shuffled(askers, key, "names"))
