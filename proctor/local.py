@@ -17,7 +17,7 @@ from proctor.errors import CommandError, UsageError
 from proctor.settings import LOOPBACK, count_worker_processes, is_open_to_others
 from proctor.supervisor import Service
 from proctor_processes.child import python_command
-from proctor_processes.ports import free_ports, is_free, listener_on
+from proctor_processes.ports import free_ports, is_free, keep_port, listener_on
 from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues.tls import tls
 
@@ -156,7 +156,7 @@ class LocalStack:
             "AGENTBEATS_GREEN_STORAGE_URL": self._storage_url(),
             "AGENTBEATS_GREEN_ARCHIVE_URL": self.archive_url,
             "AGENTBEATS_GREEN_SCENARIOS_DIR": self.config.scenarios_dir,
-            "AGENTBEATS_GREEN_COMMANDS_PORT": str(self.config.commands_port or free_ports(1)[0]),
+            "AGENTBEATS_GREEN_COMMANDS_PORT": str(self.config.commands_port or keep_port()),
             "AGENTBEATS_GREEN_UES_URL": self.ues_url,
             "AGENTBEATS_GREEN_PORT": str(self.ports.gateway),
             "AGENTBEATS_GREEN_CARD_SUBJECT": self.config.card_subject,

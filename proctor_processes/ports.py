@@ -31,10 +31,34 @@ def is_free(host: str, port: int) -> bool:
 def free_ports(count: int) -> list[int]:
     """``count`` different TCP ports that are free on this machine at the moment."""
     shuffled = random.sample(_NOT_FOR_OUTGOING, len(_NOT_FOR_OUTGOING))
-    ports = list(islice((port for port in shuffled if is_free("127.0.0.1", port)), count))
+    ports = list(islice((port for port in shuffled if _is_free_and_not_kept(port)), count))
     if len(ports) < count:
         raise OSError(f"there are no {count} free ports from {_NOT_FOR_OUTGOING[0]} to {_NOT_FOR_OUTGOING[-1]}")
     return ports
+
+
+def keep_port() -> int:
+    """A free port that ``free_ports`` gives to no process until this one ends, for a server that starts much later.
+
+    The port is bound without listening; a server that binds it with ``SO_REUSEADDR``, as nearly all do, can listen.
+    """
+    (port,) = free_ports(1)
+    kept = socket.socket()
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    kept.bind(("127.0.0.1", port))
+    _kept.append(kept)
+    return port
+
+
+_kept: list[socket.socket] = []
+
+
+def _is_free_and_not_kept(port: int) -> bool:
+    """Without ``SO_REUSEADDR`` a port that is only bound is not free."""
+    with socket.socket() as probe, contextlib.suppress(OSError):
+        probe.bind(("127.0.0.1", port))
+        return True
+    return False
 
 
 def claim(port: int) -> socket.socket | None:

@@ -69,14 +69,14 @@ async def play_day(family: str, day: Day, config: PurpleAgentConfig, turns: int)
     return f"| {' | '.join(cells)} |"
 
 
-def play_families(config: PurpleAgentConfig, difficulty: int, seed: int, turns: int) -> None:
-    """Play a day of each family and print a line for each."""
+async def play_families(config: PurpleAgentConfig, difficulty: int, seed: int, turns: int) -> None:
+    """Play a day of each family and print a line for each, in one loop: the model's connections belong to it."""
     print("| family | model calls | tokens in | out | actions that came about | points | seconds |")
     print("| --- |" + " --- |" * 6)
     for directory in sorted(path.parent for path in FAMILIES.glob("*/family.py")):
         day = make_day(directory, difficulty, seed)
         for side in day.sides or (day,):
-            print(asyncio.run(play_day(directory.name, side, config, turns)), flush=True)
+            print(await play_day(directory.name, side, config, turns), flush=True)
 
 
 def main() -> int:
@@ -111,7 +111,7 @@ def main() -> int:
             tokens_per_turn=given.tokens,
         )
         if given.families:
-            play_families(config, given.difficulty, given.seed, given.turns)
+            asyncio.run(play_families(config, given.difficulty, given.seed, given.turns))
             return 0
         with rehearsing() as rehearsal:
             for scenario in SCENARIOS:

@@ -3,10 +3,12 @@
 import os
 import socket
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import pytest
 
-from proctor_processes.ports import claim, free_ports, is_free, listener_on
+from proctor_processes.ports import claim, free_ports, is_free, keep_port, listener_on
+from proctor_processes.serving import listen
 
 
 @pytest.fixture
@@ -21,6 +23,14 @@ def test_free_ports_are_different_and_free() -> None:
     ports = free_ports(20)
     assert len(set(ports)) == 20
     assert all(is_free("127.0.0.1", port) for port in ports)
+
+
+def test_a_kept_port_is_given_to_nobody_and_a_server_can_listen_there() -> None:
+    with patch("proctor_processes.ports._NOT_FOR_OUTGOING", free_ports(2)):
+        kept = keep_port()
+        assert kept not in free_ports(1)
+    with listen("127.0.0.1", kept, "a server") as listener:
+        assert listener.getsockname()[1] == kept
 
 
 def test_free_ports_are_none_that_an_outgoing_connection_may_take() -> None:
