@@ -44,10 +44,13 @@ class CriterionBrief(Model):
 
 
 class ForkPlan(Model):
-    """Where a fork comes from; ``inherited`` is the blob of what was played before it (``fork_plan.Inherited``)."""
+    """Where a fork comes from; ``inherited`` is the blob of what was played before it (``fork_plan.Inherited``).
+
+    With several participants each role's plan has one, and the joint plan's has no ``inherited``.
+    """
 
     origin: ForkedFrom
-    inherited: BlobRef
+    inherited: BlobRef | None = None
 
 
 class Plan(Model):
