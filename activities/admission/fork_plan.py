@@ -20,10 +20,12 @@ class Inherited(Model):
     Attributes:
         turns: they begin with the note of the beginning, turn 0.
         has_ended_early: the participant ended its assessment in the last of them.
+        has_reported_all: it has reported its actions of the last of them, too.
     """
 
     turns: list[TurnNote]
     has_ended_early: bool = False
+    has_reported_all: bool = False
     action_log: list[ActionLogEntryWithTurn] = Field(default_factory=list)
     reported: list[ReportedAction] = Field(default_factory=list)
     turn_notes: dict[int, str] = Field(default_factory=dict)
@@ -34,6 +36,7 @@ class Inherited(Model):
         return Inherited(
             turns=[note for note in self.turns if note.turn < turn],
             has_ended_early=self.has_ended_early and self.turns[-1].turn < turn,
+            has_reported_all=self.has_reported_all,
             action_log=[entry for entry in self.action_log if entry.turn < turn],
             reported=[entry for entry in self.reported if entry.turn < turn],
             turn_notes={number: text for number, text in self.turn_notes.items() if number < turn},

@@ -270,11 +270,13 @@ class Origins:
         notes = _notes(self._archive.state_records(entry), turns)
         if not notes:
             raise _nothing_played(entry.id)
+        last, report = notes[-1].turn, results.action_report
         played = Inherited(
             turns=notes,
-            has_ended_early=_ends_early(turns, notes[-1].turn),
+            has_ended_early=_ends_early(turns, last),
+            has_reported_all=any(action.turn == last for action in (*report.reported, *report.unreported)),
             action_log=results.action_log,
-            reported=results.action_report.reported,
+            reported=report.reported,
             turn_notes={turn.turn: turn.notes for turn in turns if turn.notes},
             turn_tries=results.turn_tries,
         )
