@@ -459,7 +459,7 @@ def _config_warnings(directory: Path, config: ScenarioConfig) -> list[str]:
         )
     others = {key: person for key, person in config.characters.items() if key != config.user_character}
     answering = [*others.values(), *([config.user] if config.user_talks else [])]
-    if others and not any(person.scripted_replies for person in answering):
+    if others and not config.roles and not any(person.scripted_replies for person in answering):
         warnings.append("no character has scripted_replies: offline, no one answers the participant")
     for key, person in others.items():
         if not person.email and not person.phone:
