@@ -10,8 +10,6 @@ whether it could be sent; ``--agree FILE`` compares a JSON list of the numbers t
 import argparse
 import asyncio
 import json
-import multiprocessing
-import socket
 import sys
 import time
 from collections import Counter
@@ -32,7 +30,7 @@ from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act
 from scenarios.kit.making.wording import VOICES, message
-from tests.calibrate import MODEL, answers, serve
+from tests.served_model import MODEL, served_model
 
 _FAMILIES = Path(__file__).parents[1] / "scenarios" / "families"
 _NAMES = ("which_alex", "too_risky_to_guess", "need_to_know", "expense_report", "deadline_desk", "invoice_fraud")
@@ -43,6 +41,7 @@ def main() -> int:
     """Draw the answers, or compare a reader's verdicts; the exit code is 1 when the model's server doesn't start."""
     reader = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     reader.add_argument("--answers", type=int, default=1000)
+    reader.add_argument("--draws", type=int, default=5, help="answers to each message, one seed each")
     reader.add_argument("--threads", type=int, default=1)
     reader.add_argument("--minutes", type=float, default=60.0, help="stop after so long")
     reader.add_argument("--into", type=Path, default=Path("guarded"))
@@ -50,19 +49,9 @@ def main() -> int:
     given = reader.parse_args()
     if given.agree is not None:
         return _compare(given.into, given.agree)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(port, given.threads), daemon=True)
-    server.start()
-    try:
-        if not answers(port, server):
-            print("the model's server didn't start", file=sys.stderr)
-            return 1
+    with served_model(given.threads) as url:
         given.into.mkdir(parents=True, exist_ok=True)
-        asyncio.run(_draw(given, f"http://127.0.0.1:{port}/v1"))
-    finally:
-        server.kill()
+        asyncio.run(_draw(given, f"{url}/v1"))
     return 0
 
 
@@ -91,24 +80,31 @@ def _message(act: Act, day: Day, voice: int) -> OutgoingMessage:
 
 
 async def _draw(given: argparse.Namespace, address: str) -> None:
-    model = LLMFactory.create(MODEL, temperature=0.7, seed=1, base_url=address, timeout=300, max_tokens=160)
+    models = [
+        LLMFactory.create(MODEL, temperature=0.7, seed=seed, base_url=address, timeout=300, max_tokens=160)
+        for seed in range(1, given.draws + 1)
+    ]
     began, rows, unusable = time.monotonic(), list[dict[str, Any]](), 0
     with (given.into / "answers.jsonl").open("w", encoding="utf-8") as kept:
         for name, scenario, character, sent in situations():
-            if len(rows) >= given.answers or time.monotonic() - began > 60 * given.minutes:
-                break
             question = reply_question(sent, scenario, "it concerns you")
             role = persona(character, scenario)
-            try:
-                text = (await ask(model, role, question, TextAnswer)).text.strip()
-            except ModelAnswerError:
-                unusable += 1
+            for model in models:  # the server has read the prompt once
+                if len(rows) >= given.answers or time.monotonic() - began > 60 * given.minutes:
+                    break
+                try:
+                    text = (await ask(model, role, question, TextAnswer)).text.strip()
+                except ModelAnswerError:
+                    unusable += 1
+                    continue
+                fault = rule_broken(text, sent, character, scenario)
+                row = {"name": name, "role": role, "message": sent.body, "answer": text, "fault": fault}
+                rows.append(row)
+                kept.write(json.dumps(row, ensure_ascii=False) + "\n")
+                kept.flush()
+            else:
                 continue
-            fault = rule_broken(text, sent, character, scenario)
-            row = {"name": name, "role": role, "message": sent.body, "answer": text, "fault": fault}
-            rows.append(row)
-            kept.write(json.dumps(row, ensure_ascii=False) + "\n")
-            kept.flush()
+            break
     figures = _figures(rows, unusable, time.monotonic() - began)
     (given.into / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(figures, indent=1))
