@@ -35,6 +35,8 @@ from tests.served_model import served_model
 _FAMILIES = Path(__file__).parents[1] / "scenarios" / "families"
 _NAMES = ("which_alex", "too_risky_to_guess", "need_to_know", "expense_report", "deadline_desk", "invoice_fraud")
 _TO_READ = 50
+_LONGEST = 320
+"""Characters of an answer."""
 
 
 def main() -> int:
@@ -104,13 +106,12 @@ def _draw(given: argparse.Namespace, address: str) -> None:
 
 
 def _answers(client: httpx.Client, address: str, role: str, question: str, count: int) -> list[str]:
-    """The model's answers to one prompt, which it reads once; the shape is the one that the evaluator asks for."""
+    """The model's answers to one prompt, which it reads once; the shape is the evaluator's, with a limit: it rambles."""
+    schema = TextAnswer.model_json_schema()
+    schema["properties"]["text"]["maxLength"] = _LONGEST
     body = {
         "messages": [{"role": "system", "content": role}, {"role": "user", "content": question}],
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "schema": TextAnswer.model_json_schema()},
-        },
+        "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}},
         "n": count,
         "temperature": 0.7,
         "seed": 1,
