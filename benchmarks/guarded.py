@@ -106,7 +106,7 @@ def _draw(given: argparse.Namespace, address: str) -> None:
 
 
 def _answers(client: httpx.Client, address: str, role: str, question: str, count: int) -> list[str]:
-    """The model's answers to one prompt, which it reads once; the shape is the evaluator's, with a limit: it rambles."""
+    """The model's answers to one prompt, in the evaluator's shape but for their limited length: it rambles."""
     schema = TextAnswer.model_json_schema()
     schema["properties"]["text"]["maxLength"] = _LONGEST
     body = {
