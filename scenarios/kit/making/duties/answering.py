@@ -17,6 +17,7 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -184,21 +185,4 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
     return day.add(duty)
 
 
-PRICED = (
-    Phrase("the deposit for the meeting room", "die Anzahlung für den Besprechungsraum"),
-    Phrase("the price of the new whiteboards", "der Preis der neuen Whiteboards"),
-    Phrase("the fee for the trade fair stand", "die Gebühr für den Messestand"),
-    Phrase("the rent of the delivery van", "die Miete für den Lieferwagen"),
-    Phrase("the cost of the roof repair", "der Preis der Dachreparatur"),
-    Phrase("the price of the translation", "der Preis der Übersetzung"),
-    Phrase("the budget for the summer party", "das Budget für das Sommerfest"),
-    Phrase("the price of the software licences", "der Preis der Softwarelizenzen"),
-    Phrase("the fee for the photographer", "das Honorar für den Fotografen"),
-    Phrase("the cost of the fire inspection", "der Preis der Brandschutzprüfung"),
-    Phrase("the price of the office plants", "der Preis der Büropflanzen"),
-    Phrase("the cost of the network cabling", "der Preis der Netzwerkverkabelung"),
-    Phrase("the fee for the language course", "die Gebühr für den Sprachkurs"),
-    Phrase("the price of the coffee machine", "der Preis der Kaffeemaschine"),
-    Phrase("the cost of the window cleaning", "der Preis der Fensterreinigung"),
-    Phrase("the insurance of the exhibition", "die Versicherung der Ausstellung"),
-)
+PRICED = phrases(__file__, "priced")

@@ -19,11 +19,14 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 def find_out(
@@ -61,7 +64,7 @@ def find_out(
         name, at = f"{key}-{place}", start + timedelta(days=place)
         if isinstance(said, str):
             slots = {"thing": thing.en, "notice": said, "name": source.first, "user": day.user.first}
-            body = day.draws.pick(_NOTICES, name).format(**slots)
+            body = day.draws.pick(_SAY["notices"], name).format(**slots)
             title = day.draws.pick(
                 ("Notice {notice}", "{notice}: please read", "About {thing}", "Bad news on {thing}"), name, "title"
             )
@@ -146,13 +149,3 @@ def find_out(
 
 def _reported(lapse: Lapse, report: str, word: str) -> Lapse:
     return replace(lapse, loses=lapse.loses | {report}, reports=word)
-
-
-_NOTICES = (
-    "Dear {user},\n\nwe withdraw what we wrote on {thing}. There is none any more; see notice {notice}.\n\n{name}",
-    "Hi {user}, sorry: {thing} was struck off. See notice {notice}. Nothing takes its place.\n{name}",
-    "{user}, {thing} no longer exists. The decision is notice {notice}.\nRegards, {name}",
-    "Hello {user}, by notice {notice} we take back {thing}. There is no new one this year.\n{name}",
-    "Notice {notice}: {thing} is void. Please don't use older figures.\n{name}",
-    "Dear {user}, I have no better news: {thing} was cancelled without replacement ({notice}).\n{name}",
-)

@@ -18,6 +18,7 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
@@ -186,26 +187,7 @@ def draw_times(day: Day, key: str, count: int, *, turn: int | None = None) -> li
     return times if turn is None else [*times[:-1], day.turn(turn, -day.draws.between(5, 40, key, "last"))]
 
 
-EVENTS = (
-    Phrase("the staff reception", "der Mitarbeiterempfang"),
-    Phrase("the open day", "der Tag der offenen Tür"),
-    Phrase("the customer forum", "das Kundenforum"),
-    Phrase("the jubilee concert", "das Jubiläumskonzert"),
-    Phrase("the supplier day", "der Lieferantentag"),
-    Phrase("the charity run", "der Spendenlauf"),
-    Phrase("the factory tour", "die Werksführung"),
-    Phrase("the guest lecture", "der Gastvortrag"),
-    Phrase("the farewell party", "das Abschiedsfest"),
-    Phrase("the award ceremony", "die Preisverleihung"),
-    Phrase("the job fair", "die Jobmesse"),
-    Phrase("the museum visit", "der Museumsbesuch"),
-    Phrase("the river cruise", "die Flussfahrt"),
-    Phrase("the opening of the new hall", "die Eröffnung der neuen Halle"),
-    Phrase("the team quiz", "das Teamquiz"),
-    Phrase("the tasting", "die Verkostung"),
-    Phrase("the alumni meeting", "das Ehemaligentreffen"),
-    Phrase("the regional conference", "die Regionalkonferenz"),
-)
+EVENTS = phrases(__file__, "events")
 """What people are invited to in numbers."""
 
 HEADCOUNTS = tuple(number for number in range(32, 90) if number != 45)

@@ -19,6 +19,7 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase, Relation
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying
@@ -192,28 +193,7 @@ def _whoever(task: Phrase, author: Person) -> str:
     return f"the person whose job it is to {task.en}"
 
 
-TASKS = (
-    Phrase("water the plants", "die Pflanzen gießen"),
-    Phrase("look after the lifts", "die Aufzüge betreuen"),
-    Phrase("take care of the visitors", "die Gäste betreuen"),
-    Phrase("run the front desk", "den Empfang leiten"),
-    Phrase("look after the van", "den Transporter betreuen"),
-    Phrase("keep the keys", "die Schlüssel verwalten"),
-    Phrase("book the training rooms", "die Schulungsräume buchen"),
-    Phrase("answer the press", "die Presse betreuen"),
-    Phrase("deal with the customs papers", "die Zollpapiere bearbeiten"),
-    Phrase("maintain the printers", "die Drucker warten"),
-    Phrase("manage the phone contracts", "die Telefonverträge verwalten"),
-    Phrase("send out the samples", "die Muster verschicken"),
-    Phrase("plan the shifts", "die Schichten planen"),
-    Phrase("check the time sheets", "die Stundenzettel prüfen"),
-    Phrase("look after the archive", "das Archiv betreuen"),
-    Phrase("handle the returns", "die Rücksendungen bearbeiten"),
-    Phrase("organise the workshops", "die Workshops organisieren"),
-    Phrase("run the post room", "die Poststelle leiten"),
-    Phrase("look after the apprentices", "die Auszubildenden betreuen"),
-    Phrase("set up the booths", "die Stände aufbauen"),
-)
+TASKS = phrases(__file__, "tasks")
 """What people are in charge of."""
 
 

@@ -18,7 +18,8 @@ from scenarios.kit.making.duty import (
     message_check,
     to_write_to,
 )
-from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.forms import phrases
+from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying
 from scenarios.kit.values import Value
@@ -252,19 +253,4 @@ def _answers(facts: Iterable[Fact]) -> frozenset[str]:
     return frozenset(found)
 
 
-_THANKS = (
-    Phrase("the quick answer", "die schnelle Antwort"),
-    Phrase("the tour of the works", "die Führung durch das Werk"),
-    Phrase("the sample", "das Muster"),
-    Phrase("the photo", "das Foto"),
-    Phrase("the corrected drawing", "die berichtigte Zeichnung"),
-    Phrase("the good talk on the telephone", "das gute Gespräch am Telefon"),
-    Phrase("the new contact list", "die neue Kontaktliste"),
-    Phrase("the long letter", "der lange Brief"),
-    Phrase("the help with the form", "die Hilfe mit dem Formular"),
-    Phrase("the recommendation", "die Empfehlung"),
-    Phrase("the friendly welcome", "der freundliche Empfang"),
-    Phrase("the delivery plan", "der Lieferplan"),
-    Phrase("the clear note", "die klare Notiz"),
-    Phrase("the early order", "die frühe Bestellung"),
-)
+_THANKS = phrases(__file__, "thanks")

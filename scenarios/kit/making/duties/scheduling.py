@@ -19,11 +19,14 @@ from scenarios.kit.making.duty import (
     too_late,
     wrong_person,
 )
+from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, text_saying
 from scenarios.kit.making.wording import show
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 HOURS = range(9, 17)
 """The full hours at which a meeting of an hour may begin."""
@@ -278,15 +281,18 @@ def puzzle_records(day: Day, key: str, topic: Phrase, puzzle: Puzzle) -> list[Re
 def limits_in_words(day: Day, name: str, limits: Limits, *, again: bool = False) -> str:
     """What somebody writes about when they can't."""
     german = limits.who.language == "de"
-    forms = _GERMAN if german else _ENGLISH
     draws = day.draws.of("limits", name)
     style = draws.pick((0, 2, 4), "notation")
     parts = []
     for number, span in enumerate(limits.spans):
         date = show(Value(kind="day", value=span.start.date().isoformat()), 5 if german else style)
         first, last = (_clock(at, german=german, style=style) for at in (span.start, span.end))
-        parts.append(draws.pick(forms[span.kind], "form", number).format(day=date, first=first, last=last))
-    lead = f"{draws.pick(forms['again'], 'again')} " if again else ""
+        parts.append(
+            draws.pick(_SAY[f"{limits.who.language}.{span.kind}"], "form", number).format(
+                day=date, first=first, last=last
+            )
+        )
+    lead = f"{draws.pick(_SAY[f'{limits.who.language}.again'], 'again')} " if again else ""
     return lead + draws.pick(("; ", ", "), "join").join(parts)
 
 
@@ -295,22 +301,6 @@ def _clock(at: datetime, *, german: bool, style: int) -> str:
         return f"{at:%H:%M} Uhr"
     return show(Value(kind="time", value=f"{at:%H:%M}"), style)
 
-
-_ENGLISH = {
-    "before": ("{day} not before {last}", "on {day} only from {last} on", "on {day} I can't start before {last}"),
-    "between": ("{day} not between {first} and {last}", "on {day} I'm taken from {first} to {last}",
-                "on {day} I have something else from {first} to {last}"),
-    "after": ("{day} only until {first}", "on {day} it has to be over by {first}", "on {day} I leave at {first}"),
-    "again": ("this replaces what I wrote before:", "things have changed, so forget my earlier note and take this:",
-              "new plan, the old one no longer holds:", "an update that replaces my first message:"),
-}  # fmt: skip
-_GERMAN = {
-    "before": ("{day} nicht vor {last}", "{day} erst ab {last}", "am {day} kann ich frühestens um {last} anfangen"),
-    "between": ("{day} nicht zwischen {first} und {last}", "am {day} bin ich von {first} bis {last} belegt"),
-    "after": ("{day} nur bis {first}", "am {day} muss es um {first} vorbei sein"),
-    "again": ("das ersetzt, was ich vorher schrieb:", "es hat sich etwas geändert, nun gilt nur noch:",
-              "bitte die alten Zeiten vergessen, neu ist:"),
-}  # fmt: skip
 
 # --- duties -----------------------------------------------------------------------------------------------------------
 
@@ -523,48 +513,9 @@ def exchanged(name: str, acts: Sequence[Act], loses: Iterable[str], side_effects
     return Lapse(name, lambda _: list(acts), frozenset(loses), side_effects)
 
 
-TOPICS = (
-    Phrase("the budget talk", "das Budgetgespräch"),
-    Phrase("the contract review", "die Vertragsdurchsicht"),
-    Phrase("the supplier talk", "das Lieferantengespräch"),
-    Phrase("the handbook meeting", "das Treffen zum Handbuch"),
-    Phrase("the training talk", "das Schulungsgespräch"),
-    Phrase("the office space meeting", "das Treffen zu den Büros"),
-    Phrase("the price round", "die Preisrunde"),
-    Phrase("the hiring talk", "das Gespräch zur Einstellung"),
-    Phrase("the audit preparation", "die Vorbereitung der Prüfung"),
-    Phrase("the catalogue meeting", "das Treffen zum Katalog"),
-    Phrase("the warehouse walk", "der Rundgang im Lager"),
-    Phrase("the trade fair meeting", "das Messetreffen"),
-    Phrase("the complaints review", "die Durchsicht der Beschwerden"),
-    Phrase("the insurance talk", "das Versicherungsgespräch"),
-    Phrase("the roadmap workshop", "der Workshop zur Planung"),
-    Phrase("the packaging review", "die Durchsicht der Verpackung"),
-    Phrase("the energy meeting", "das Energietreffen"),
-    Phrase("the lease talk", "das Mietgespräch"),
-    Phrase("the website review", "die Durchsicht der Website"),
-    Phrase("the safety briefing", "die Sicherheitsunterweisung"),
-    Phrase("the pension talk", "das Rentengespräch"),
-    Phrase("the fleet meeting", "das Treffen zum Fuhrpark"),
-    Phrase("the survey debrief", "die Nachbesprechung der Umfrage"),
-    Phrase("the data protection talk", "das Gespräch zum Datenschutz"),
-    Phrase("the canteen meeting", "das Treffen zur Kantine"),
-    Phrase("the licence review", "die Durchsicht der Lizenzen"),
-    Phrase("the translation meeting", "das Treffen zur Übersetzung"),
-    Phrase("the anniversary planning", "die Planung des Jubiläums"),
-)
+TOPICS = phrases(__file__, "topics")
 """The subjects of meetings."""
 
-BUSY = (
-    "Dentist", "Call with the bank", "Focus time", "Fire drill", "Interview, second round", "Sign the papers",
-    "Lab visit", "Open hour", "Photo for the badge", "Car inspection", "Notary", "Parents' evening call",
-    "Review of drafts", "Physiotherapy", "Works council", "Phone slot", "Board papers", "Eye test", "Site visit",
-    "Lesson, online", "Blood donation", "Handover of keys", "Tax adviser", "Team breakfast", "Vaccination",
-    "Reading time", "Demo of the scanner",
-)  # fmt: skip
-BUSY_ANYWHERE = (
-    "Call with the bank", "Focus time", "Phone interview", "Review of drafts", "Phone slot", "Board papers",
-    "Lesson, online", "Reading time", "Webcast", "Call with the tax adviser", "Podcast recording, remote",
-    "Expenses", "Call with the landlord", "Video call, school", "Newsletter draft", "Online exam",
-)  # fmt: skip
+BUSY = _SAY["busy"]
+BUSY_ANYWHERE = _SAY["busy_anywhere"]
 """Titles of what is in the user's diary, at home and on a journey."""

@@ -20,10 +20,13 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.outdoors import Spot, forecast, skies_around, visit
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ def _records(day: Day, name: str, lunch: Lunch, news: Sequence[datetime]) -> lis
         day.start - timedelta(minutes=day.draws.between(3, 58, name, "note")),
         day.user,
         f"Lunch with {guest.first}",
-        day.draws.pick(_NOTES, name, "words").format(**slots),
+        day.draws.pick(_SAY["notes"], name, "words").format(**slots),
         Fact("room", guest.name, lunch.room),
         readers=[day.user],
     )
@@ -166,14 +169,3 @@ def _wet(facts: Sequence[Fact], guests: Sequence[str]) -> frozenset[str]:
                     if latest(facts, "sky", f"{coordinates} {when}") == {"Rain"}:
                         found |= {f"{guest}/{room}" for room in latest(facts, "room", guest)}
     return frozenset(found)
-
-
-_NOTES = (
-    "I eat with {guest} in the open air. Should rain be forecast for that hour, {guest} must know on the day before, and "
-    "not earlier, that we meet in the {room}.\n{user}",
-    "Lunch with {guest}: outside if it is dry. If the forecast has rain then, send word on the day before that it is the "
-    "{room}.",
-    "{guest} and I have a table outdoors. In case of rain at that time we take the {room}; {guest} hears of it on the day "
-    "before, when the forecast is fresh.\n{user}",
-    "For {guest}: watch the weather where we have lunch. Rain in that hour means the {room}. Say so on the eve.",
-)

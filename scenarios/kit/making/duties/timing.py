@@ -18,10 +18,13 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 def remind_before(
@@ -149,7 +152,7 @@ def if_nothing_by(
         day.ago(f"{key}-note", days=(1, 2)),
         day.user,
         f"Plan B for {thing.en}",
-        day.draws.pick(_NOTES, key).format(thing=thing.en, substitute=substitute.value, fallback=fallback.name),
+        day.draws.pick(_SAY["notes"], key).format(thing=thing.en, substitute=substitute.value, fallback=fallback.name),
         Fact("substitute", thing.en, substitute.value),
         readers=[day.user],
     )
@@ -232,7 +235,7 @@ def if_nothing_by(
 def _former_note(day: Day, key: str, thing: Phrase, former: Value, fallback: Person) -> Record:
     """An older note of the user, with a substitute that no longer holds."""
     name = f"{key}-former-note"
-    forms = [form for form in _NOTES if form != day.draws.pick(_NOTES, key)]
+    forms = [form for form in _SAY["notes"] if form != day.draws.pick(_SAY["notes"], key)]
     body = day.draws.pick(forms, name).format(thing=thing.en, substitute=former.value, fallback=fallback.name)
     fact = Fact("substitute", thing.en, former.value)
     at = day.ago(name, days=(4, 7))
@@ -244,13 +247,3 @@ def _branch(facts: Sequence[Fact], thing: str, by: datetime) -> str:
     if answers:
         return f"receiver {next(iter(latest(answers, 'answer', thing)))}"
     return f"fallback {next(iter(latest(facts, 'substitute', thing)), '')}"
-
-
-_NOTES = (
-    "If {thing} is late, {fallback} gets {substitute} instead.",
-    "Substitute for {thing}, should it not come: {substitute}. It goes to {fallback}.",
-    "{fallback} can work with {substitute} as long as {thing} is missing.",
-    "In case {thing} does not arrive: give {fallback} {substitute}.",
-    "Without {thing} we take {substitute}. {fallback} knows what to do with it.",
-    "For {fallback}: {substitute} is good enough if {thing} stays out.",
-)
