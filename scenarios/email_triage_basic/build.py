@@ -50,18 +50,15 @@ class Mail:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The content of a TOML file."""
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def read_mails() -> list[Mail]:
-    """All mails in order of time."""
     by_name = {name: fields for path in sorted(_SOURCE.glob("mail/*.toml")) for name, fields in read(path).items()}
     return sorted((Mail(name, **fields) for name, fields in by_name.items()), key=lambda mail: mail.at)
 
 
 def scenario(user_prompt: str) -> dict[str, Any]:
-    """The content of ``scenario.json``."""
     return {
         "scenario_id": "email_triage_basic",
         "name": "A working day's email triage",
@@ -84,7 +81,6 @@ def scenario(user_prompt: str) -> dict[str, Any]:
 
 
 def characters() -> dict[str, dict[str, Any]]:
-    """The people of ``source/people.toml``."""
     source = read(_SOURCE / "people.toml")
     user, others = source["people"].pop("priya"), source["people"]
     return {"priya": user} | {key: _person(source["colleague"], **fields) for key, fields in others.items()}

@@ -38,12 +38,10 @@ USER_PROMPT = (FOLDER / "source" / "user_prompt.txt").read_text(encoding="utf-8"
 
 
 def read(name: str) -> dict[str, Any]:
-    """The content of a TOML file of ``source/``."""
     return tomllib.loads((FOLDER / "source" / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def scenario() -> dict[str, Any]:
-    """The content of scenario.json."""
     return {
         "scenario_id": "reschedule_day",
         "name": "Reschedule a day",
@@ -77,7 +75,6 @@ def _criterion(
 
 
 def initial_state() -> building.State:
-    """The content of initial_state.json: a UES scenario file."""
     mailbox = read("mailbox")
     known = [_mail(message_id, **fields) for message_id, fields in mailbox["mails"].items()]
     return building.initial_state(
@@ -256,7 +253,6 @@ _REVIEW_MOVES = {
 
 
 def calendar() -> building.State:
-    """The state of Ines's calendar."""
     diary = read("diary")
     return building.calendar_of(
         "Ines Carvalho",
@@ -318,7 +314,6 @@ def _entry(
 
 
 def characters() -> dict[str, dict[str, Any]]:
-    """The people of ``source/cast.toml``."""
     cast = read("cast")
     tests: dict[str, Any] = {}
     for name, test in cast["tests"].items():

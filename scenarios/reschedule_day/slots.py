@@ -32,7 +32,6 @@ class Slot:
 
     @property
     def start(self) -> datetime:
-        """The instant."""
         return datetime.combine(self.day, time(self.hour, self.minute), LONDON)
 
     def later(self, minutes: int) -> "Slot":

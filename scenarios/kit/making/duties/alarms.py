@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import Check, SilenceCheck
+from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, instead, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, instead, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -77,13 +77,12 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
             checks.append(message_check(f"{key}.{n}", 3, sentence, people[name], [code], before=record.at + WITHIN))
             others = tuple(person for person in others if person.name != name)
         checks.append(
-            SilenceCheck(
-                id=f"{key}.{n}-kept",
-                points=1 if name else 3,
-                sentence=f"{'no one else' if name else 'no one'} has got alarm {n} of {source}",
-                gated=True,
-                to=tuple(address for person in others for address in person.addresses),
-                values=(code,),
+            silence_check(
+                f"{key}.{n}-kept",
+                1 if name else 3,
+                f"{'no one else' if name else 'no one'} has got alarm {n} of {source}",
+                others,
+                [code],
             )
         )
     lapses = [forgotten(*acts), exchanged("always late", acts_for(right, after=2), {act.checks[0] for act in acts})]

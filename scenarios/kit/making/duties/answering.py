@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import OnceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -11,6 +10,7 @@ from scenarios.kit.making.duty import (
     forgotten,
     latest,
     message_check,
+    once_check,
     to_write_to,
     too_late,
     twice,
@@ -86,7 +86,7 @@ def answer_fact(
         to=asker,
         values=(right,),
         topic=thing.en,
-        others=("text",) if asker.phone else (),
+        others=asker.besides_mail,
         reply_to=question.id,
     )
     lapses = [
@@ -109,14 +109,7 @@ def answer_fact(
             message_check(
                 check, points, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
             ),
-            OnceCheck(
-                id=once,
-                points=1,
-                sentence=f"{asker.name} got it only once",
-                gated=True,
-                to=asker.addresses,
-                values=(right,),
-            ),
+            once_check(once, 1, f"{asker.name} got it only once", asker, [right]),
         ],
         explains=to_write_to(asker, ids=[record.id for record in (*records, question)]),
         acts=[act],

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import re2
 
-from scenarios.kit.checks import USER, Check, OnceCheck, OrderCheck, SilenceCheck
+from scenarios.kit.checks import USER, Check, OnceCheck, OrderCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -18,6 +18,7 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
 )
@@ -194,11 +195,9 @@ class _Request(Window):
         return (*(Value(kind="words", value=person.last) for person in self.people), QUESTION)
 
     def send(self, to: Person, *checks: str, at: datetime | None = None) -> Act:
-        """The act that sends the number to somebody."""
         return Act(f"{self.key}.sent", "tell", at or self.begins[0], self.until, checks, to, (self.code,), self.project)
 
     def ask(self, *checks: str) -> Act:
-        """The act that asks the user."""
         asks = (self.begins[0], self.begins[-2])
         return Act(f"{self.key}.asked", "tell", *asks, checks, None, self.question, self.project, channel="chat")
 
@@ -210,15 +209,7 @@ class _Request(Window):
         return message_check(sent_id, points, sentence, self.meant, *values, after=after, before=self.until)
 
     def check_silence(self, name: str, points: int, person: Person) -> Check:
-        """The check that somebody has not got the number."""
-        return SilenceCheck(
-            id=f"{self.key}.{name}",
-            points=points,
-            sentence=f"{person.name} has not got the number",
-            gated=True,
-            to=person.addresses,
-            values=(self.code,),
-        )
+        return silence_check(f"{self.key}.{name}", points, f"{person.name} has not got the number", person, [self.code])
 
 
 _Parts = tuple[list[Act], list[Check], list[Lapse]]

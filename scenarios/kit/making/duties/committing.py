@@ -4,18 +4,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 
-from scenarios.kit.checks import OnceCheck, PromiseCheck, PromisedDay, SilenceCheck
+from scenarios.kit.checks import PromiseCheck, PromisedDay
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duty import (
     Act,
-    Channel,
     Duty,
     besides,
     forgotten,
     instead,
     latest,
     message_check,
+    once_check,
+    silence_check,
     to_write_to,
     twice,
     wrong_person,
@@ -73,7 +74,7 @@ def keep_word(
         dimension="instruction_following",
         checks=[
             message_check(check, 8, sentence, person, [right], wrong, after=at, before=until),
-            OnceCheck(id=once, points=1, sentence="only once", gated=True, to=person.addresses, values=(right,)),
+            once_check(once, 1, "only once", person, [right]),
         ],
         explains=to_write_to(person, ids=[record.id for record in values]),
         acts=[act],
@@ -118,16 +119,7 @@ def let_go(
             key=key,
             title=f"Send {person.name} nothing about {thing.en}, since it is no longer needed",
             dimension="instruction_following",
-            checks=[
-                SilenceCheck(
-                    id=silent,
-                    points=4,
-                    sentence=f"{person.name} has not got {thing.en}",
-                    gated=True,
-                    to=person.addresses,
-                    values=named,
-                )
-            ],
+            checks=[silence_check(silent, 4, f"{person.name} has not got {thing.en}", person, named)],
             explains=to_write_to(person, ids=[record.id for record in values]),
             acts=[],
             solve=lambda facts: _released(facts, thing.en),
@@ -169,7 +161,6 @@ def own_word(
     right, wrong = said[-1][2], tuple(value for *_, value in said[:-1])
     made, kept = f"{key}.promised", f"{key}.kept"
     until = day.starts[1]
-    others: tuple[Channel, ...] = ("text",) if asker.phone else ()
     promise = Act(
         id=f"{key}.1",
         action="tell",
@@ -179,7 +170,7 @@ def own_word(
         to=asker,
         values=(Value(kind="day", value=chosen.isoformat()),),
         topic=f"the day for {thing.en}",
-        others=others,
+        others=asker.besides_mail,
         reply_to=question.id,
     )
     act = _telling_on(day, f"{key}.2", asker, thing, chosen, right, (kept,))
@@ -259,8 +250,9 @@ def _telling_on(
 ) -> Act:
     """Tell somebody a value in one of the turns of a day."""
     turns = [start for start in day.starts if start.date() == when]
-    others: tuple[Channel, ...] = ("text",) if person.phone else ()
-    return Act(f"{name}.tell", "tell", turns[0], turns[-1], checks, person, (value,), thing.en, others=others)
+    return Act(
+        f"{name}.tell", "tell", turns[0], turns[-1], checks, person, (value,), thing.en, others=person.besides_mail
+    )
 
 
 def _as_answered(day: Day, key: str, person: Person, thing: Phrase, answer: str, checks: tuple[str, ...]) -> Act:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import Check, EntryCheck, SilenceCheck, Write
+from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -15,6 +15,7 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
     wrong_person,
@@ -125,14 +126,7 @@ def answer_by_list(
     told = message_check(
         f"{key}.told", 6, f"{asker.name} has {what} by {until:%H:%M}", asker, [right], [*old, *barred], before=until
     )
-    kept = SilenceCheck(
-        id=f"{key}.kept",
-        points=4,
-        sentence=f"{asker.name} learned nothing else of the party",
-        gated=True,
-        to=asker.addresses,
-        values=barred,
-    )
+    kept = silence_check(f"{key}.kept", 4, f"{asker.name} learned nothing else of the party", asker, barred)
     begin = next(start for start in day.starts if start >= asked)
     reply_to = None if by_text else question.id
     act = Act(f"{key}.1", "tell", begin, until, (told.id,), asker, (right,), surprise.question.en,

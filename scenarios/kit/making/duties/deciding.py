@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from scenarios.kit.checks import USER, Check, OnceCheck, OrderCheck, SilenceCheck
+from scenarios.kit.checks import USER, Check, OrderCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duties.choosing import (
@@ -28,6 +28,8 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    once_check,
+    silence_check,
     to_write_to,
     twice,
 )
@@ -129,13 +131,11 @@ class _Order(Window):
         return [person.last for person in self.deciders]
 
     def place(self, *checks: str, at: datetime | None = None, code: Value | None = None) -> Act:
-        """The act that places the order."""
         at = at or self.begins[0]
         number = code or self.code
         return Act(f"{self.key}.ordered", "tell", at, self.until, checks, self.supplier, (number,), self.thing)
 
     def ask(self, *checks: str) -> Act:
-        """The act that asks the user."""
         values = (*(Value(kind="words", value=name) for name in self.names), QUESTION)
         times = (self.decided, self.begins[-2])
         return Act(f"{self.key}.asked", "tell", *times, checks, None, values, self.thing, channel="chat")
@@ -155,13 +155,11 @@ class _Order(Window):
         return message_check(ordered, points, said, to, code, other, after=after, before=self.until)
 
     def check_once(self) -> Check:
-        fields = {"to": self.supplier.addresses, "values": (self.code,)}
-        return OnceCheck(id=f"{self.key}.once", points=1, sentence="it was ordered once", gated=True, **fields)
+        return once_check(f"{self.key}.once", 1, "it was ordered once", self.supplier, [self.code])
 
     def check_not_ordered(self, points: int) -> Check:
-        fields = {"to": self.supplier.addresses, "values": (self.code,)}
         said = f"the {self.thing} was not ordered"
-        return SilenceCheck(id=f"{self.key}.unordered", points=points, sentence=said, gated=True, **fields)
+        return silence_check(f"{self.key}.unordered", points, said, self.supplier, [self.code])
 
 
 _Parts = tuple[list[Act], list[Check], list[Lapse]]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from scenarios.kit.checks import Check, SilenceCheck
+from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -16,6 +16,7 @@ from scenarios.kit.making.duty import (
     forgotten,
     instead,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
     wrong_person,
@@ -129,7 +130,7 @@ def dispatch(
         before=until,
     )
     act = Act(f"{key}.1", "tell", begin, until, (sent.id,), right.who, (due.value,), due.system,
-              others=("text",) if right.who.phone else ())  # fmt: skip
+              others=right.who.besides_mail)  # fmt: skip
     checks: list[Check] = [sent]
     lapses: list[Lapse] = [forgotten(act), wrong_person(act, stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
@@ -137,20 +138,12 @@ def dispatch(
     lapses += following
     points += [(lapse.name,) for lapse in following]
     for n, person in enumerate(former, start=1):
-        kept = SilenceCheck(id=f"{key}.former-{n}", points=1, sentence=f"{person.name} did not get {due.code}",
-                            gated=True, to=person.addresses, values=(due.value,))  # fmt: skip
+        kept = silence_check(f"{key}.former-{n}", 1, f"{person.name} did not get {due.code}", person, [due.value])  # fmt: skip
         checks.append(kept)
         lapses.append(instead(act, replace(act, to=person), loses=[sent.id, kept.id], name=f"by former priority {n}"))
         points.append((lapses[-1].name,))
     for n, (why, report) in enumerate(spared, start=1):
-        kept = SilenceCheck(
-            id=f"{key}.spared-{n}",
-            points=3,
-            sentence=f"{report.code} was not passed on",
-            gated=True,
-            to=tuple(address for person in everyone for address in person.addresses),
-            values=(report.value,),
-        )
+        kept = silence_check(f"{key}.spared-{n}", 3, f"{report.code} was not passed on", everyone, [report.value])
         checks.append(kept)
         at = next(start for start in day.starts if start >= report.at)
         more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), right.who, (report.value,), report.system)
@@ -228,7 +221,7 @@ def hand_over_open(
     )  # fmt: skip
     at = day.starts[-1]
     act = Act(f"{key}.1", "tell", at, at, (check.id,), reader, check.values, "the open tickets",
-              others=("text",) if reader.phone else ())  # fmt: skip
+              others=reader.besides_mail)  # fmt: skip
     again = [report for report in rest if report.again]
 
     def telling(found: Sequence[Report]) -> Act:

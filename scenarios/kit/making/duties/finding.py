@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import OnceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -14,6 +13,7 @@ from scenarios.kit.making.duty import (
     forgotten,
     latest,
     message_check,
+    once_check,
     to_write_to,
     too_late,
     wrong_person,
@@ -104,7 +104,7 @@ def find_out(
         reader,
         (values[-1],),
         thing.en,
-        others=("text",) if reader.phone else (),
+        others=reader.besides_mail,
     )
     what = "that there is none, with the notice" if isinstance(last, str) else "the value that holds"
     duty = Duty(
@@ -115,7 +115,7 @@ def find_out(
         "number of the notice that says so, and report the point as impossible.",
         checks=[
             message_check(check, 7, f"{reader.name} knows {what}", reader, [values[-1]], wrong, before=due),
-            OnceCheck(id=once, points=1, sentence="only once", gated=True, to=reader.addresses, values=(values[-1],)),
+            once_check(once, 1, "only once", reader, [values[-1]]),
         ],
         explains=to_write_to(reader, ids=[record.id for record in (*records, *others)]),
         acts=[act],

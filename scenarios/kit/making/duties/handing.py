@@ -9,7 +9,7 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Channel, Duty, forgotten, instead, late, latest, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, instead, late, latest, message_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.values import Value
@@ -93,14 +93,20 @@ def hand_over(
     )
     # Each step waits for what the turn before brought.
     after = [day.starts[turn + 1] for turn in turns[:2]]
-    by_text: tuple[Channel, ...] = ("text",) if worker.phone else ()
-    also: tuple[Channel, ...] = ("text",) if reader.phone else ()
     acts = [
-        Act(f"{key}.1", "tell", at, starts[0], (handed.id,), worker, (right_ref,), job.en, others=by_text),
+        Act(f"{key}.1", "tell", at, starts[0], (handed.id,), worker, (right_ref,), job.en, others=worker.besides_mail),
         Act(
-            f"{key}.2", "tell", after[0], starts[1], (mended.id,), worker, (first, right_number), job.en, others=by_text
+            f"{key}.2",
+            "tell",
+            after[0],
+            starts[1],
+            (mended.id,),
+            worker,
+            (first, right_number),
+            job.en,
+            others=worker.besides_mail,
         ),
-        Act(f"{key}.3", "tell", after[1], starts[2], (ended.id,), reader, (final,), job.en, others=also),
+        Act(f"{key}.3", "tell", after[1], starts[2], (ended.id,), reader, (final,), job.en, others=reader.besides_mail),
     ]
     every = frozenset({handed.id, mended.id, ended.id})
     wrong_numbers = dict.fromkeys(stale_numbers)

@@ -15,6 +15,7 @@ from scenarios.kit.making.duty import (
     forgotten,
     instead,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
     wrong_person,
@@ -114,8 +115,7 @@ def tell_now(
         points.append(("goes by the first time",))
 
     def unasked(n: int, matter: Matter, said: str = "") -> SilenceCheck:
-        return SilenceCheck(id=f"{key}.waits-{n}", points=3, sentence=said or f"{matter.code} waited for the last round",
-                            gated=True, to=(USER,), values=(matter.value,), before=last)  # fmt: skip
+        return silence_check(f"{key}.waits-{n}", 3, said or f"{matter.code} waited for the last round", None, [matter.value], before=last)  # fmt: skip
 
     if deputy:
         checks.append(unasked(0, due[0], f"{day.user.first} was not disturbed with {due[0].code}"))

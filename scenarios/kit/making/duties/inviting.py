@@ -102,7 +102,7 @@ def answer_invitation(
         organizer,
         (right,),
         topic.en,
-        others=("text",) if organizer.phone else (),
+        others=organizer.besides_mail,
     )
     opposite = "declined" if response == "accepted" else "accepted"
     lapses = [

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scenarios.kit.checks import SilenceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -14,6 +13,7 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
     wrong_person,
@@ -76,16 +76,9 @@ def keep_from(
         checks.append(check)
         begin = next(start for start in day.starts if start >= free_at)
         acts.append(Act(f"{key}.{number}", "tell", begin, until, (check.id,), person, (word,), what.en,
-                        others=("text",) if person.phone else ()))  # fmt: skip
+                        others=person.besides_mail))  # fmt: skip
     kept = [
-        SilenceCheck(
-            id=f"{key}.kept-{number}",
-            points=2,
-            sentence=f"{person.name} did not learn {what.en}",
-            gated=True,
-            to=person.addresses,
-            values=(word,),
-        )
+        silence_check(f"{key}.kept-{number}", 2, f"{person.name} did not learn {what.en}", person, [word])
         for number, person in enumerate(barred, start=1)
     ]
     at = next(start for start in day.starts if start >= max(when for when, _ in askers))

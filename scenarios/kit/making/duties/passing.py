@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from scenarios.kit.checks import SilenceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duty import (
@@ -14,6 +13,7 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
     wrong_person,
@@ -132,14 +132,9 @@ def pass_on(
     check = message_check(f"{key}.told", 7, f"{reader.name} got {thing.en} by {until:%H:%M}", reader, [right],
                  dict.fromkeys(wrong) if given is None else (), before=until)  # fmt: skip
     act = Act(f"{key}.1", "tell", at, until, (check.id,), reader, (right,), thing.en,
-              others=("text",) if reader.phone else ())  # fmt: skip
-    kept = SilenceCheck(
-        id=f"{key}.nobody-else",
-        points=2,
-        sentence=f"{' and '.join(person.name for person in mistaken)} did not get it",
-        gated=True,
-        to=tuple(address for person in mistaken for address in person.addresses),
-        values=(right,),
+              others=reader.besides_mail)  # fmt: skip
+    kept = silence_check(
+        f"{key}.nobody-else", 2, f"{' and '.join(person.name for person in mistaken)} did not get it", mistaken, [right]
     )
     lapses = [
         forgotten(act),

@@ -170,7 +170,7 @@ def tell_promise(
     )  # fmt: skip
     begin = next(start for start in day.starts if start >= max(asked, *(record.at for record in pledge.records)))
     act = Act(f"{key}.1", "tell", begin, until, (check.id,), asker, (named(holder), due), f"the {pledge.thing}",
-              others=("text",) if asker.phone else (), reply_to=question.id)  # fmt: skip
+              others=asker.besides_mail, reply_to=question.id)  # fmt: skip
     lapses: list[Lapse] = [
         forgotten(act),
         wrong_person(act, stranger),
@@ -245,8 +245,9 @@ def tell_owed(
         [pledge.word for pledge in owed], [pledge.word for pledge in other], before=until,
     )  # fmt: skip
     begin = next(start for start in day.starts if start >= max(day.start, *(record.at for record in records)))
-    others: tuple[Literal["text"], ...] = ("text",) if reader.phone else ()
-    base = Act(f"{key}.1", "tell", begin, until, (count.id, things.id), reader, topic=person.name, others=others)
+    base = Act(
+        f"{key}.1", "tell", begin, until, (count.id, things.id), reader, topic=person.name, others=reader.besides_mail
+    )
 
     def telling(pledges_: Sequence[Pledge]) -> Act:
         number = Value(kind="number", value=str(len(pledges_)))

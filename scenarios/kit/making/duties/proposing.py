@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from scenarios.kit.checks import Check, EntryCheck, SilenceCheck, Write
+from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.scheduling import BUSY, HOUR, days_in_words, exchanged, listed, moment
 from scenarios.kit.making.duty import (
     Act,
-    Channel,
     Duty,
     forgotten,
     late,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     wrong_person,
     wrong_value,
@@ -317,7 +317,7 @@ def find_slot(
             acts.append(Act(f"{key}.ask-{n}", "tell", at, at, (f"{key}.asked-{n}",), asked_one, (value,), topic.en))
         acts.append(Act(f"{key}.entry", "calendar.update", final, until, (f"{key}.entry",), fields=fields))
         for n, person in enumerate(people):
-            value, also = moment(asked[-1].astimezone(search.zone_of(person))), _also(person)
+            value, also = moment(asked[-1].astimezone(search.zone_of(person))), person.besides_mail
             tell = Act(f"{key}.tell-{n}", "tell", final, until, (f"{key}.told-{n}",), person, (value,), topic.en)
             acts.append(replace(tell, others=also))
         return acts
@@ -367,10 +367,6 @@ def find_slot(
             "other time. Say yes or no to the one time that is proposed to you."
         },
     )
-
-
-def _also(person: Person) -> tuple[Channel, ...]:
-    return ("text",) if person.phone else ()
 
 
 def _in_a_row(asked: Sequence[datetime]) -> str:
@@ -439,13 +435,12 @@ def _checks(
         sentence = f"{person.name} knows by {until:%H:%M} when it is by their own clock"
         value = [moment(right.astimezone(zone))]
         checks.append(message_check(f"{key}.told-{n}", 2, sentence, person, value, wrong, before=until, gated=True))
-    spared = SilenceCheck(
-        id=f"{key}.spared",
-        points=2,
-        sentence=f"{name} was asked only for hours that suit the others",
-        gated=True,
-        to=asked_one.addresses,
-        values=tuple(map(moment, search.unsuitable)),
+    spared = silence_check(
+        f"{key}.spared",
+        2,
+        f"{name} was asked only for hours that suit the others",
+        asked_one,
+        map(moment, search.unsuitable),
     )
     return [*checks, spared]
 

@@ -459,7 +459,7 @@ def slot_duty(
         return acts + [
             Act(
                 f"{key}.{number}", "tell", at, until, (f"{key}.told-{number}",), person, (moment(slot),), topic.en,
-                others=("text",) if person.phone else (),
+                others=person.besides_mail,
             )
             for number, person in enumerate(readers, start=1)
         ]  # fmt: skip

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 
-from scenarios.kit.checks import SilenceCheck, Write
+from scenarios.kit.checks import Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
-    Channel,
     Duty,
     Lapse,
     besides,
@@ -16,6 +15,7 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     wrong_person,
     wrong_value,
@@ -80,13 +80,12 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
         _telling(f"{key}.{number}", lunch, turns, (check.id,))
         for number, (lunch, check) in enumerate(zip(wet, checks, strict=True))
     ]
-    silent = SilenceCheck(
-        id=f"{key}.silent",
-        points=2,
-        sentence=f"{' and '.join(lunch.guest.name for lunch in dry)} heard of no other place",
-        gated=True,
-        to=tuple(address for lunch in dry for address in lunch.guest.addresses),
-        values=tuple(map(_room, dry)),
+    silent = silence_check(
+        f"{key}.silent",
+        2,
+        f"{' and '.join(lunch.guest.name for lunch in dry)} heard of no other place",
+        (lunch.guest for lunch in dry),
+        map(_room, dry),
     )
     needless = _telling(f"{key}.needless", dry[0], turns, ())
     duty = Duty(
@@ -122,8 +121,17 @@ def _at_the_wrong_time(day: Day, act: Act) -> list[Lapse]:
 
 
 def _telling(name: str, lunch: Lunch, turns: Sequence[datetime], checks: tuple[str, ...]) -> Act:
-    others: tuple[Channel, ...] = ("text",) if lunch.guest.phone else ()
-    return Act(name, "tell", turns[0], turns[-1], checks, lunch.guest, (_room(lunch),), "our lunch", others=others)
+    return Act(
+        name,
+        "tell",
+        turns[0],
+        turns[-1],
+        checks,
+        lunch.guest,
+        (_room(lunch),),
+        "our lunch",
+        others=lunch.guest.besides_mail,
+    )
 
 
 def _room(lunch: Lunch) -> Value:

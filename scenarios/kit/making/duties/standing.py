@@ -4,9 +4,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scenarios.kit.checks import Check, SilenceCheck
+from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, instead, message_check, to_write_to
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Lapse,
+    besides,
+    forgotten,
+    instead,
+    message_check,
+    silence_check,
+    to_write_to,
+)
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -59,13 +69,8 @@ def each_time(
         lapses.append(instead(act, name=f"number {n} overlooked"))
         for m, (_, former) in enumerate(wishes):
             if former.key != person.key:
-                kept = SilenceCheck(
-                    id=f"{key}.{n}-not-{m}",
-                    points=1,
-                    sentence=f"{former.name} has not got number {n} of {firm}",
-                    gated=True,
-                    to=former.addresses,
-                    values=(code,),
+                kept = silence_check(
+                    f"{key}.{n}-not-{m}", 1, f"{former.name} has not got number {n} of {firm}", former, [code]
                 )
                 checks.append(kept)
                 name = f"number {n} by another wish ({m + 1})"
@@ -74,13 +79,12 @@ def each_time(
     spare = [_number(day, f"{key}-other-{n}", at, other_firm) for n, at in enumerate(others, start=1)]
     for n, (record, code) in enumerate(spare, start=1):
         records.append(record)
-        kept = SilenceCheck(
-            id=f"{key}.other-{n}",
-            points=1,
-            sentence=f"number {n} of {other_firm} was passed on to none of them",
-            gated=True,
-            to=tuple(address for _, person in wishes for address in person.addresses),
-            values=(code,),
+        kept = silence_check(
+            f"{key}.other-{n}",
+            1,
+            f"number {n} of {other_firm} was passed on to none of them",
+            (person for _, person in wishes),
+            [code],
         )
         checks.append(kept)
         begin = next(start for start in day.starts if start >= record.at)

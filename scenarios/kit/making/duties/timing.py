@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import OnceCheck, SilenceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -13,6 +12,8 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    once_check,
+    silence_check,
     to_write_to,
     twice,
     wrong_person,
@@ -62,7 +63,7 @@ def remind_before(
         for at in dict.fromkeys([*starts[:-1], decoy[1]])
         if f"{at:%H:%M}" != value.value
     ]
-    act = Act(f"{key}.1", "tell", *window, (check,), person, (value,), title, others=("text",) if person.phone else ())
+    act = Act(f"{key}.1", "tell", *window, (check,), person, (value,), title, others=person.besides_mail)
     early = [start for start in day.starts if start < window[0]]
     after = [start for start in day.starts if start > window[1]]
     lapses = [
@@ -90,7 +91,7 @@ def remind_before(
                 after=window[0],
                 before=window[1],
             ),
-            OnceCheck(id=once, points=1, sentence="only once", gated=True, to=person.addresses, values=(value,)),
+            once_check(once, 1, "only once", person, [value]),
         ],
         explains=to_write_to(person, ids=[move.id for move in moves]),
         acts=[act],
@@ -207,13 +208,8 @@ def if_nothing_by(
                 after=None if in_time else by,
                 before=until,
             ),
-            SilenceCheck(
-                id=kept,
-                points=3,
-                sentence=f"{other.name} did not get the number or the substitute",
-                gated=True,
-                to=other.addresses,
-                values=(number, substitute),
+            silence_check(
+                kept, 3, f"{other.name} did not get the number or the substitute", other, [number, substitute]
             ),
         ],
         explains=to_write_to(receiver, fallback, source, ids=[record.id for record in records]),

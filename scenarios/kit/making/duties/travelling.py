@@ -9,7 +9,6 @@ from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duties.scheduling import exchanged, moment
 from scenarios.kit.making.duty import (
     Act,
-    Channel,
     Duty,
     forgotten,
     latest,
@@ -109,9 +108,8 @@ def tell_when_there(
     stale = [value for _, _, value in bookings[:-1]]
     wrong_codes = list(dict.fromkeys([*stale, *(value for *_, value in decoys)]))
     time_id, code_id = f"{key}.time", f"{key}.booking"
-    also: tuple[Channel, ...] = ("text",) if reader.phone else ()
     stay, checks = f"my stay at {place.en}", (time_id, code_id)
-    act = Act(f"{key}.1", "tell", at, until, checks, reader, (moment(right), number), stay, others=also)
+    act = Act(f"{key}.1", "tell", at, until, checks, reader, (moment(right), number), stay, others=reader.besides_mail)
 
     def saying(when: datetime, what: Value = number) -> list[Act]:
         return [replace(act, values=(moment(when), what))]
