@@ -234,9 +234,9 @@ def wrong_value(act: Act, *values: Value, loses: Iterable[str] | None = None, na
     return _changed(name, act, replace(act, values=values), loses)
 
 
-def wrong_person(act: Act, person: Person, *, side_effects: int = 1, name: str = "wrong person") -> Lapse:
-    """Somebody else gets it; without side effects where another duty explains writing to them."""
-    return _changed(name, act, replace(act, to=person, reply_to=None), None, side_effects)
+def wrong_person(act: Act, person: Person) -> Lapse:
+    """Somebody else gets it."""
+    return _changed("wrong person", act, replace(act, to=person, reply_to=None), None, 1)
 
 
 def twice(act: Act, *, loses: Iterable[str], at: datetime | None = None, name: str = "done twice") -> Lapse:

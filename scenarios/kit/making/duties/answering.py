@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import statements
 from scenarios.kit.making.duty import (
     Act,
     Duty,
@@ -20,8 +21,7 @@ from scenarios.kit.making.duty import (
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.making.texts import mail_saying
 from scenarios.kit.values import Value
 
 
@@ -37,7 +37,6 @@ def answer_fact(
     asked: datetime,
     until: datetime,
     stranger: Person,
-    points: int = 6,
 ) -> Duty:
     """Somebody asks for a value; others have said it, and corrected it.
 
@@ -51,7 +50,6 @@ def answer_fact(
         heard: when who repeats which value as a rumour; it does not count.
         asked, until: when the question comes, and when the answer is due at the latest.
         stranger: who gets the answer by mistake in one of the lapses.
-        points: for the answer.
     """
     right = said[-1][2]
     wrong = tuple(
@@ -59,19 +57,7 @@ def answer_fact(
             [*(value for *_, value in said[:-1]), *(value for *_, value in decoys), *(value for *_, value in heard)]
         )
     )
-    records = [_statement(day, key, place, thing, said) for place in range(len(said))]
-    records += [
-        mail_saying(
-            day,
-            f"{key}-decoy-{n}",
-            at,
-            who,
-            "state_fact",
-            thing=other.by(who),
-            value=shown(day, f"{key}-decoy-{n}", who, value),
-        )
-        for n, (at, who, other, value) in enumerate(decoys)
-    ]
+    records = statements(day, key, thing, said, decoys)
     records += [
         hear(day, f"{key}-heard-{n}", at, who, thing, value, said[-1][1]) for n, (at, who, value) in enumerate(heard)
     ]
@@ -107,7 +93,7 @@ def answer_fact(
         dimension="accuracy",
         checks=[
             message_check(
-                check, points, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
+                check, 6, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
             ),
             once_check(once, 1, f"{asker.name} got it only once", asker, [right]),
         ],
@@ -127,16 +113,6 @@ def answer_fact(
 
 def _with_value(act: Act, value: Value) -> Act:
     return Act(**{**vars(act), "values": (value,)})
-
-
-def _statement(day: Day, key: str, place: int, thing: Phrase, said: Sequence[tuple[datetime, Person, Value]]) -> Record:
-    at, who, value = said[place]
-    name = f"{key}-said-{place}"
-    slots = {"thing": thing.by(who), "value": shown(day, name, who, value)}
-    if place:
-        slots["old"] = shown(day, name, who, said[place - 1][2])
-    record = mail_saying(day, name, at, who, "correct_fact" if place else "state_fact", **slots)
-    return record.with_facts(Fact("value", thing.en, value.value))
 
 
 def answer_price(day: Day, key: str, number: int) -> Duty:

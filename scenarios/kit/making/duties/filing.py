@@ -27,8 +27,6 @@ def file_mails(
     solve: Solver,
     until: datetime,
     more: Sequence[Record] = (),
-    points: int = 1,
-    all_points: int = 4,
 ) -> Duty:
     """The user wants the mails that fit a rule to be labelled, or archived.
 
@@ -41,13 +39,12 @@ def file_mails(
         solve: the solver: the ids of those that fit.
         until: when the last of them comes, at the latest; they are filed in the last turn.
         more: further records with facts that the solver needs.
-        points: for each mail that fits. all_points: for all of them, and for leaving the others alone.
     """
     what = f"labelled {label}" if label else "archived"
     checks: list[Check] = [
         MailCheck(
             id=f"{key}.{place}",
-            points=points,
+            points=1,
             sentence=f"{record.title!r} is {what}",
             message_id=record.id,
             labels=(label,) if label else (),
@@ -59,7 +56,7 @@ def file_mails(
         checks[0].model_copy(
             update={
                 "id": f"{key}.all",
-                "points": all_points,
+                "points": 4,
                 "sentence": f"each mail that fits is {what}",
                 "also": tuple(record.id for record in fitting[1:]),
             }
@@ -68,7 +65,7 @@ def file_mails(
     checks.append(
         MailCheck(
             id=f"{key}.no-other",
-            points=all_points,
+            points=4,
             sentence=f"no mail that misses a condition is {what}",
             gated=True,
             message_id=nearly[0].id,

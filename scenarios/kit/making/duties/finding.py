@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import statements
 from scenarios.kit.making.duty import (
     Act,
     Duty,
@@ -74,18 +75,8 @@ def find_out(
             slots = {"thing": thing.by(source), "value": shown(day, name, source, said)}
             record = mail_saying(day, name, at, source, "state_fact", **slots)
             records.append(record.with_facts(Fact("state", thing.en, said.value)))
-    others = [
-        mail_saying(
-            day,
-            f"{key}-decoy-{n}",
-            day.ago(f"{key}-decoy-{n}"),
-            source,
-            "state_fact",
-            thing=other.by(source),
-            value=shown(day, f"{key}-decoy-{n}", source, value),
-        )
-        for n, (other, value) in enumerate(decoys)
-    ]
+    similar = [(day.ago(f"{key}-decoy-{n}"), source, other, value) for n, (other, value) in enumerate(decoys)]
+    others = statements(day, key, thing, [], similar)
     others += [hear(day, f"{key}-heard-{n}", at, who, thing, value, source) for n, (at, who, value) in enumerate(heard)]
     values = [said if isinstance(said, Value) else Value(kind="code", value=said) for said in history]
     wrong = [

@@ -33,13 +33,37 @@ def named(person: Person) -> Value:
     return Value(kind="words", value=f"{person.name}|{person.first}")
 
 
-def decline(day: Day, key: str, *, topic: Phrase, **how: object) -> Duty:
-    """Decline an invitation and tell the organizer who comes instead; arguments as ``answer_invitation`` has.
+def send_deputy(
+    day: Day, key: str, *, topic: Phrase, other: Phrase, changes: int, turn: int | None, **how: object
+) -> Duty:
+    """Decline a client's invitation, and tell the organizer which colleague comes instead.
 
-    The values are those who come instead (``named``).
+    Args:
+        day: the day.
+        key: the duty's.
+        topic: of the invitation. other: of a similar one, for which somebody was named as well.
+        changes: how often a colleague said who comes.
+        turn: the turn before which that was said last; None for before the day.
+        how: ``start``, ``until``, ``stranger`` and ``reason`` as ``answer_invitation`` has.
     """
-    thing = Phrase(f"your stand-in at {topic.en}", f"die Vertretung (Termin: {topic.de})")
-    return answer_invitation(day, key, topic=topic, response="declined", thing=thing, **how)  # type: ignore[arg-type]
+    deputies = [named(day.cast(f"{key}-deputy-{n}", relation="colleague")) for n in range(changes + 1)]
+    teller = day.cast(f"{key}-teller", relation="colleague")
+    times = draw_times(day, key, changes, turn=turn)
+    return answer_invitation(
+        day,
+        key,
+        topic=topic,
+        response="declined",
+        thing=_stand_in(topic),
+        organizer=day.cast(f"{key}-organizer", relation="client"),
+        said=[(at, teller, deputies[n]) for n, at in enumerate(times)],
+        decoys=[(day.ago(f"{key}-decoy"), teller, _stand_in(other), deputies[-1])],
+        **how,  # type: ignore[arg-type]
+    )
+
+
+def _stand_in(topic: Phrase) -> Phrase:
+    return Phrase(f"your stand-in at {topic.en}", f"die Vertretung (Termin: {topic.de})")
 
 
 def confirm(day: Day, key: str, *, topic: Phrase, **how: object) -> Duty:

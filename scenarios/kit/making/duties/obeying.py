@@ -206,10 +206,10 @@ def slot(day: Day, name: str, number: int) -> datetime:
     return day.clock(9 + 3 * (number // 10), day=workdays[number % 10 % len(workdays)]) + timedelta(minutes=minutes)
 
 
-def invitation(day: Day, name: str, title: str, host: Person, number: int, body: str = "") -> Record:
+def invitation(day: Day, name: str, title: str, host: Person, number: int) -> Record:
     """An open invitation to the user, in the slot of that number."""
     return day.entry(
-        name, title, slot(day, name, number), 60, people=(host, day.user), organizer=host, body=body,
+        name, title, slot(day, name, number), 60, people=(host, day.user), organizer=host,
         responses={day.user.email: "needs-action"},
     )  # fmt: skip
 

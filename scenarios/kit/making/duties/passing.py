@@ -100,7 +100,6 @@ def pass_on(
     asked: datetime,
     until: datetime,
     stranger: Person,
-    decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     rival: Office | None = None,
     given: Sequence[Record] | None = None,
 ) -> Duty:
@@ -115,17 +114,16 @@ def pass_on(
         office: who looks after what the thing is about; no other duty writes to them.
         asked, until: when the request comes, and when it is due.
         stranger: who gets the message by mistake in one of the lapses.
-        decoys: when who said which value of another, similar thing.
         rival: a similar office, whose holder must not get it.
         given: the records that say the value, with facts of kind ``value`` about the thing, where they are made
             elsewhere; then the old values may be mentioned.
     """
     right, reader = said[-1][2], office.person
-    wrong = [*(value for *_, value in said[:-1]), *(value for *_, value in decoys)]
+    wrong = [value for *_, value in said[:-1]]
     request = mail_saying(
         day, f"{key}-request", asked, source, "ask_pass_on", thing=thing.by(source), who=_whoever(office.task, source)
     )
-    records = [*(statements(day, key, thing, said, decoys) if given is None else given), *office.records(day, key)]
+    records = [*(statements(day, key, thing, said) if given is None else given), *office.records(day, key)]
     records += rival.records(day, f"{key}-rival") if rival else []
     mistaken = (*office.others, *([rival.person] if rival else []))
     at = next(start for start in day.starts if start >= max(asked, office.latest, *(when for when, *_ in said)))

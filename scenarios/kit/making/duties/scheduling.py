@@ -315,7 +315,6 @@ def agree_time(
     until: datetime,
     stranger: Person,
     changed: Sequence[datetime] = (),
-    journey: Journey | None = None,
 ) -> Duty:
     """The user wants a meeting of an hour with some people at the earliest time that suits all.
 
@@ -330,15 +329,14 @@ def agree_time(
         until: when the first of the people has to know it.
         stranger: who gets the message by mistake in one of the lapses.
         changed: when the first, second, … of the people changes their mind.
-        journey: of the user, before which there is no time.
     """
-    puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
+    puzzle = draw_puzzle(day, key, days, people, changed=changed)
     title = f"{topic.en[:1].upper()}{topic.en[1:]} (time open)"
     entry = day.entry(f"{key}-entry", title, days[0].replace(hour=17), 60)
     names = listed([person.name for person in people])
     brief = (
         f"Arrange {topic.en} with {names}: an hour that begins at a full hour between 09:00 and 16:00, on "
-        f"{days_in_words(days)}. Take the earliest time that my diary and their limits allow{_travel(journey)}. "
+        f"{days_in_words(days)}. Take the earliest time that my diary and their limits allow. "
         f"The entry {title!r} is only a placeholder: give it that time and put {names} on it. "
         f"Write to {people[0].name} by {until:%H:%M} which day and time it is."
     )
@@ -357,7 +355,6 @@ def move_meeting(
     stranger: Person,
     changed: Sequence[datetime] = (),
     journey: Journey | None = None,
-    why: str = "",
 ) -> Duty:
     """The user wants a meeting of an hour to be moved to the earliest time that suits all, and its people to know.
 
@@ -372,14 +369,13 @@ def move_meeting(
         stranger: who gets the message by mistake in one of the lapses.
         changed: when the first, second, … of the people changes their mind.
         journey: of the user, before which there is no time.
-        why: a sentence before the request.
     """
     puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
     title = f"{topic.en[:1].upper()}{topic.en[1:]}"
     entry = day.entry(f"{key}-entry", title, start, 60, people=(day.user, *people))
     names = listed([person.name for person in people])
     brief = (
-        f"{why}Move {topic.en} with {names} ({start:%a %d %b %H:%M}) to {days_in_words(days)}: to the earliest full "
+        f"Move {topic.en} with {names} ({start:%a %d %b %H:%M}) to {days_in_words(days)}: to the earliest full "
         f"hour from 09:00 to 16:00 at which my diary and their limits leave an hour free{_travel(journey)}. "
         f"Change the entry, and write to {names} by {until:%H:%M} which day and time it is now."
     )
