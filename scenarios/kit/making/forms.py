@@ -1,4 +1,7 @@
-"""What the people of a duty may write: lists of sentences with slots, in a TOML file beside the duty's module."""
+"""What the people of a duty may write: lists of sentences with slots, in a TOML file beside the duty's module.
+
+A family's lists are in its ``family.toml``.
+"""
 
 import tomllib
 from collections.abc import Mapping
@@ -29,6 +32,8 @@ def _read(module: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[Phra
     for name, value in tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8")).items():
         if isinstance(value, dict):
             lists |= {f"{name}.{key}": tuple(each) for key, each in value.items()}
+        elif not isinstance(value, list):
+            continue  # what else family.toml says
         elif isinstance(value[0], dict):
             pairs[name] = tuple(Phrase(**each) for each in value)
         else:
