@@ -243,15 +243,7 @@ def _told(order: _Order, *checks: str) -> Act:
     """The act that tells the user that nothing was ordered."""
     values = (Value(kind="words", value=order.supplier.last), order.code)
     return Act(
-        f"{order.key}.told",
-        "tell",
-        order.begins[0],
-        order.until,
-        checks,
-        None,
-        values,
-        order.thing,
-        channel="chat",
+        f"{order.key}.told", "tell", order.begins[0], order.until, checks, None, values, order.thing, channel="chat"
     )
 
 

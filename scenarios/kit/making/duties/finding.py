@@ -86,17 +86,7 @@ def find_out(
     ]
     due = day.starts[until]
     check, once = f"{key}.told", f"{key}.once"
-    act = Act(
-        f"{key}.1",
-        "tell",
-        day.start,
-        due,
-        (check,),
-        reader,
-        (values[-1],),
-        thing.en,
-        others=reader.besides_mail,
-    )
+    act = Act(f"{key}.1", "tell", day.start, due, (check,), reader, (values[-1],), thing.en, others=reader.besides_mail)
     what = "that there is none, with the notice" if isinstance(last, str) else "the value that holds"
     duty = Duty(
         key=key,

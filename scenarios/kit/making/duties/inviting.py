@@ -117,17 +117,7 @@ def answer_invitation(
         (answer_id,),
         fields={"event_id": entry.id, "response": response},
     )
-    tell = Act(
-        f"{key}.2",
-        "tell",
-        at,
-        until,
-        (told_id,),
-        organizer,
-        (right,),
-        topic.en,
-        others=organizer.besides_mail,
-    )
+    tell = Act(f"{key}.2", "tell", at, until, (told_id,), organizer, (right,), topic.en, others=organizer.besides_mail)
     opposite = "declined" if response == "accepted" else "accepted"
     lapses = [
         forgotten(answer, tell),
