@@ -49,14 +49,6 @@ def slot_of(instant: datetime) -> Slot:
     return Slot(local.date(), local.hour, local.minute)
 
 
-def quarters(first: Slot, last: Slot) -> list[Slot]:
-    """The slots from ``first`` to ``last``, every quarter of an hour."""
-    slots = [first]
-    while slots[-1] < last:
-        slots.append(slots[-1].later(15))
-    return slots
-
-
 _EARLIEST, _LATEST = (8, 0), (18, 45)
 
 
