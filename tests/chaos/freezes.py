@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from proctor.replay import choose, reset, reset_points
 from tests.chaos.moments import Matches, Moment, Seen
 from tests.chaos.participant import QUIET
-from tests.chaos.rehearsals import TURNS, ChaosError, Outcome, Rehearsal, is_model, is_participant, is_step
+from tests.chaos.rehearsals import (
+    ON_ITS_WAY,
+    TURNS,
+    ChaosError,
+    Outcome,
+    Rehearsal,
+    is_model,
+    is_participant,
+    is_step,
+)
 from tests.chaos.services import Services
 
 MISSED_SECONDS = 80.0
@@ -26,9 +35,6 @@ def _is_end(seen: Seen) -> bool:
 def _is_import(seen: Seen) -> bool:
     return seen.who == "simulator" and seen.what.endswith("/scenario/import/full")
 
-
-ON_ITS_WAY = ", before"
-"""How the names of those moments go on at which a request hasn't reached the simulator yet."""
 
 STOPPED: dict[str, Callable[[], Matches]] = {
     "set-up, before its claim": lambda: is_step(0, "anew"),

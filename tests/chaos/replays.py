@@ -12,13 +12,13 @@ from proctor.local import find_temporal
 from proctor.replay import ResetPoint, choose, reset, reset_points
 from tests.chaos.moments import Matches
 from tests.chaos.rehearsals import (
-    EACH_PHASE,
     INSIDE_A_TURN,
     PHASES,
     ChaosError,
     Outcome,
     Recovery,
     Rehearsal,
+    await_phase,
     is_participant,
 )
 from tests.chaos.services import Services
@@ -66,7 +66,7 @@ def named(turn: int | None) -> str:
 
 async def replayed_at(services: Services, phase: str, turn: int | None, way: Way, reference: Outcome) -> Recovery:
     """Play one assessment up to a moment, set it back, and compare; what was abandoned goes on in the new run."""
-    moment = services.moments.await_(EACH_PHASE[phase])
+    moment = await_phase(services, phase)
     rehearsal = Rehearsal(services)
     began = time.monotonic()
     later = None

@@ -5,7 +5,7 @@ import signal
 import time
 
 from tests.chaos.freezes import GOES_ON, MISSED_SECONDS
-from tests.chaos.rehearsals import EACH_PHASE, ChaosError, Outcome, Recovery, Rehearsal
+from tests.chaos.rehearsals import EACH_PHASE, ChaosError, Outcome, Recovery, Rehearsal, await_phase
 from tests.chaos.services import PROCESSES, Services
 
 SECONDS = {"1 s": 1.0, "5 s": 5.0, "15 s": 15.0}
@@ -39,7 +39,7 @@ def placements() -> list[tuple[str, str, str]]:
 
 async def stopped_for(services: Services, phase: str, process: str, until: str, reference: Outcome) -> Recovery:
     """Play one assessment, stop a process at a moment, have it go on later, and compare."""
-    moment = services.moments.await_(EACH_PHASE[phase])
+    moment = await_phase(services, phase)
     rehearsal = Rehearsal(services)
     began = time.monotonic()
     later = service = None
