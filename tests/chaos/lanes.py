@@ -47,7 +47,7 @@ class Played:
 def play_in_lanes(placements: Sequence[Placement], lanes: int, minutes: float = math.inf) -> list[Played]:
     """Play all, or begin no more after some minutes; each lane has an evaluator of its own. Says each as it comes."""
     waiting = iter(placements)
-    has_colleague = any(placement.case.roles for placement in placements)
+    for_abilities = any(placement.case is not USUAL for placement in placements)
     until = time.monotonic() + 60 * minutes
     lock = threading.Lock()
     played: list[Played] = []
@@ -78,7 +78,7 @@ def play_in_lanes(placements: Sequence[Placement], lanes: int, minutes: float = 
             )
 
     def run(_: int) -> None:
-        with running_services(has_colleague=has_colleague) as services:
+        with running_services(for_abilities=for_abilities) as services:
             asyncio.run(drive(services))
 
     with ThreadPoolExecutor(lanes) as pool:

@@ -218,12 +218,12 @@ def serving_models(moments: Moments, port: int) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def running_services(workers: Sequence[str] = WORKERS, *, has_colleague: bool = False) -> Iterator[Services]:
+def running_services(workers: Sequence[str] = WORKERS, *, for_abilities: bool = False) -> Iterator[Services]:
     """Start everything on free ports in a temporary folder; nothing of it is left afterwards.
 
     Args:
         workers: which of ``WORKERS``; a lone one that dies is followed by the one that the supervisor starts.
-        has_colleague: whether a second participant runs.
+        for_abilities: whether a second participant runs, and a proxy is before the simulator as participants reach it.
     """
     moments = Moments()
     with ExitStack() as stack:
@@ -243,13 +243,16 @@ def running_services(workers: Sequence[str] = WORKERS, *, has_colleague: bool = 
         for_workers = {
             **stack.enter_context(serving_models(moments, model_port)),
             "AGENTBEATS_GREEN_UES_URL": ues_url,
-            "AGENTBEATS_GREEN_UES_PUBLIC_URL": stack.enter_context(proxy(moments, "tools", local.ues_url, tools_port)),
+            "AGENTBEATS_GREEN_UES_PUBLIC_URL": local.ues_url,
         }
+        if for_abilities:
+            tools_url = stack.enter_context(proxy(moments, "tools", local.ues_url, tools_port))
+            for_workers["AGENTBEATS_GREEN_UES_PUBLIC_URL"] = tools_url
         asks_leave_at = stack.enter_context(listening_post(moments, post))
         each_service = [
             relay(_TO_SIMULATOR, to_simulator, f"127.0.0.1:{ues}"),
             *(relay(_TO_TEMPORAL[worker], at, local.temporal_address) for worker, at in addresses.items()),
-            *_all_services(local, for_workers, addresses, asks_leave_at, colleague if has_colleague else None),
+            *_all_services(local, for_workers, addresses, asks_leave_at, colleague if for_abilities else None),
         ]
         loop = stack.enter_context(loop_of_its_own())
         supervisor = Supervisor(each_service, local.logs, say=lambda _: None, longest_pause=0.2)
