@@ -163,7 +163,7 @@ def from_the_past(chosen: argparse.Namespace) -> int:
 
 def of_abilities(chosen: argparse.Namespace) -> int:
     """Disturb the later abilities; the number of placements that went wrong."""
-    placements = abilities.drawn(chosen.seed, chosen.count)
+    placements = abilities.drawn(chosen.seed, chosen.count, chosen.cases)
     played = play_in_lanes(placements[chosen.skip :], chosen.lanes, chosen.minutes)
     print(counted(played))
     different = sum(bool(each.problems) for each in played)
@@ -186,6 +186,9 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS, help="what of the past")
     parser.add_argument(
         "--abilities", action="store_true", help="disturb user, clock, noise, two at work and the night"
+    )
+    parser.add_argument(
+        "--cases", nargs="*", default=list(abilities.NAMES), choices=abilities.NAMES, help="which of them"
     )
     parser.add_argument("--count", type=int, default=200, help="how many placements of the abilities")
     parser.add_argument("--skip", type=int, default=0, help="how many placements to leave out, in the seed's order")

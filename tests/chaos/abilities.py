@@ -4,16 +4,15 @@ participants at work, and the night. Each has a case of its own, with its moment
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from tests.chaos import replays, stops
 from tests.chaos.lanes import Placement
-from tests.chaos.moments import OF_COLLEAGUE, Seen, Together
+from tests.chaos.moments import OF_COLLEAGUE, Matches, Seen, Together
 from tests.chaos.rehearsals import EACH_PHASE, Outcome, Recovery, is_model, is_participant, is_step, killed_at
 from tests.chaos.services import NIGHT, PAIR, Case, Services
 
-_ANA, _BEN = is_participant, lambda words: is_participant(OF_COLLEAGUE + words)
 _TURNS_OF_PAIR = 4
 
 
@@ -22,11 +21,13 @@ def _is_failing(seen: Seen) -> bool:
     return seen.who == "tools" and seen.turn == 2 and seen.what.endswith("/email/send") and seen.status >= 500
 
 
-def _are_closing(seen: Seen) -> bool:
-    return is_step(_TURNS_OF_PAIR, "revoke")(seen)
+def _either(one: Matches, other: Matches) -> Matches:
+    return lambda seen: one(seen) or other(seen)
 
 
 _ADVANCES = is_step(2, "events", "to", lacks="actions_at")
+_SETTLES = is_step(2, "actions_at")
+_BEN_PLAYS = is_participant(f"{OF_COLLEAGUE}turn 2 during")
 
 USER = Case(
     "user's answer",
@@ -59,16 +60,13 @@ NOISE = Case(
 TWO = Case(
     "two participants",
     {
-        "both at work": (2, Together(lambda seen: _ANA("turn 2 during")(seen) or _BEN("turn 2 during")(seen))),
-        "one settling, one at work": (
-            2,
-            Together(lambda seen: is_step(2, "actions_at")(seen) or _BEN("turn 2 during")(seen)),
-        ),
-        "both settling": (2, Together(is_step(2, "actions_at"))),
+        "both at work": (2, Together(_either(is_participant("turn 2 during"), _BEN_PLAYS))),
+        "one settling, one at work": (2, Together(_either(_SETTLES, _BEN_PLAYS))),
+        "both settling": (2, Together(_SETTLES)),
         "one delivery": (2, _ADVANCES),
         "both deliveries": (2, Together(_ADVANCES)),
         "both deliveries, before": (2, Together(_ADVANCES)),
-        "both closing": (_TURNS_OF_PAIR, Together(_are_closing)),
+        "both closing": (_TURNS_OF_PAIR, Together(is_step(_TURNS_OF_PAIR, "revoke"))),
     },
     scenario=PAIR,
     turns=_TURNS_OF_PAIR,
@@ -90,13 +88,14 @@ NIGHTS = Case(
     scenario=NIGHT,
 )
 CASES = (USER, CLOCK, NOISE, TWO, NIGHTS)
+NAMES = tuple(case.name for case in CASES)
 
 
-def drawn(seed: int, count: int) -> list[Placement]:
-    """So many placements, in the order of a seed: of each case as many kills, freezes and resets as can be."""
+def drawn(seed: int, count: int, names: Sequence[str] = NAMES) -> list[Placement]:
+    """So many placements, in the order of a seed: kills, freezes and resets of each named case by turns."""
     draw = random.Random(f"abilities {seed}")
     kinds: dict[str, list[Placement]] = defaultdict(list)
-    for placement in chain.from_iterable(map(placements, CASES)):
+    for placement in chain.from_iterable(placements(case) for case in CASES if case.name in names):
         kinds[placement.kind].append(placement)
     for of_kind in kinds.values():
         draw.shuffle(of_kind)

@@ -11,6 +11,7 @@ from tests.chaos.moments import Matches, Moment, Seen
 from tests.chaos.participant import QUIET
 from tests.chaos.rehearsals import (
     ON_ITS_WAY,
+    REACHED_WITHIN,
     TURNS,
     ChaosError,
     Outcome,
@@ -103,7 +104,7 @@ async def stopped_at(services: Services, at: str, until: str, reference: Outcome
     later = None
     try:
         await rehearsal.accepted()
-        if not await asyncio.to_thread(moment.reached.wait, 30) or moment.seen is None:
+        if not await asyncio.to_thread(moment.reached.wait, REACHED_WITHIN) or moment.seen is None:
             raise ChaosError(f"{at} was never reached")
         stopped = await services.worker_at(rehearsal.task_id, moment.seen)
         services.halt(stopped)
@@ -172,7 +173,7 @@ async def reset_at(services: Services, at: str, turns: tuple[int, ...], referenc
     began = time.monotonic()
     try:
         await rehearsal.accepted()
-        if not await asyncio.to_thread(moment.reached.wait, 30):
+        if not await asyncio.to_thread(moment.reached.wait, REACHED_WITHIN):
             raise ChaosError(f"{at} was never reached")
         client = await services.client()
         for turn in turns:

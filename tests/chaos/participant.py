@@ -87,8 +87,9 @@ class Secretary(BasePurpleAgent):
         if not self._is_quiet():
             about = f"Lunch {self.turn_number}"
             words = "Dear Ben, does it suit you? Thanks, Ana"
-            mail = {"from_address": ANA, "to_addresses": [BEN], "subject": about, "body_text": words}
-            await self._act(partial(self.ues.email.send, **mail))
+            await self._act(
+                partial(self.ues.email.send, from_address=ANA, to_addresses=[BEN], subject=about, body_text=words)
+            )
 
     async def _pass_on(self, mail: dict[str, Any], number: int) -> None:
         words = f"Report {number}: {mail['subject']}: {mail['body_text']}"

@@ -14,6 +14,7 @@ from tests.chaos.moments import Matches
 from tests.chaos.rehearsals import (
     INSIDE_A_TURN,
     PHASES,
+    REACHED_WITHIN,
     ChaosError,
     Outcome,
     Recovery,
@@ -72,7 +73,7 @@ async def replayed_at(services: Services, phase: str, turn: int | None, way: Way
     later = None
     try:
         await rehearsal.accepted()
-        if not await asyncio.to_thread(moment.reached.wait, 30):
+        if not await asyncio.to_thread(moment.reached.wait, REACHED_WITHIN):
             raise ChaosError(f"{phase} was never reached")
         client = await services.client()
         handle = client.get_workflow_handle(rehearsal.task_id)
