@@ -65,6 +65,7 @@ def play_in_lanes(placements: Sequence[Placement], lanes: int, minutes: float = 
                     reference = await undisturbed(services)
                     (await undisturbed(services)).require_same(reference)
                     references[case] = reference
+                    print(f"{case.name}, in peace twice: mails {dict(reference.emails)}", file=sys.stderr, flush=True)
                 recoveries = await placement.play(services, references[case])
             except Exception as problem:  # whatever it is, it is told and the others are played
                 traceback.print_exc()
