@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic_core import to_json
 from rich.text import Text
@@ -38,8 +37,6 @@ from proctor_storage.folder import Folder
 from proctor_storage.object_stores import StoreSettingsError
 from viewer.live import Running
 from viewer.pages import Pages, compared
-
-T = TypeVar("T")
 
 SAME_IN_EVERY_TURN = "they did the same in every turn"
 _SHORT_ID = 8
