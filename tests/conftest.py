@@ -14,6 +14,7 @@ import pytest
 
 from tests.activities.families import faulty, write_family
 from tests.docker_engine import shared_address, shared_engine
+from tests.importing import ROOT, import_tests
 from tests.scheduling import Together
 from tests.stack import SCENARIOS, Stack, running_stack
 from tests.system_programs import ENGINE_PROGRAMS, require
@@ -23,8 +24,8 @@ from tests.work import NIGHTLY
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Importing and collecting makes millions of objects and hardly any garbage: it is looked for more rarely.
-gc.set_threshold(20_000, 20, 20)
+# Importing and collecting makes millions of objects and hardly any garbage.
+gc.disable()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background so, and children would inherit it: Ctrl-C is tested here, too.
@@ -111,9 +112,19 @@ def docker_engine(engine_folder: Path) -> Iterator[str]:
         yield url
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """One process of several that play everything begins its imports elsewhere than the others."""
+    config, worker = session.config, os.environ.get("PYTEST_XDIST_WORKER")
+    if worker and [config.rootpath / path for path in config.args] == [ROOT / "tests"]:
+        import_tests(int(worker.removeprefix("gw")), int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+
+
 def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end."""
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

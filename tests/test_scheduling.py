@@ -1,5 +1,6 @@
-"""Which process of a run plays what (``tests/scheduling.py``)."""
+"""Which process of a run plays what, and in which order it imports (``tests.scheduling``, ``tests.importing``)."""
 
+from tests.importing import modules
 from tests.scheduling import LONG, ROOT, TOGETHER, group_of, rank_of, shares_the_evaluator
 
 
@@ -25,3 +26,12 @@ def test_who_asks_for_the_shared_evaluator_is_known() -> None:
     assert not shares_the_evaluator("tests/workflows/")
     assert not shares_the_evaluator("tests/workflows/test_run")
     assert not shares_the_evaluator("tests/proctor/test_up.py")
+
+
+def test_each_process_imports_everything_and_begins_elsewhere() -> None:
+    files = sorted(ROOT.glob("tests/ues_sim/test_*.py"))
+    first, second = (modules(files, process, 2) for process in range(2))
+    assert first[:2] == ["tests.ues_sim.conftest", "tests.ues_sim.test_attachments"]
+    assert second[1] == f"tests.ues_sim.{files[len(files) // 2].stem}"
+    assert sorted(first) == sorted(second)
+    assert len(first) == len(files) + 1

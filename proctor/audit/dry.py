@@ -1,9 +1,10 @@
 """What the checks say of acts that are not played: for trying out every conceivable answer."""
 
-import copy
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
+
+import orjson
 
 from proctor.audit.plays import Outcome, Stage
 from proctor_protocol.results import ActionLogEntryWithTurn
@@ -14,8 +15,9 @@ from scenarios.kit.making.wording import message
 
 def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
     """The outcome of acts as if each had been done at its time; only mails, texts, chat and the calendar change."""
-    states = {**stage.before, "calendar": copy.deepcopy(stage.before.get("calendar", {"events": {}}))}
-    states["email"] = copy.deepcopy(stage.before.get("email", {"emails": {}}))
+    changing = {"calendar": {"events": {}}, "email": {"emails": {}}}
+    changing = {room: stage.before.get(room, empty) for room, empty in changing.items()}
+    states = {**stage.before, **orjson.loads(orjson.dumps(changing))}  # a copy, many times faster than deepcopy
     log = []
     for act in sorted(acts, key=lambda act: act.at):
         at = next((start for start in stage.day.starts if act.at <= start <= act.until), act.at)

@@ -1,6 +1,7 @@
 """What the audit's plays decide is what a whole assessment decides: the same script, played both ways."""
 
 import asyncio
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from proctor.audit import players
 from proctor.audit.conditions import carefully
 from proctor.audit.expected import expected_share
 from proctor.audit.plays import Perform, Stage, Turn, perform
-from proctor.rehearsal import rehearsing
+from proctor.rehearsal import Rehearsal, rehearsing
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.errors import ServerError
@@ -26,6 +27,8 @@ DAYS = [
     *(("expense_report", 3, 5), ("promises", 4, 6)),  # attached files; nights and forecasts
 ]
 
+Whole = Callable[..., AssessmentResults]
+
 
 def _script(player: Turn) -> Any:
     async def script(turn: int, ues: Any, now: datetime) -> None:
@@ -34,33 +37,49 @@ def _script(player: Turn) -> Any:
     return script
 
 
-def _whole(day: Day, folder: Path, player: Turn, **conditions: Any) -> AssessmentResults:
-    (folder / day.family).mkdir()
-    for name, content in day.files().items():
-        (folder / day.family / name).write_bytes(content)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder whose scenarios the rehearsal plays."""
+    return tmp_path_factory.mktemp("days")
+
+
+@pytest.fixture(scope="module")
+def rehearsal(folder: Path) -> Iterator[Rehearsal]:
     with rehearsing(folder) as rehearsal:
-        return asyncio.run(rehearsal.play(day.family, _script(player), seed=day.seed, **conditions))
+        yield rehearsal
+
+
+@pytest.fixture
+def whole(folder: Path, rehearsal: Rehearsal) -> Whole:
+    """Plays a day in all its parts but Temporal."""
+
+    def play(day: Day, player: Turn, **conditions: Any) -> AssessmentResults:
+        place = folder / f"{day.family}_{day.difficulty}_{day.seed}"
+        place.mkdir(exist_ok=True)
+        for name, content in day.files().items():
+            (place / name).write_bytes(content)
+        return asyncio.run(rehearsal.play(place.name, _script(player), seed=day.seed, **conditions))
+
+    return play
 
 
 @pytest.mark.parametrize(("family", "difficulty", "seed"), DAYS)
-def test_both_ways_give_the_same_points(tmp_path: Path, family: str, difficulty: int, seed: int) -> None:
+def test_both_ways_give_the_same_points(whole: Whole, family: str, difficulty: int, seed: int) -> None:
     day = make_day(SCENARIOS / "families" / family, difficulty, seed)
-    for number, player in enumerate((players.oracle(day), players.graded(day, 0.4, 1))):
-        folder = tmp_path / str(number)
-        folder.mkdir()
+    for player in (players.oracle(day), players.graded(day, 0.4, 1)):
         quick = asyncio.run(Stage(day).play(player))
-        whole = _whole(day, folder, player)
-        assert {each.criterion_id: each.score for each in whole.criteria_results} == quick.points
-        assert len(whole.action_log) == len(quick.log)
+        played = whole(day, player)
+        assert {each.criterion_id: each.score for each in played.criteria_results} == quick.points
+        assert len(played.action_log) == len(quick.log)
 
 
-def test_under_a_clock_and_noise_both_ways_give_the_same_log(tmp_path: Path) -> None:
+def test_under_a_clock_and_noise_both_ways_give_the_same_log(whole: Whole) -> None:
     day = make_day(SCENARIOS / "families" / "deadline_desk", 3, 23)
     conditions: Any = {"clock": "fixed:5", "noise": 3}
     quick = asyncio.run(Stage(day).play(players.oracle(day, do=carefully()), **conditions))
-    whole = _whole(day, tmp_path, players.oracle(day, do=carefully()), **conditions)
-    assert _what(whole.action_log) == _what(quick.log)
-    assert {each.criterion_id: each.score for each in whole.criteria_results} == quick.points
+    played = whole(day, players.oracle(day, do=carefully()), **conditions)
+    assert _what(played.action_log) == _what(quick.log)
+    assert {each.criterion_id: each.score for each in played.criteria_results} == quick.points
     assert quick.share == 1
     assert any(entry.timestamp not in day.starts for entry in quick.log), "requests cost time"
     standing = asyncio.run(Stage(day).play(players.oracle(day)))
@@ -97,7 +116,7 @@ def _what(log: list[ActionLogEntryWithTurn]) -> list[Any]:
     return [(entry.turn, entry.timestamp, entry.action, entry.success) for entry in log]
 
 
-def test_the_user_answers_in_both(tmp_path: Path) -> None:
+def test_the_user_answers_in_both(whole: Whole) -> None:
     day = make_day(SCENARIOS / "families" / "which_alex", 1, 1)
     oracle = players.oracle(day)
     heard: list[str] = []
@@ -109,8 +128,8 @@ def test_the_user_answers_in_both(tmp_path: Path) -> None:
             heard.append(" ".join(each["content"] for each in chat[1:] if each["role"] == "user"))
 
     assert asyncio.run(Stage(day).play(listening)).share == 1
-    whole = _whole(day, tmp_path, listening)
-    assert whole.scores.overall.score == whole.scores.overall.max_score
+    overall = whole(day, listening).scores.overall
+    assert overall.score == overall.max_score
     assert heard[0] == heard[1]
     assert heard[0].startswith("I mean ")
 

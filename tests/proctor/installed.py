@@ -3,14 +3,19 @@
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
 
-def build_wheels(folder: Path) -> dict[str, Path]:
-    """Build the wheels of this checkout into a folder: proctor's, and that of its light part; by name."""
-    for project in (ROOT, ROOT / "packaging" / "purple"):
+PROJECTS = (ROOT, ROOT / "packaging" / "purple")
+"""Proctor and its light part."""
+
+
+def build_wheels(folder: Path, projects: Sequence[Path] = PROJECTS) -> dict[str, Path]:
+    """Build the wheels of projects of this checkout into a folder; by name."""
+    for project in projects:
         _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), folder=project)
     return {wheel.name.partition("-")[0]: wheel for wheel in folder.glob("*.whl")}
 
@@ -25,12 +30,12 @@ def new_environment(folder: Path, *wheels: Path) -> Path:
 
 
 def install(folder: Path) -> Path:
-    """Build the wheels of this checkout, install proctor's, and give the path of the ``proctor`` that came of it.
+    """Build proctor's wheel, install it, and give the path of the ``proctor`` that came of it.
 
     Nothing of the checkout is importable there. What proctor needs from others (packages, ``temporal``) isn't installed
     anew, which would take a network and minutes: it comes from the tests' own environment, by a path file.
     """
-    wheels = build_wheels(folder / "dist")
+    wheels = build_wheels(folder / "dist", PROJECTS[:1])
     environment = folder / "environment"
     packages = new_environment(environment, wheels["proctor"])
     (packages / "what_proctor_needs.pth").write_text(sysconfig.get_path("purelib") + "\n")

@@ -1,6 +1,7 @@
 """The Python API, as notebooks and scripts use it."""
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,12 @@ import pytest
 import proctor
 from proctor.caller import Accepted, CallEvent, Ended
 from proctor.errors import CommandError, UnreachableError, UsageError
+from proctor.local import LocalStack
+from proctor.supervisor import Service
 from tests.assessments.scripts import diligent
+from tests.processes import is_running
 from tests.stack import Stack, serving
+from tests.work import only_nightly
 
 
 async def test_an_agent_is_assessed_and_its_run_read_from_the_archive(stack: Stack, tmp_path: Path) -> None:
@@ -74,7 +79,29 @@ async def test_a_script_is_rehearsed_within_a_running_loop() -> None:
     assert results.status == "completed"
 
 
-def test_an_evaluator_runs_for_a_while_and_leaves_nothing() -> None:
+def test_an_evaluator_runs_as_long_as_the_block_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for its services: how these start and end is in ``test_supervisor`` and ``test_demo``."""
+    started: list[tuple[int, Path]] = []
+
+    def stand_in(stack: LocalStack) -> list[Service]:
+        async def is_ready(pid: int) -> bool:
+            started.append((pid, stack.state))
+            return True
+
+        return [Service("gateway", [sys.executable, "-c", "import time; time.sleep(600)"], is_ready)]
+
+    monkeypatch.setattr(LocalStack, "list_services", stand_in)
+    with proctor.evaluator() as gateway:
+        ((pid, folder),) = started
+        assert gateway.startswith("http://127.0.0.1:")
+        assert is_running(pid)
+        assert folder.is_dir()
+    assert not is_running(pid)
+    assert not folder.exists()
+
+
+@only_nightly
+def test_an_evaluator_of_real_services_answers() -> None:
     with proctor.evaluator() as gateway, pytest.raises(UsageError, match="not found; known scenarios"):
         proctor.assess("http://127.0.0.1:9", "no such day", offline=True, gateway=gateway)
     with pytest.raises(UnreachableError):

@@ -32,7 +32,7 @@ def write_variants(folder: Path) -> int:
 def test_variants_of_the_formats_optional_fields(tmp_path: Path) -> None:
     count = write_variants(tmp_path / "good")
     allowed = {"AGENTBEATS_GREEN_CONTAINERS_ALLOW": "privileged,capabilities"}
-    done = Sandbox(tmp_path).run("terminal-bench", "validate", "good", **allowed)
+    done = Sandbox(tmp_path).call("terminal-bench", "validate", "good", **allowed)
     print(f"{count} variants of optional fields\n{done.stdout}")
     assert count >= 50
     assert f"{count} tasks: {count} can be played, 0 can't" in done.stdout, done.stdout + done.stderr
@@ -45,7 +45,7 @@ def test_each_broken_task_is_told_with_what_is_wrong(tmp_path: Path) -> None:
         sentences[format_one(tmp_path / "bad" / f"one-{number}", files).name] = sentence
     for number, (toml, more, sentence) in enumerate(BROKEN_TWO.values()):
         sentences[format_two(tmp_path / "bad" / f"two-{number}", more, toml).name] = sentence
-    done = Sandbox(tmp_path).run("terminal-bench", "validate", "bad")
+    done = Sandbox(tmp_path).call("terminal-bench", "validate", "bad")
     assert f"{len(sentences)} tasks: 0 can be played, {len(sentences)} can't" in done.stdout
     said = "\n" + done.stdout
     for name, sentence in sentences.items():

@@ -122,7 +122,7 @@ def test_a_process_whose_parent_died_before_it_was_announced_ends_at_once() -> N
 
 
 def test_what_keeps_it_from_working_is_said_once(sandbox: Sandbox) -> None:
-    command = ("worker", "--processes", "3", "--state", "state")
+    command = ("worker", "--processes", "2", "--state", "state")
     nowhere = {"AGENTBEATS_GREEN_TEMPORAL_ADDRESS": "127.0.0.1:1", "AGENTBEATS_GREEN_CONNECT_TIMEOUT": "2"}
     alone = sandbox.run(*command, **nowhere)
     assert alone.returncode == 3

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.prose.__main__ import check, files, findings, passages
+from tests.work import only_nightly
 
 _LINES = tomllib.loads(Path(__file__).with_name("lines.toml").read_text())
 
@@ -54,5 +55,6 @@ def test_comments_and_templates_of_files_are_read_without_code() -> None:
     assert [f.line for line, text in passages(Path("a.py.tmpl"), code) for f in findings(text, "a", line)] == [1]
 
 
+@only_nightly  # `make prose`, in `make check`, reads the same
 def test_the_tree_has_no_findings() -> None:
     assert [str(finding) for path in files() for finding in check(path)] == []

@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 
 from tests.viewer.conftest import Reading, in_the_browser
-from tests.work import some_of
+from tests.work import NIGHTLY, some_of
 
 PAGES = {
     "the overview": "/",
@@ -24,10 +24,12 @@ PAGES = {
     ("width", "scheme"), some_of([(1400, "light"), (1400, "dark"), (420, "dark"), (420, "light")], 2)
 )
 async def test_axe_finds_no_serious_violation(site: str, reading: Reading, width: int, scheme: str) -> None:
+    """By default each page in one of the ways, as they share their styles."""
     found = []
+    names = list(PAGES) if NIGHTLY else list(PAGES)[scheme == "dark" :: 2]
     async with reading(width, scheme) as reader:
-        for name, path in PAGES.items():
-            await reader.opens(f"{site}{path}")
+        for name in names:
+            await reader.opens(f"{site}{PAGES[name]}")
             for violation in (await Axe().run(reader.page)).response["violations"]:
                 if violation["impact"] in ("serious", "critical"):
                     some = [node["target"][0] for node in violation["nodes"]][:3]
