@@ -44,7 +44,7 @@ class Origin(Model):
 
     Attributes:
         task_id: its id. last: the last turn that a fork can begin with.
-        parts: what each of its participants has played, in the order of the scenario's roles.
+        parts: the turns that each participant has played, in the order of the scenario's roles.
         participants, config: who was assessed, and how; every setting is one that it was played with.
         package: all files of its scenario, as they were frozen. instance: the family's day that it is, where it is one.
         forked_from: where it has its own beginning from.

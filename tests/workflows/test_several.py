@@ -14,6 +14,7 @@ from activities.characters.messages import OutgoingMessage
 from activities.participant.payloads import TurnAnswer, TurnInput
 from activities.plan import CriterionBrief, Plan
 from activities.simulation.payloads import AdvanceInput, ApplyInput, Sent, TurnApplied
+from proctor.replay import reset, reset_points
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.roles import name_of_role
 from tests.workflows.replaying import replayed
@@ -114,6 +115,26 @@ async def test_a_message_arrives_with_the_other_one_in_the_same_turn(client: Cli
     host: list[AdvanceInput] = activities.of("advance", "host")
     assert [[message.sender for message in given.arrivals] for given in host] == [["guest@x"], []]
     assert not any(given.arrivals for given in activities.of("advance", "guest"))
+
+
+async def test_a_reset_to_a_turn_takes_all_roles_back_to_it(client: Client) -> None:
+    activities = Two()
+    before = await activities.play(client, "two-reset")
+    points = await reset_points(client, "two-reset")
+    assert [point.turn for point in points] == [1, 2, None]
+    activities.inputs.clear()
+    async with activities.worker(client, "two-reset"):
+        await reset(client, "two-reset", points[1])
+        handle = client.get_workflow_handle("two-reset", result_type=AssessmentResults)
+        after = await handle.result()
+
+    played = [(given.plan.participant, given.turn) for given in activities.inputs["purple_turn"]]
+    assert sorted(played) == [("guest", 2), ("host", 2)]
+    assert not activities.inputs["set_up"]
+    assert [(role.role, role.turns_taken, role.scores) for role in after.roles] == [
+        (role.role, role.turns_taken, role.scores) for role in before.roles
+    ]
+    assert after.scores == before.scores
 
 
 async def test_forks_can_ask_what_all_have_played_so_far(client: Client) -> None:

@@ -16,8 +16,8 @@ _SAY = forms(__file__)
 
 
 def make(day: Day) -> None:
-    """Five days of two turns, with promises of the user's and of the assistant's own."""
-    day.begin(step=timedelta(hours=5), turns=2, days=5)
+    """Monday to Friday, two turns a day, with promises of the user's and of the assistant's own."""
+    day.begin(step=timedelta(hours=5), turns=2, days=5, latest_weekday=0)
     level = day.difficulty - 1
     things = day.draws.shuffled(THINGS, "things")
     stranger = day.cast("stranger")
