@@ -109,6 +109,7 @@ chaos: $(INSTALLED) ## kill, stop, cut off, cancel and reset everything at every
 	$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
 	$(BIN)/python -m tests.chaos --cancel
 	$(BIN)/python -m tests.chaos --past
+	$(BIN)/python -m tests.chaos --abilities
 	$(BIN)/python -m tests.chaos.forks
 
 # Keeps the pinned versions that still fit; for the newest ones: make lock LOCK_ARGS=--upgrade. Commit what changes.

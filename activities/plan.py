@@ -3,7 +3,7 @@
 Each room has its own payloads: frozen models, with references to blobs instead of mailboxes.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 from temporalio.common import SearchAttributeKey
@@ -44,10 +44,13 @@ class CriterionBrief(Model):
 
 
 class ForkPlan(Model):
-    """Where a fork comes from; ``inherited`` is the blob of what was played before it (``fork_plan.Inherited``)."""
+    """Where a fork comes from; ``inherited`` is the blob of what was played before it (``fork_plan.Inherited``).
+
+    With several participants each role's plan has one, and the joint plan's has no ``inherited``.
+    """
 
     origin: ForkedFrom
-    inherited: BlobRef
+    inherited: BlobRef | None = None
 
 
 class Plan(Model):
@@ -107,13 +110,10 @@ class Plan(Model):
     simulator: str | None = None
     roles: "list[Plan]" = Field(default_factory=list)
 
-    def step_of(self, time_step: str | None) -> timedelta:
-        """How far time moves after a turn in whose answer the participant named this step, or none."""
-        return parse_iso8601_duration(time_step or self.default_time_step)
-
     def end_of_turn(self, turn_start: datetime, time_step: str | None) -> datetime:
-        """The instant that time moves to after a turn; never later than the scenario's end."""
-        return end_of_turn(turn_start, self.step_of(time_step), self.nights, self.end_time)
+        """The instant that time moves to after a turn in whose answer the participant named this step, or none."""
+        step = parse_iso8601_duration(time_step or self.default_time_step)
+        return end_of_turn(turn_start, step, self.nights, self.end_time)
 
     def for_step(self) -> "Plan":
         """What a step of the assessment has to know of it; who judges a criterion has its name, and the scenario."""

@@ -8,10 +8,7 @@ whether it could be sent; ``--agree FILE`` compares a JSON list of the numbers t
 """
 
 import argparse
-import asyncio
 import json
-import multiprocessing
-import socket
 import sys
 import time
 from collections import Counter
@@ -21,28 +18,32 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import httpx
+from pydantic import ValidationError
+
 from activities.characters.generator import characters_addressed
 from activities.characters.guard import rule_broken
 from activities.characters.messages import OutgoingMessage
 from activities.characters.prompts import TextAnswer, persona, reply_question
-from activities.models.factory import LLMFactory, ModelAnswerError
-from activities.models.structured import ask
 from proctor_protocol.scenario import ScenarioConfig
 from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act
 from scenarios.kit.making.wording import VOICES, message
-from tests.calibrate import MODEL, answers, serve
+from tests.served_model import served_model
 
 _FAMILIES = Path(__file__).parents[1] / "scenarios" / "families"
 _NAMES = ("which_alex", "too_risky_to_guess", "need_to_know", "expense_report", "deadline_desk", "invoice_fraud")
 _TO_READ = 50
+_LONGEST = 320
+"""Characters of an answer."""
 
 
 def main() -> int:
     """Draw the answers, or compare a reader's verdicts; the exit code is 1 when the model's server doesn't start."""
     reader = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     reader.add_argument("--answers", type=int, default=1000)
+    reader.add_argument("--draws", type=int, default=8, help="answers to each message")
     reader.add_argument("--threads", type=int, default=1)
     reader.add_argument("--minutes", type=float, default=60.0, help="stop after so long")
     reader.add_argument("--into", type=Path, default=Path("guarded"))
@@ -50,19 +51,9 @@ def main() -> int:
     given = reader.parse_args()
     if given.agree is not None:
         return _compare(given.into, given.agree)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(port, given.threads), daemon=True)
-    server.start()
-    try:
-        if not answers(port, server):
-            print("the model's server didn't start", file=sys.stderr)
-            return 1
-        given.into.mkdir(parents=True, exist_ok=True)
-        asyncio.run(_draw(given, f"http://127.0.0.1:{port}/v1"))
-    finally:
-        server.kill()
+    given.into.mkdir(parents=True, exist_ok=True)
+    with served_model(given.threads, given.draws) as url:
+        _draw(given, url)
     return 0
 
 
@@ -90,29 +81,44 @@ def _message(act: Act, day: Day, voice: int) -> OutgoingMessage:
     return OutgoingMessage(message_id=act.id, body=words["body"], sent_at=at, **fields)
 
 
-async def _draw(given: argparse.Namespace, address: str) -> None:
-    model = LLMFactory.create(MODEL, temperature=0.7, seed=1, base_url=address, timeout=300, max_tokens=160)
+def _draw(given: argparse.Namespace, address: str) -> None:
     began, rows, unusable = time.monotonic(), list[dict[str, Any]](), 0
-    with (given.into / "answers.jsonl").open("w", encoding="utf-8") as kept:
+    with (given.into / "answers.jsonl").open("w", encoding="utf-8") as kept, httpx.Client(timeout=600) as client:
         for name, scenario, character, sent in situations():
             if len(rows) >= given.answers or time.monotonic() - began > 60 * given.minutes:
                 break
-            question = reply_question(sent, scenario, "it concerns you")
             role = persona(character, scenario)
-            try:
-                text = (await ask(model, role, question, TextAnswer)).text.strip()
-            except ModelAnswerError:
-                unusable += 1
-                continue
-            fault = rule_broken(text, sent, character, scenario)
-            row = {"name": name, "role": role, "message": sent.body, "answer": text, "fault": fault}
-            rows.append(row)
-            kept.write(json.dumps(row, ensure_ascii=False) + "\n")
-            kept.flush()
+            question = reply_question(sent, scenario, "it concerns you")
+            for answer in _answers(client, address, role, question, min(given.draws, given.answers - len(rows))):
+                try:
+                    text = TextAnswer.model_validate_json(answer).text.strip()
+                except ValidationError:
+                    unusable += 1
+                    continue
+                fault = rule_broken(text, sent, character, scenario)
+                rows.append({"name": name, "role": role, "message": sent.body, "answer": text, "fault": fault})
+                kept.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
+                kept.flush()
     figures = _figures(rows, unusable, time.monotonic() - began)
     (given.into / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(figures, indent=1))
     _for_a_reader(rows, given.into)
+
+
+def _answers(client: httpx.Client, address: str, role: str, question: str, count: int) -> list[str]:
+    """The model's answers to one prompt, in the evaluator's shape but for their limited length: it rambles."""
+    schema = TextAnswer.model_json_schema()
+    schema["properties"]["text"]["maxLength"] = _LONGEST
+    body = {
+        "messages": [{"role": "system", "content": role}, {"role": "user", "content": question}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}},
+        "n": count,
+        "temperature": 0.7,
+        "seed": 1,
+        "max_tokens": 160,
+    }
+    response = client.post(f"{address}/v1/chat/completions", json=body).raise_for_status()
+    return [choice["message"]["content"] for choice in response.json()["choices"]]
 
 
 def _figures(rows: list[dict[str, Any]], unusable: int, seconds: float) -> dict[str, Any]:

@@ -82,7 +82,6 @@ class Player:
         self.mails = 0
 
     async def play(self, number: int, now: datetime, client: AsyncUESClient) -> None:
-        """Play a turn."""
         if number and now.date() > self._day.starts[number - 1].date() and self._memory != MEMORIES[0]:
             self._notes = Notes(looked=None if self._memory == MEMORIES[2] else self._notes.looked)
         await self._read(number, now, client)

@@ -256,7 +256,6 @@ def measure_busy(host: Client) -> dict[str, float]:
 
 
 def measure() -> dict[str, float]:
-    """All figures, by name."""
     with running_server() as (url, pid):
         host = Client(url, HOST_KEY)
         parts: list[tuple[str, Callable[[], dict[str, float]]]] = [

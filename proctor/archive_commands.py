@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic_core import to_json
 from rich.text import Text
@@ -26,6 +25,7 @@ from proctor_protocol.archive import ArchiveEntry, EntrySummary, schemas
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.parting import parting_turns
+from proctor_protocol.roles import name_of_role
 from proctor_protocol.runs import RunResults
 from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
 from proctor_protocol.wire_schemas import wire_schemas
@@ -37,8 +37,6 @@ from proctor_storage.folder import Folder
 from proctor_storage.object_stores import StoreSettingsError
 from viewer.live import Running
 from viewer.pages import Pages, compared
-
-T = TypeVar("T")
 
 SAME_IN_EVERY_TURN = "they did the same in every turn"
 _SHORT_ID = 8
@@ -353,7 +351,10 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
         UsageError: ``to`` can't be written, or there is no such entry.
     """
     kept, _ = open_archive(archive, state)
-    entries = [find(kept, name) for name in names] if list(names) != ["all"] else ask_archive(kept.entries)
+    if list(names) == ["all"]:
+        entries = [entry for entry in ask_archive(kept.entries) if not entry.part_of]
+    else:
+        entries = [find(kept, name) for name in names]
     if not to.lower().endswith(".html"):
         entries = _with_members(kept, entries)
     path, kind = Path(to), Path(to).suffix.lower()
@@ -365,7 +366,7 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
         raise UsageError(f"--to {to}: name a folder, or a file that ends with .html, .csv or .parquet")
     else:
         there = _opened(to, "--to")
-        for entry in entries:
+        for entry in (*entries, *_parts_of(kept, entries)):
             ask_archive(lambda entry=entry: kept.copy(entry, there))  # type: ignore[misc]
         written = _entries(entries)
     make_console().print(Text(f"{written} written to {to}"), soft_wrap=True)
@@ -379,9 +380,17 @@ def _with_members(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[Archiv
     return [*entries, *(each for some in members for each in some if each.id not in named)]
 
 
+def _parts_of(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
+    """The entries of the single participants of assessments with several."""
+    names = [name_of_role(entry.id, role) for entry in entries for role in entry.roles]
+    parts = [ask_archive(lambda name=name: kept.get(name)) for name in names]  # type: ignore[misc]
+    return [part for part in parts if part is not None]
+
+
 def _entries(entries: Sequence[ArchiveEntry]) -> str:
-    """How many there are of each kind: ``1 campaign and 4 assessments``."""
-    kinds = Counter(entry.kind for entry in entries)
+    """How many there are of each kind: ``1 campaign and 4 assessments``; parts of one of them don't count."""
+    names = {entry.id for entry in entries}
+    kinds = Counter(entry.kind for entry in entries if entry.part_of not in names)
     counts = [counted(kinds[kind], kind) for kind in ("campaign", "assessment", "trial") if kinds[kind]]
     return " and ".join(filter(None, [", ".join(counts[:-1]), *counts[-1:]])) or "nothing"
 

@@ -123,7 +123,6 @@ def pulled_folder(label: str, state: str | None) -> Path | None:
 
 
 def list_datasets(state: str | None) -> None:
-    """Print all datasets that are known."""
     console = make_console()
     try:
         datasets = _known_datasets(state).all()

@@ -48,14 +48,13 @@ class ForkOptions:
         return self.every_turn or self.repeats is not None or len(self.agents) > 1
 
     def request(self) -> dict[str, Any]:
-        agents = agents_in(self.agents)
+        agents = agents_in(self.agents, unnamed="agent" if self.is_campaign else "personal_assistant")
         config: dict[str, Any] = {"fork_of": self.task_id, "seed": self.seed, "max_turns": self.max_turns}
         if self.is_campaign:
             config |= {"from_turns": "every" if self.every_turn else [self.from_turn]}
             config |= {"repeats": self.repeats or 1, "at_once": self.at_once}
         else:
             config |= {"from_turn": self.from_turn, "from_evening": self.evening}
-            agents = dict(zip(["personal_assistant"], agents.values(), strict=False))
         chosen = {name: value for name, value in config.items() if value is not None}
         return {"participants": agents, "config": chosen}
 

@@ -52,6 +52,7 @@ def print_report(
     if results.roles:
         show(console, _roles(results))
         console.print()
+        results = _with_roles_named(results)
     if results.scores.overall.max_score:
         show(console, _scores(console, results) if is_whole else _dimensions(results))
         console.print()
@@ -87,6 +88,16 @@ def _roles(results: AssessmentResults) -> Table:
         turns, score = Text(str(role.turns_taken)), _score(role.scores.overall)
         table.add_row(Text(role.role), Text(clean(role.participant_url)), turns, score, Text(ended))
     return table
+
+
+def _with_roles_named(results: AssessmentResults) -> AssessmentResults:
+    """The results of several participants, in which each criterion's name begins with its role."""
+    role_of = {criterion: role.role for role in results.roles for criterion in role.criteria}
+    named = [
+        criterion.model_copy(update={"name": f"{role_of[criterion.criterion_id]}: {criterion.name}"})
+        for criterion in results.criteria_results
+    ]
+    return results.model_copy(update={"criteria_results": named})
 
 
 def _dimensions(results: AssessmentResults) -> Table:

@@ -38,7 +38,6 @@ class TracingError(Exception):
 
 
 def is_asked_for(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment asks for traces."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     exporter = environment.get("OTEL_TRACES_EXPORTER", "").strip().lower()

@@ -69,9 +69,6 @@ TRANSCRIPT, RECORDING, LOGS = "transcript.jsonl", "recording.cast", "logs/"
 RUNS = "runs.jsonl"
 """What a campaign's entry has besides."""
 
-EntryKind = Literal["assessment", "trial", "campaign"]
-"""The kinds of entries."""
-
 Results = AssessmentResults | TrialResult | CampaignResults
 """What an entry's ``result.json`` may be."""
 

@@ -39,6 +39,21 @@ def end_of_turn(began_at: datetime, step: timedelta, nights: Sequence[Night], en
     return next((night.end for night in nights if began_at < night.end and target >= night.start), target)
 
 
+def start_of_turn(turn: int, start: datetime, end: datetime, step: timedelta, nights: Sequence[Night]) -> datetime:
+    """When a turn begins, where each turn before it took a step; the end, for turns that there is no time for.
+
+    Args:
+        turn: its number, from 1.
+        start, end: of the scenario.
+        step: how far time moves in the daytime, more than nothing.
+        nights: of the scenario, in order.
+    """
+    at = start
+    while turn > 1 and at < end:
+        turn, at = turn - 1, end_of_turn(at, step, nights, end)
+    return at
+
+
 def count_turns(start: datetime, end: datetime, step: timedelta, nights: Sequence[Night]) -> int:
     """How many turns of a step the days between two instants make; the last turn of a day may be shorter."""
     begins = [start, *(night.end for night in nights)]

@@ -4,7 +4,7 @@ A model-judged criterion may carry a ``rubric``; an item of it may carry a mecha
 no model is at hand. A character may carry ``scripted_replies``, which answer for it where no model is at hand.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal, Self
 
 from pydantic import (
@@ -26,7 +26,7 @@ from proctor_protocol._wire import WHEN_USED
 from proctor_protocol.clocks import NoiseLevel
 from proctor_protocol.durations import Duration, parse_iso8601_duration
 from proctor_protocol.modalities import Written
-from proctor_protocol.nights import Night, check_nights, count_turns
+from proctor_protocol.nights import Night, check_nights, count_turns, start_of_turn
 from proctor_protocol.readings import bare_phone
 from proctor_protocol.results import Dimension
 from proctor_protocol.roles import LONGEST_ROLE, MOST_ROLES, ROLE_NAME
@@ -414,6 +414,11 @@ class ScenarioConfig(ScenarioModel):
         """How many turns of ``default_time_step`` the scenario's days make, rounded up."""
         step = parse_iso8601_duration(self.default_time_step)
         return count_turns(self.start_time, self.end_time, step, self.nights)
+
+    def start_of_turn(self, turn: int) -> datetime:
+        """When a turn begins, by its number from 1, where each one before it took ``default_time_step``."""
+        step = parse_iso8601_duration(self.default_time_step)
+        return start_of_turn(turn, self.start_time, self.end_time, step, self.nights)
 
     def get_criteria_by_dimension(self, dimension: Dimension) -> list[EvaluationCriterion]:
         """The criteria of one dimension, in order."""

@@ -117,7 +117,8 @@ class ActionObservedUpdate(_TaskUpdate):
 
 
 class TurnCompletedUpdate(_TaskUpdate):
-    """The participant has finished its turn; ``time_advanced`` is its time step.
+    """The participant has finished its turn. ``time_advanced`` is how far time is to move from the turn's start, over
+    a night too. ``SimulationAdvancedUpdate`` says how far it has moved.
 
     ``inherited_from`` is the id of the assessment in which a turn was played that a fork began with.
     """

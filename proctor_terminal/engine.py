@@ -246,7 +246,6 @@ class Engine:
         return None
 
     async def aclose(self) -> None:
-        """Close all connections."""
         if self._docker is not None:
             await self._docker.close()
             if self._connector is not None:

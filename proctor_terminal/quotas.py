@@ -58,7 +58,6 @@ async def quotas_reached(engine: Engine, environment: EnvironmentRef) -> QuotasR
 
 
 def read_counters(text: str) -> QuotasReached:
-    """What the script printed."""
     counted: dict[str, int] = {}
     for line in text.splitlines():
         words = line.split()

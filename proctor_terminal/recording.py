@@ -37,7 +37,6 @@ class Recording:
         self._event("o", f"\x1b[1m$ {_as_shown(text)}\x1b[0m\r\n")
 
     def printed(self, data: bytes) -> None:
-        """Record what a command printed."""
         self._event("o", _as_shown(data.decode(errors="replace")))
 
     def remarked(self, text: str) -> None:

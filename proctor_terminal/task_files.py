@@ -99,7 +99,6 @@ class TaskFolders:
         return folder
 
     def close(self) -> None:
-        """Remove all of them."""
         self._home.cleanup()
 
 

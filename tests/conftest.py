@@ -14,6 +14,7 @@ import pytest
 
 from tests.activities.families import faulty, write_family
 from tests.docker_engine import shared_address, shared_engine
+from tests.hangs import pytest_runtest_teardown as pytest_runtest_teardown
 from tests.importing import ROOT, import_tests
 from tests.scheduling import Together
 from tests.stack import SCENARIOS, Stack, running_stack

@@ -46,7 +46,7 @@ class OpenAIEndpoint:
     how many requests it had at once, at most.
     ``requests``, ``paths``: the bodies and the paths of all calls, in order. ``decide``: makes the answer from a whole
     request instead of rules: the fields of a message, for example ``{"content": "Done."}`` or
-    ``{"tool_calls": [("email_query", {...})]}``.
+    ``{"tool_calls": [("email_query", {...})]}``; ``"finish": "length"`` says that it was cut off.
     ``has_tools``: whether it takes tools, or refuses them with 400. ``finish``: what an answer without tools ends with;
     "length" says that it was cut off.
     """
@@ -214,7 +214,7 @@ def _error(status: int, message: str) -> tuple[int, dict[str, Any]]:
 
 
 def _decided(request: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
-    answer = _completion({**request, "tools": None}, message.get("content", ""))
+    answer = _completion({**request, "tools": None}, message.get("content", ""), message.get("finish", "stop"))
     calls = [
         {"id": f"call-{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
         for number, (name, arguments) in enumerate(message.get("tool_calls", []))

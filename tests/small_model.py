@@ -7,9 +7,7 @@ and prints a table.
 
 import argparse
 import asyncio
-import multiprocessing
 import os
-import socket
 import sys
 import time
 from datetime import datetime
@@ -20,9 +18,10 @@ from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.assistant_agent import AssistantAgent
 from purple_sdk.ues import AsyncUESClient
 from scenarios.kit.making.days import Day, make_day
-from tests.calibrate import MODEL, SCENARIOS, answers, serve
+from tests.calibrate import SCENARIOS
 from tests.purple_sdk.played import PlayedAgent
 from tests.scenarios.playing import Rehearsal, rehearsing
+from tests.served_model import MODEL, served_model
 from tests.stack import SCENARIOS as PACKAGES
 
 FAMILIES = PACKAGES / "families"
@@ -80,34 +79,27 @@ async def play_families(config: PurpleAgentConfig, difficulty: int, seed: int, t
 
 
 def main() -> int:
-    """Play every scenario; the exit code is 1 when the model's server doesn't start."""
+    """Play every scenario, or a day of every family."""
     reader = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     reader.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="1 on a busy machine")
     reader.add_argument("--tokens", type=int, default=12_000, help="what a turn may take")
     reader.add_argument("--context", type=int, default=5_000, help="what the model gets to read at once, in tokens")
+    reader.add_argument("--answer-tokens", type=int, default=200, help="the longest answer")
     reader.add_argument("--families", action="store_true", help="play a whole day of each family")
     reader.add_argument("--difficulty", type=int, default=1)
     reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("--turns", type=int, default=1000, help="of a family's day, after which the agent does nothing")
     reader.add_argument("--tool-calling", default="auto", choices=["auto", "native", "json"])
     given = reader.parse_args()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(port, given.threads), daemon=True)
-    server.start()
-    try:
-        if not answers(port, server):
-            print("the model's server didn't start", file=sys.stderr)
-            return 1
+    with served_model(given.threads) as url:
         config = PurpleAgentConfig(
             model=MODEL,
-            model_base_url=f"http://127.0.0.1:{port}/v1",
+            model_base_url=f"{url}/v1",
             tool_calling=given.tool_calling,
             temperature=0.2,
             enable_reflection=False,
             context_tokens=given.context,
-            answer_tokens=200,
+            answer_tokens=given.answer_tokens,
             tokens_per_turn=given.tokens,
         )
         if given.families:
@@ -116,8 +108,6 @@ def main() -> int:
         with rehearsing() as rehearsal:
             for scenario in SCENARIOS:
                 asyncio.run(play(rehearsal, scenario, config))
-    finally:
-        server.kill()
     return 0
 
 

@@ -97,7 +97,6 @@ class Overview:
         return next((each for each in orders if each == self.sort), "started")
 
     def query(self) -> EntryQuery:
-        """What to ask the archive for."""
         return EntryQuery(
             search=self.search,
             scenario=self.scenario or None,

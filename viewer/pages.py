@@ -384,6 +384,7 @@ class Pages:
             "file" if as_file else None,
             entry=entry,
             results=results,
+            part_of={criterion: role for role in results.roles for criterion in role.criteria},
             turn=chosen,
             last=last,
             turns=_with_days([_turn_view(t, zone, names, is_whole=t.turn in shown) for t in turns], zone),

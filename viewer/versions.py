@@ -1,7 +1,7 @@
 """The versions of a simulation's items: one for every change, from which turn to which."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,8 +63,3 @@ def versions_of(initial: Items, records: Sequence[StateRecord]) -> list[Version]
                 items[path] = after[path]
                 versions.append(Version(path, after[path], record.turn, last, not versions))
     return [version for versions in by_path.values() for version in versions]
-
-
-def at(turn: int, versions: Iterable[Version]) -> list[Version]:
-    """The versions that were current after a turn."""
-    return [version for version in versions if version.is_at(turn)]

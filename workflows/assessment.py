@@ -9,14 +9,14 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError, is_cancelled_exception
 
 from activities.admission.activities import AdmissionActivities
-from activities.admission.fork_plan import SO_FAR_QUERY, ForkSetUp, SoFar
+from activities.admission.fork_plan import SO_FAR_QUERY, SoFar
 from activities.admission.forks import ForkActivities
 from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
 from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
 from activities.plan import Plan
 from activities.simulation.lifecycle import LifecycleActivities
-from activities.simulation.payloads import ConcludeInput, Evidence, Prepared
+from activities.simulation.payloads import ConcludeInput, Evidence
 from proctor_protocol import updates
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.request import is_fork_request
@@ -32,6 +32,7 @@ from workflows.participant import greet
 from workflows.place_in_context import PlaceInContext
 from workflows.progress import Carried, Progress, Together
 from workflows.publishing import UpdatePublisher
+from workflows.setting_up import set_up
 from workflows.several import Several
 from workflows.steps import Steps
 from workflows.summing_up import last_update, note_score, sum_up
@@ -115,12 +116,11 @@ class Assessment:
     @workflow.query(name=SO_FAR_QUERY)
     def tell_so_far(self) -> SoFar:
         """What was decided and played until now, for forks; fails before the first turn can begin."""
-        plan, progress = self._plan, self._progress
-        if self._several:
-            raise ApplicationError("it has several participants, and can't be forked")
-        if plan is None or progress is None:
+        reached = [role.progress for role in self._several.roles] if self._several else [self._progress]
+        played = [progress.played() for progress in reached if progress]
+        if self._plan is None or len(played) < len(reached):
             raise ApplicationError("it has not begun")
-        return SoFar(plan=plan, played=progress.played(), has_ended_early=progress.early_completion)
+        return SoFar(plan=self._plan, played=played)
 
     # The parts, in order
 
@@ -151,7 +151,8 @@ class Assessment:
     async def _open(self, plan: Plan) -> Progress:
         """Prepare the simulation and greet the participant."""
         started_at = self._begin(plan)
-        progress, prepared = await self._set_up(plan, started_at)
+        progress, prepared = await set_up(self._steps, plan, started_at)
+        self._progress = progress
         self._tell_of_scenario(plan)
         publish_inherited(self._publisher, plan, progress)
         resumes = progress.turn + 1 if progress.turn else None
@@ -193,21 +194,6 @@ class Assessment:
                 warnings=plan.warnings,
             )
         )
-
-    async def _set_up(self, plan: Plan, started_at: datetime) -> tuple[Progress, Prepared]:
-        """Prepare the simulation; what is known of the day so far, and what the participant finds."""
-        options = limits.prepared(f"prepare {plan.scenario_id}")
-        if plan.fork:
-            fork: ForkSetUp = await self._steps.do(ForkActivities.set_up_fork, plan, **options)
-            self._steps.simulator = fork.now.simulator
-            self._progress = Progress.of_fork(started_at, fork)
-            return self._progress, fork.now
-        prepared: Prepared = await self._steps.do(LifecycleActivities.set_up, plan, **options)
-        self._steps.simulator = prepared.simulator
-        self._progress = Progress(
-            started_at=started_at, prepared=prepared, checkpoint=prepared.checkpoint, current_time=prepared.current_time
-        )
-        return self._progress, prepared
 
     async def _assess(self, plan: Plan, progress: Progress) -> AssessmentResults:
         """Play the turns that the scenario's time allows, then judge."""

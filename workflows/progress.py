@@ -52,6 +52,8 @@ class Progress(Timed):
             checkpoint=fork.now.checkpoint,
             current_time=fork.now.current_time,
             turn=last.turn,
+            early_completion=inherited.has_ended_early,
+            has_reported_all=inherited.has_reported_all,
             events_processed=last.events_processed,
             action_log=inherited.action_log,
             reported=inherited.reported,
@@ -64,6 +66,8 @@ class Progress(Timed):
         """What a fork can inherit: the turns that were played to their end."""
         return Inherited(
             turns=self.notes(),
+            has_ended_early=self.early_completion,
+            has_reported_all=self.has_reported_all,
             action_log=self.action_log,
             reported=self.reported,
             turn_notes=self.turn_notes,

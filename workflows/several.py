@@ -14,7 +14,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 from activities.attempts import failures
 from activities.plan import Plan
 from activities.simulation.lifecycle import LifecycleActivities
-from activities.simulation.payloads import ConcludeInput, Evidence, Prepared
+from activities.simulation.payloads import ConcludeInput, Evidence
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.provenance import Provenance, added_up
 from proctor_protocol.results import (
@@ -35,10 +35,11 @@ from workflows.judging import Judging
 from workflows.participant import greet
 from workflows.progress import Progress, Together
 from workflows.publishing import UpdatePublisher
+from workflows.setting_up import set_up
 from workflows.steps import Steps
 from workflows.summing_up import sum_up
 from workflows.time_played import TimePlayed, seconds_played
-from workflows.turns import Turns
+from workflows.turns import Turns, publish_inherited
 
 
 class Role:
@@ -66,14 +67,11 @@ class Role:
 
     async def open(self, started_at: datetime) -> None:
         """Prepare its simulation, and greet the participant."""
-        prepared: Prepared = await self.steps.do(
-            LifecycleActivities.set_up, self.plan, **limits.prepared(f"prepare {self.plan.scenario_id}")
-        )
-        self.steps.simulator = prepared.simulator
-        progress = self._together.roles[self.name] = Progress(
-            started_at=started_at, prepared=prepared, checkpoint=prepared.checkpoint, current_time=prepared.current_time
-        )
-        greeted = await greet(self.steps, self.publisher, self.plan, prepared)
+        progress, prepared = await set_up(self.steps, self.plan, started_at)
+        self._together.roles[self.name] = progress
+        publish_inherited(self.publisher, self.plan, progress)
+        resumes = progress.turn + 1 if progress.turn else None
+        greeted = await greet(self.steps, self.publisher, self.plan, prepared, resumes)
         progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
 
     @property
@@ -220,6 +218,7 @@ class Several:
             participant_usage=[each for part in parts for each in part.participant_usage],
             clarifications=[each for part in parts for each in part.clarifications],
             provenance=self._provenance([part.provenance or Provenance() for part in parts]),
+            forked_from=plan.fork.origin if plan.fork else None,
             roles=[RoleResults.of(part, role.participant_url) for part, role in zip(parts, plan.roles, strict=True)],
             **{name: getattr(first, name) for name in _SAME},
         )

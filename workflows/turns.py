@@ -91,7 +91,7 @@ class Turns:
                 ),
                 **limits.prepared(f"turn {turn}"),
             )
-        self._note(turn, answer, applied, plan.step_of(answer.time_step))
+        self._note(turn, answer, applied, target - began_at)
         progress.checkpoint = applied.checkpoint
         if progress.early_completion:
             progress.turns.append(
@@ -192,8 +192,8 @@ class Turns:
         )
         return replies
 
-    def _note(self, turn: int, answer: TurnAnswer, applied: TurnApplied, step: timedelta) -> None:
-        """Write down what the participant did and what it says that it did."""
+    def _note(self, turn: int, answer: TurnAnswer, applied: TurnApplied, time: timedelta) -> None:
+        """Write down what the participant did and what it says that it did, in a turn that is to take this time."""
         progress = self._progress
         progress.turn = turn
         progress.early_completion = answer.kind == "early_completion"
@@ -225,7 +225,7 @@ class Turns:
             updates.TurnCompletedUpdate(
                 turn_number=turn,
                 actions_taken=len(applied.actions),
-                time_advanced=format_iso8601_duration(timedelta(0) if progress.early_completion else step),
+                time_advanced=format_iso8601_duration(timedelta(0) if progress.early_completion else time),
                 early_completion_requested=progress.early_completion,
             )
         )

@@ -16,6 +16,7 @@ from activities.simulation.lifecycle import summary_of
 from activities.simulation.payloads import Prepared
 from activities.simulation.shown import Shown
 from activities.simulation.simulations import Simulations
+from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.request import BadRequestError, parse_request, unknown_settings
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
@@ -47,17 +48,23 @@ class ForkActivities:
         plan = await plan_assessment(
             self._config, self._store, payload.task_id, request, loaded, unknown_settings(payload.request)
         )
-        inherited = origin.played.before(turn)
-        fork = ForkPlan(
-            origin=origin.at(turn),
-            inherited=await self._store.put(inherited.model_dump_json().encode()),
-        )
-        return plan.model_copy(update={"fork": fork})
+        forks = [
+            ForkPlan(
+                origin=ForkedFrom(task_id=part.task_id, turn=turn, forked_from=part.forked_from),
+                inherited=await self._store.put(part.played.before(turn).model_dump_json().encode()),
+            )
+            for part in origin.parts
+        ]
+        if not plan.roles:
+            return plan.model_copy(update={"fork": forks[0]})
+        roles = [role.model_copy(update={"fork": fork}) for role, fork in zip(plan.roles, forks, strict=True)]
+        return plan.model_copy(update={"roles": roles, "fork": ForkPlan(origin=origin.at(turn))})
 
     @activity.defn
     async def set_up_fork(self, plan: Plan) -> ForkSetUp:
         """Make the fork's simulation of the original's checkpoint, with keys of its own."""
         assert plan.fork is not None
+        assert plan.fork.inherited is not None
         store, simulator = self._store, await self._simulations.choose_server()
         simulations = self._simulations.at(simulator)
         inherited = Inherited.model_validate_json(await store.get(plan.fork.inherited))

@@ -6,7 +6,7 @@ from temporalio import activity
 from temporalio.client import WorkflowExecutionStatus, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.admission.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_to_fork
+from activities.admission.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_of_all
 from activities.archive.payloads import TurnNote
 from activities.plan import TRIAL_WORKFLOW, Model, Plan
 from activities.scenario_code.manager import ScenarioError
@@ -18,6 +18,7 @@ from proctor_protocol.instances import Instance
 from proctor_protocol.nights import last_turns
 from proctor_protocol.problems import show_value
 from proctor_protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
+from proctor_protocol.results import AssessmentResults
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import EntryDamagedError, NoSuchEntryError, SeveralEntriesError, open_archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, blob_ref
@@ -30,11 +31,20 @@ _KINDS = {"trial": "a trial in a terminal", "campaign": "a campaign"}
 _WORKFLOWS = {TRIAL_WORKFLOW: _KINDS["trial"], "Campaign": _KINDS["campaign"]}
 
 
+class Part(Model):
+    """What one participant of an assessment has played, under which id, and where its own beginning is from."""
+
+    task_id: str
+    played: Inherited
+    forked_from: ForkedFrom | None = None
+
+
 class Origin(Model):
     """An assessment that can be forked.
 
     Attributes:
-        task_id: its id. last: the last turn that a fork can begin with. played: all that was played.
+        task_id: its id. last: the last turn that a fork can begin with.
+        parts: the turns that each participant has played, in the order of the scenario's roles.
         participants, config: who was assessed, and how; every setting is one that it was played with.
         package: all files of its scenario, as they were frozen. instance: the family's day that it is, where it is one.
         forked_from: where it has its own beginning from.
@@ -42,7 +52,7 @@ class Origin(Model):
 
     task_id: str
     last: int
-    played: Inherited
+    parts: list[Part]
     participants: dict[str, str]
     config: AssessmentConfig
     package: BlobRef
@@ -74,7 +84,18 @@ class Origin(Model):
         config = self.config.model_copy(update={name: value for name, value in chosen.items() if value is not None})
         turn = self.first_turn(asked.config)
         self.require_turns_left(turn, config.max_turns or turn)
-        return AssessmentRequest(participants=asked.participants or self.participants, config=config)
+        return AssessmentRequest(participants=self.cast(asked.participants), config=config)
+
+    def cast(self, asked: dict[str, str]) -> dict[str, str]:
+        """Who plays a fork: those asked for, else the original's participants.
+
+        With several participants, an agent named by its role plays that role, and one that isn't named so plays all.
+        """
+        if len(self.parts) == 1:
+            return asked or self.participants
+        if len(asked) == 1 and not asked.keys() & self.participants.keys():
+            return dict.fromkeys(self.participants, *asked.values())
+        return {**self.participants, **asked}
 
     def first_turn(self, asked: AssessmentConfig) -> int:
         """The first turn that a fork plays itself.
@@ -84,7 +105,7 @@ class Origin(Model):
         """
         if asked.from_evening is None:
             return self.require_turns([asked.from_turn or 1], "config.from_turn")[0]
-        notes = self.played.turns
+        notes = max((part.played.turns for part in self.parts), key=len)
         zone = notes[0].reached.tzinfo
         evenings = last_turns(((note.turn, note.began_at, note.reached) for note in notes[1:]), zone)
         evenings = [turn for turn in evenings if turn < self.last]
@@ -161,8 +182,8 @@ class Origins:
         Raises:
             BadRequestError: it isn't.
         """
-        for note in {origin.played.turns[0].turn, turn - 1}:
-            checkpoint = origin.played.turns[note].checkpoint
+        inherited = [part.played.before(turn).turns for part in origin.parts]
+        for note, checkpoint in {(note.turn, note.checkpoint) for turns in inherited for note in (turns[0], turns[-1])}:
             try:
                 content = await self._store.get(checkpoint)
                 if is_in_parts(content):
@@ -211,36 +232,55 @@ class Origins:
     def _origin_of_entry(self, entry: ArchiveEntry) -> Origin:
         if entry.kind != "assessment":
             raise _of_another_kind(entry.id, _KINDS.get(entry.kind, entry.kind))
-        if entry.roles or entry.part_of:
+        if entry.part_of:
             raise BadRequestError(
-                f"{entry.id} can't be forked: it has several participants. Name an assessment of one participant"
+                f"{entry.id} can't be forked: it is one participant's part of an assessment. Fork {entry.part_of}"
             )
         scenario = self._archive.scenario(entry)
         if entry.package is None or scenario is None:
             raise BadRequestError(f"{entry.id} can't be forked: the proctor that archived it kept too little of it")
         try:
-            results, turns = self._archive.results(entry), self._archive.turns(entry)
-            notes = _notes(self._archive.state_records(entry), turns)
+            results = self._archive.results(entry)
+            parts = [self._part(each) for each in self._entries(entry, results)]
         except EntryDamagedError as problem:
             raise BadRequestError(f"{entry.id} can't be forked: {problem}") from None
-        if not notes:
-            raise _nothing_played(entry.id)
         return Origin(
             task_id=entry.id,
-            last=last_to_fork(notes, has_ended_early=_ends_early(turns, notes[-1].turn), end_time=scenario.end_time),
-            played=Inherited(
-                turns=notes,
-                action_log=results.action_log,
-                reported=results.action_report.reported,
-                turn_notes={turn.turn: turn.notes for turn in turns if turn.notes},
-                turn_tries=results.turn_tries,
-            ),
-            participants={entry.role or results.participant: entry.participant_url},
+            last=last_of_all([part.played for part in parts], scenario.end_time),
+            parts=parts,
+            participants={role.role: role.participant_url for role in results.roles}
+            or {entry.role or results.participant: entry.participant_url},
             config=_config(entry),
             package=BlobRef(sha256=entry.package.sha256, size=entry.package.size),
             instance=entry.instance,
             forked_from=entry.forked_from,
         )
+
+    def _entries(self, entry: ArchiveEntry, results: AssessmentResults) -> list[ArchiveEntry]:
+        """The entry of each participant: the assessment's own where there is one."""
+        if not results.roles:
+            return [entry]
+        parts = {role.entry: self._archive.get(role.entry) for role in results.roles}
+        if missing := [name for name, part in parts.items() if part is None]:
+            raise BadRequestError(f"{entry.id} can't be forked: the archive doesn't have its part {missing[0]}")
+        return [part for part in parts.values() if part is not None]
+
+    def _part(self, entry: ArchiveEntry) -> Part:
+        results, turns = self._archive.results(entry), self._archive.turns(entry)
+        notes = _notes(self._archive.state_records(entry), turns)
+        if not notes:
+            raise _nothing_played(entry.id)
+        last, report = notes[-1].turn, results.action_report
+        played = Inherited(
+            turns=notes,
+            has_ended_early=_ends_early(turns, last),
+            has_reported_all=any(action.turn == last for action in (*report.reported, *report.unreported)),
+            action_log=results.action_log,
+            reported=report.reported,
+            turn_notes={turn.turn: turn.notes for turn in turns if turn.notes},
+            turn_tries=results.turn_tries,
+        )
+        return Part(task_id=entry.id, played=played, forked_from=entry.forked_from)
 
     async def _under_way(self, task_id: str) -> Origin:
         """One that the archive has not got: it is under way, or never was anything to fork."""
@@ -266,12 +306,16 @@ class Origins:
 
 
 def _of_so_far(so_far: SoFar) -> Origin:
-    plan, notes = so_far.plan, so_far.played.turns
+    plan = so_far.plan
+    players = plan.roles or [plan]
     return Origin(
         task_id=plan.assessment_id,
-        last=last_to_fork(notes, has_ended_early=so_far.has_ended_early, end_time=plan.end_time),
-        played=so_far.played,
-        participants={plan.participant: plan.participant_url},
+        last=last_of_all(so_far.played, plan.end_time),
+        parts=[
+            Part(task_id=player.assessment_id, played=played, forked_from=player.fork.origin if player.fork else None)
+            for player, played in zip(players, so_far.played, strict=True)
+        ],
+        participants={player.participant: player.participant_url for player in players},
         config=_config(plan),
         package=plan.package,
         instance=plan.instance,

@@ -103,7 +103,7 @@ class AssessmentRuns:
         warnings = [f"config.{name} is not a setting of this evaluator" for name in unknown_run_settings(request)]
         roles: dict[str, list[str]] = {}
         if asked.config.fork_of:
-            asked, hashes = await self._forks(asked, asked.config.fork_of)
+            asked, hashes, roles = await self._forks(asked, asked.config.fork_of)
         else:
             played = {name: await self._load(name, asked.config) for name in asked.config.scenarios}
             hashes = {name: sha256_of for name, (sha256_of, _) in played.items()}
@@ -205,8 +205,10 @@ class AssessmentRuns:
             runs=await self._store.put(as_lines(run for _, run in pairs)),
         )
 
-    async def _forks(self, asked: RunRequest, fork_of: str) -> tuple[RunRequest, dict[str, str]]:
-        """A request for forks with what it leaves to the original, and the hash of the original's scenario."""
+    async def _forks(self, asked: RunRequest, fork_of: str) -> tuple[RunRequest, dict[str, str], dict[str, list[str]]]:
+        """A request for forks with what it leaves to the original; the hash of the original's scenario, and its roles,
+        where it has several participants.
+        """
         config, origin = asked.config, await self._origins.find(fork_of)
         scenario_id, most = origin.config.scenario_id, config.max_turns or origin.config.max_turns or origin.last
         if config.scenarios not in ([], [scenario_id]):
@@ -225,13 +227,17 @@ class AssessmentRuns:
         known = origin.config.model_dump(exclude_none=True, include=set(RunConfig.model_fields))
         chosen = config.model_dump(exclude_unset=True, exclude_none=True)
         fixed = {"fork_of": origin.task_id, "from_turns": turns, "scenarios": [scenario_id]}
+        participants = asked.participants
+        if participants.keys() <= origin.participants.keys():
+            participants = {**origin.participants, **participants}
         filled = RunRequest.model_validate(
             {
-                "participants": asked.participants or origin.participants,
+                "participants": participants,
                 "config": {"seeds": [origin.config.seed], **known, **chosen, **fixed},
             }
         )
-        return filled, {scenario_id: origin.package.sha256}
+        roles = list(origin.participants) if len(origin.parts) > 1 else []
+        return filled, {scenario_id: origin.package.sha256}, {scenario_id: roles}
 
     def _families_in(self, config: RunConfig) -> frozenset[str]:
         """Which of the scenarios are families, whose days have difficulties.
@@ -311,10 +317,12 @@ def _casts(agents: Mapping[str, str], roles: Sequence[str]) -> list[tuple[str, d
     """Who plays an assessment: the name of each cast, and its participants.
 
     Of a scenario with roles each agent plays each role with each other agent, and with itself: ``a + b`` is the name
-    where ``a`` has the first role and ``b`` the second.
+    where ``a`` has the first role and ``b`` the second. Agents named as the roles are play those only.
     """
     if not roles:
         return [(name, {name: url}) for name, url in agents.items()]
+    if set(agents) == set(roles):
+        return [(" + ".join(roles), {role: agents[role] for role in roles})]
     return [
         (" + ".join(names), {role: agents[name] for role, name in zip(roles, names, strict=True)})
         for names in product(agents, repeat=len(roles))

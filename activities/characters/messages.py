@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
 from proctor_protocol.modalities import Written
 
@@ -30,7 +30,8 @@ class OutgoingMessage(_Model):
     For the calendar: ``operation`` (create or update reach the attendees; delete and respond call for no reply) and
     the event's state afterwards, an RSVP has ``attendee``, ``response`` and ``comment``.
     ``sender`` is the address that it was sent from (of an event: its organizer).
-    ``thread`` has the earlier messages, oldest first.
+    ``thread`` has the earlier messages, oldest first. ``more`` is what mailbox, phone or calendar show of it besides,
+    by the simulator's names: only the participant of another role sees that.
     """
 
     modality: Written
@@ -56,6 +57,7 @@ class OutgoingMessage(_Model):
     response: str | None = None
     comment: str | None = None
     thread: list[ThreadEntry] = Field(default_factory=list)
+    more: dict[str, JsonValue] = Field(default_factory=dict, exclude_if=lambda more: not more)
 
 
 class CharacterReply(_Model):

@@ -11,6 +11,13 @@ _EMAIL_SENDING = {"send", "reply", "reply_all", "forward", "send_draft"}
 _CALENDAR_TELLING = {"create", "update", "delete", "respond"}
 _CALENDAR_NEWS = {"start", "end", "attendees", "location", "all_day", "recurrence"}
 _ASSISTANT = "assistant"
+_MORE = {
+    "email": ("body_html", "reply_to_address", "attachments"),
+    "sms": ("attachments",),
+    "calendar": ("all_day", "timezone", "recurrence", "attachments", "conference_link"),
+}
+"""Fields of a message or an event that only another participant's mailbox, phone or calendar shows."""
+
 _LONGEST_THREAD = 12
 _LONGEST_TEXT = 4000
 
@@ -152,6 +159,7 @@ def _email(mails: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
         body=mail["body_text"],
         sent_at=instant(mail["sent_at"]),
         thread=mails.find_thread(mail),
+        more=_more("email", mail),
     )
 
 
@@ -168,6 +176,7 @@ def _sms(texts: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
         body=text["body"],
         sent_at=instant(text["sent_at"]),
         thread=texts.find_thread(text),
+        more=_more("sms", text),
     )
 
 
@@ -196,7 +205,13 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
         attendee=data.get("attendee_email"),
         response=data.get("response"),
         comment=data.get("response_comment"),
+        more=_more("calendar", appointment),
     )
+
+
+def _more(modality: str, message: Json) -> dict[str, Any]:
+    """A false one stays, since an event may have been of all day before."""
+    return {name: value for name in _MORE[modality] if (value := message.get(name)) not in (None, [])}
 
 
 def _is_meant(appointment: Json, data: Json, operation: str, at: datetime) -> bool:

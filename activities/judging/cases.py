@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from activities.judging.model_judge import Item, items_of
 from activities.judging.records import Record, records_of
 from activities.scenario_code.paraphrases import Paraphrase
-from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import Written
 from proctor_protocol.problems import describe
@@ -259,7 +258,7 @@ def _log_entry(piece: Piece, scenario: ScenarioConfig) -> ActionLogEntryWithTurn
             action, parameters = piece.action, piece.parameters
         case _:
             return None
-    at = scenario.start_time + (piece.turn - 1) * parse_iso8601_duration(scenario.default_time_step)
+    at = scenario.start_of_turn(piece.turn)
     return ActionLogEntryWithTurn(turn=piece.turn, timestamp=at, action=action, parameters=parameters, success=True)
 
 

@@ -94,10 +94,6 @@ async def invoke(
             return answer
 
 
-def forget_dialects() -> None:
-    _refused.clear()
-
-
 def _refused_in(problem: Exception) -> frozenset[str]:
     message = str(problem)[:_LONGEST_READ]
     named = frozenset(what for what, pattern in _NAMED.items() if pattern.search(message))

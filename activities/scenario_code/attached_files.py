@@ -5,7 +5,7 @@ In ``initial_state.json`` an attachment says ``"file": "receipt.pdf"``, a file i
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -56,6 +56,17 @@ def put_in(initial_state: dict[str, Any], read: Read) -> None:
             place["attachments"] = [resolved(each) for each in place["attachments"]]
     email = initial_state["environment"]["modality_states"].setdefault("email", {})
     email["files"] = {**email.get("files", {}), **files}
+
+
+def share(initial_states: Iterable[dict[str, Any]]) -> None:
+    """Give each role the files of all roles, so that one can forward a mail to another. A participant reads those
+    that its own mails attach.
+    """
+    states = [state["environment"].get("modality_states") or {} for state in initial_states]
+    mailboxes = [state["email"] for state in states if state.get("email")]
+    files = {digest: file for mailbox in mailboxes for digest, file in (mailbox.get("files") or {}).items()}
+    for mailbox in mailboxes if files else ():
+        mailbox["files"] = files
 
 
 def _content(name: Any, read: Read) -> bytes:

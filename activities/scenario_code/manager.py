@@ -239,12 +239,14 @@ def load_package(directory: Path) -> ScenarioPackage:
     attach_files(initial_state, directory)
     warnings = [*_config_warnings(directory, config), *state_warnings]
     state = to_json(at_time(initial_state, config.start_time))
-    roles, role_states = {}, {}
+    loaded, roles, role_states = {}, {}, {}
     for name, role in config.roles.items():
-        of_role, found = _load_initial_state(directory, role)
-        attach_files(of_role, directory)
+        loaded[name], found = _load_initial_state(directory, role)
+        attach_files(loaded[name], directory)
         warnings += [f"role {name}: {warning}" for warning in found if warning not in warnings]
-        role_states[name] = to_json(at_time(of_role, config.start_time))
+    attached_files.share(loaded.values())
+    for name, role in config.roles.items():
+        role_states[name] = to_json(at_time(loaded[name], config.start_time))
         if len(role_states[name]) > LARGEST_ROLE_STATE:
             raise ScenarioValidationError(
                 f"{_where(directory)}: roles.{name}.initial_state has {len(role_states[name])} bytes: at most "
@@ -457,7 +459,7 @@ def _config_warnings(directory: Path, config: ScenarioConfig) -> list[str]:
         )
     others = {key: person for key, person in config.characters.items() if key != config.user_character}
     answering = [*others.values(), *([config.user] if config.user_talks else [])]
-    if others and not any(person.scripted_replies for person in answering):
+    if others and not config.roles and not any(person.scripted_replies for person in answering):
         warnings.append("no character has scripted_replies: offline, no one answers the participant")
     for key, person in others.items():
         if not person.email and not person.phone:

@@ -64,6 +64,7 @@ def _data_of(message: OutgoingMessage) -> list[dict[str, Any]]:
                 "cc_addresses": message.cc,
                 "subject": message.subject,
                 "body_text": message.body,
+                **message.more,
             }
         ]
     if message.modality == "sms":
@@ -73,6 +74,7 @@ def _data_of(message: OutgoingMessage) -> list[dict[str, Any]]:
             "to_numbers": message.to,
             "body": message.body,
             "message_type": "sms",
+            **message.more,
         }
         return [{"action": "receive_message", "message_data": content}]
     event: dict[str, Any] = {"event_id": message.event_id, "calendar_id": "primary"}
@@ -87,6 +89,7 @@ def _data_of(message: OutgoingMessage) -> list[dict[str, Any]]:
         "end": message.end and message.end.isoformat(),
         "location": message.location,
         "description": message.description,
+        **message.more,
     }
     invited = [{"email": attendee} for attendee in message.attendees]
     new = {**event, **details, "operation": "create", "organizer": message.sender, "attendees": invited}

@@ -33,7 +33,6 @@ OWN = "own"
 
 
 async def measure(repetitions: int) -> Bill:
-    """Play it all."""
     machine = this_machine()
     async with evaluator() as running:
         await running.assess("email_triage_basic", "instant", 2, 1)

@@ -21,7 +21,11 @@ def fork(
     every_turn: Annotated[bool, typer.Option("--every-turn", help="Forks from each turn that it has played.")] = False,
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", metavar="[NAME=]URL", help="Who plays the rest.  [default: the same agent]"),
+        typer.Option(
+            "--agent",
+            metavar="[NAME=]URL",
+            help="Who plays the rest; of several roles, ROLE=URL plays that one.  [default: the same agent]",
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="What characters do from there on.  [default: the same seed]")

@@ -3,47 +3,9 @@
 
 from pydantic import Field
 
-from purple_sdk.ues._reading import ActionOutcome, Instant, Json, UESAnswer
-
-__all__ = [
-    "AccessStatistics",
-    "ActionResult",
-    "BatchItem",
-    "BatchResult",
-    "CurrentCheckpoint",
-    "EventExecution",
-    "EventList",
-    "EventRecord",
-    "EventSummary",
-    "FenceHeld",
-    "Hold",
-    "HoldList",
-    "HoldReleased",
-    "Imported",
-    "Instant",
-    "Json",
-    "KeyCreated",
-    "KeyList",
-    "KeyRecord",
-    "KeyRevoked",
-    "ModalityList",
-    "Redone",
-    "ReplayedEvent",
-    "Restored",
-    "SimulationCleared",
-    "SimulationCreated",
-    "SimulationReset",
-    "SimulationStarted",
-    "SimulationStatus",
-    "SimulationStopped",
-    "TimeAdvanced",
-    "TimeSet",
-    "TimeSkipped",
-    "TimeState",
-    "UESAnswer",
-    "Undone",
-    "Validation",
-]
+from purple_sdk.ues._reading import ActionOutcome, Json
+from purple_sdk.ues._reading import Instant as Instant
+from purple_sdk.ues._reading import UESAnswer as UESAnswer
 
 
 class ActionResult(ActionOutcome):

@@ -50,18 +50,15 @@ class Mail:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The content of a TOML file."""
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def read_mails() -> list[Mail]:
-    """All mails in order of time."""
     by_name = {name: fields for path in sorted(_SOURCE.glob("mail/*.toml")) for name, fields in read(path).items()}
     return sorted((Mail(name, **fields) for name, fields in by_name.items()), key=lambda mail: mail.at)
 
 
 def scenario(user_prompt: str) -> dict[str, Any]:
-    """The content of ``scenario.json``."""
     return {
         "scenario_id": "email_triage_basic",
         "name": "A working day's email triage",
@@ -84,7 +81,6 @@ def scenario(user_prompt: str) -> dict[str, Any]:
 
 
 def characters() -> dict[str, dict[str, Any]]:
-    """The people of ``source/people.toml``."""
     source = read(_SOURCE / "people.toml")
     user, others = source["people"].pop("priya"), source["people"]
     return {"priya": user} | {key: _person(source["colleague"], **fields) for key, fields in others.items()}
@@ -155,11 +151,7 @@ def _appointment(fields: dict[str, Any]) -> dict[str, Any]:
 def initial_state(mails: list[Mail], user_prompt: str) -> building.State:
     """The content of ``initial_state.json``: what is there at 07:00, and the mails of the day as events."""
     start = START.isoformat()
-    known = [
-        {**_content(mail, mails), "is_read": mail.name not in BY_NAME, "is_starred": False, "folder": mail.folder}
-        for mail in mails
-        if mail.at < START
-    ]
+    known = [_content(mail, mails) for mail in mails if mail.at < START]
     asked_at = (START - timedelta(minutes=4)).isoformat()
     return building.initial_state(
         start=start,
@@ -174,23 +166,19 @@ def initial_state(mails: list[Mail], user_prompt: str) -> building.State:
 
 
 def _content(mail: Mail, mails: list[Mail]) -> dict[str, Any]:
-    """The fields that a mail has in the mailbox and in an event alike."""
+    """A mail of the mailbox."""
+    content = building.mail(
+        mail.id, mail.at.isoformat(), mail.sender, mail.to, mail.subject, mail.body,
+        thread_id=message_id(mail.thread or mail.name).replace("msg", "thread"),
+        in_reply_to=message_id(mail.before) if mail.before else None,
+        is_read=mail.name not in BY_NAME, folder=mail.folder,
+    )  # fmt: skip
     return {
-        "message_id": mail.id,
-        "thread_id": message_id(mail.thread or mail.name).replace("msg", "thread"),
-        "from_address": mail.sender,
-        "to_addresses": list(mail.to),
+        **content,
         "cc_addresses": list(mail.cc),
-        "bcc_addresses": [],
-        "subject": mail.subject,
-        "body_text": mail.body,
         "attachments": [{**each, "attachment_id": message_id(each["filename"])} for each in mail.attachments],
-        "in_reply_to": message_id(mail.before) if mail.before else None,
         "references": [message_id(name) for name in _before(mail, mails)],
-        "sent_at": mail.at.isoformat(),
-        "received_at": mail.at.isoformat(),
         "priority": mail.priority,
-        "labels": [],
     }
 
 
@@ -205,9 +193,10 @@ def _before(mail: Mail, mails: Iterable[Mail]) -> list[str]:
 
 
 def _event(mail: Mail, mails: list[Mail]) -> building.State:
-    content = {name: value for name, value in _content(mail, mails).items() if name not in ("sent_at", "received_at")}
-    data = {"operation": "receive", "input_id": mail.id.replace("msg", "input"), **content}
-    return building.event(mail.id.replace("msg", "evt"), mail.at.isoformat(), "email", data, start=START.isoformat())
+    """The event with ids that tell a participant nothing."""
+    event = building.mail_comes(_content(mail, mails), start=START.isoformat())
+    event["data"]["input_id"] = mail.id.replace("msg", "input")
+    return {**event, "event_id": mail.id.replace("msg", "evt")}
 
 
 def table(mails: list[Mail]) -> str:

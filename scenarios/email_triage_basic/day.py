@@ -45,7 +45,6 @@ class RoundMessage(ChatMessage):
 
     @property
     def round(self) -> int:
-        """The round in which it was written."""
         return _round(self.at)
 
     @property
@@ -60,7 +59,6 @@ class Sent(Message):
 
     @property
     def round(self) -> int:
-        """The round in which it went out."""
         return _round(self.at)
 
     @property
@@ -86,7 +84,6 @@ class Day:
 
     @cached_property
     def emails(self) -> dict[str, dict[str, Any]]:
-        """All mails at the end, by id."""
         return mails_after(self.ctx)
 
     def mail(self, truth: Truth) -> dict[str, Any] | None:

@@ -163,7 +163,6 @@ _FOR_CERTAIN = r"\bno longer (?:open|active|ongoing|affects?)\b"
 
 
 def speaks_of_incident(text: str) -> bool:
-    """Whether a text mentions the incident."""
     return has(INCIDENT, text)
 
 
@@ -173,7 +172,7 @@ def claims_incident_over(text: str, number: int) -> bool:
 
 
 def states_incident_over(text: str, number: int) -> Answer:
-    """The same; None where it only sounds so."""
+    """Whether a text says that the incident is over; None where it only sounds so."""
     others = [truth for truth in TRUTHS if truth.round == number and truth.thread != INCIDENT_THREAD]
     parts = segments(text)
     return either(
@@ -273,7 +272,6 @@ def states_number(text: str) -> Answer:
 
 
 def states_broken(text: str) -> Answer:
-    """Whether a text says what is broken."""
     return has(r"\bbook|\bconfirm|\breserv", text)
 
 
@@ -294,7 +292,6 @@ def states_customer(text: str) -> Answer:
 
 
 def names_customer(text: str) -> bool:
-    """Whether a text names Fjordkyst."""
     return has(CUSTOMER, text)
 
 

@@ -38,12 +38,10 @@ USER_PROMPT = (FOLDER / "source" / "user_prompt.txt").read_text(encoding="utf-8"
 
 
 def read(name: str) -> dict[str, Any]:
-    """The content of a TOML file of ``source/``."""
     return tomllib.loads((FOLDER / "source" / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def scenario() -> dict[str, Any]:
-    """The content of scenario.json."""
     return {
         "scenario_id": "reschedule_day",
         "name": "Reschedule a day",
@@ -77,15 +75,15 @@ def _criterion(
 
 
 def initial_state() -> building.State:
-    """The content of initial_state.json: a UES scenario file."""
     mailbox = read("mailbox")
     known = [_mail(message_id, **fields) for message_id, fields in mailbox["mails"].items()]
+    texts = [_text(message_id, **fields) for message_id, fields in mailbox["texts"].items()]
     return building.initial_state(
         start=START,
         description=DESCRIPTION,
         modalities={
             "email": building.mailbox(truth.USER_EMAIL, known, start="2026-06-10T07:15:00+01:00"),
-            "sms": phone([_text(message_id, **fields) for message_id, fields in mailbox["texts"].items()]),
+            "sms": building.phone(truth.USER_PHONE, texts, start=texts[-1]["sent_at"]),
             "calendar": calendar(),
             "chat": building.chat_that_asks(USER_PROMPT, "2026-06-10T07:56:00+01:00", start=START),
         },
@@ -116,28 +114,12 @@ def _mail(
     is_read: bool = True,
     is_starred: bool = False,
 ) -> dict[str, Any]:
-    return {
-        "message_id": message_id,
-        "thread_id": thread,
-        "from_address": sender,
-        "to_addresses": list(to),
-        "cc_addresses": [],
-        "bcc_addresses": [],
-        "reply_to_address": None,
-        "subject": subject,
-        "body_text": body,
-        "body_html": None,
-        "attachments": [],
-        "in_reply_to": in_reply_to,
-        "references": [in_reply_to] if in_reply_to else [],
-        "sent_at": at.isoformat(),
-        "received_at": at.isoformat(),
-        "is_read": is_read,
-        "is_starred": is_starred,
-        "priority": "normal",
-        "folder": "sent" if sender == truth.USER_EMAIL else "inbox",
-        "labels": [],
-    }
+    folder = "sent" if sender == truth.USER_EMAIL else "inbox"
+    mail = building.mail(
+        message_id, at.isoformat(), sender, list(to), subject, body,
+        thread_id=thread, in_reply_to=in_reply_to, is_read=is_read, folder=folder,
+    )  # fmt: skip
+    return {**mail, "is_starred": is_starred}
 
 
 def _arriving(message_id: str, thread: str, at: datetime, sender: str, subject: str, body: str) -> dict[str, Any]:
@@ -159,26 +141,9 @@ def _arriving(message_id: str, thread: str, at: datetime, sender: str, subject: 
 
 
 def _text(message_id: str, other: str, at: datetime, body: str, is_sent: bool = False) -> dict[str, Any]:
-    return {
-        "message_id": message_id,
-        "thread_id": _thread_with(other),
-        "from_number": truth.USER_PHONE if is_sent else other,
-        "to_numbers": [other if is_sent else truth.USER_PHONE],
-        "body": body,
-        "attachments": [],
-        "reactions": [],
-        "message_type": "sms",
-        "direction": "outgoing" if is_sent else "incoming",
-        "sent_at": at.isoformat(),
-        "delivered_at": at.isoformat(),
-        "read_at": None if is_sent else at.isoformat(),
-        "is_read": True,
-        "delivery_status": "delivered",
-        "edited_at": None,
-        "is_deleted": False,
-        "replied_to_message_id": None,
-        "is_spam": False,
-    }
+    sender, reader = (truth.USER_PHONE, other) if is_sent else (other, truth.USER_PHONE)
+    text = building.text(message_id, at.isoformat(), sender, [reader], body, is_outgoing=is_sent)
+    return {**text, "thread_id": _thread_with(other), "read_at": None if is_sent else text["read_at"]}
 
 
 def _thread_with(other: str) -> str:
@@ -200,44 +165,6 @@ def _arriving_text(message_id: str, other: str, at: datetime, body: str) -> dict
     }
 
 
-def phone(texts: list[dict[str, Any]]) -> building.State:
-    """The state of the phone with the texts that were written before the day."""
-    numbers = [number for text in texts for number in (text["from_number"], *text["to_numbers"])]
-    others = [number for number in dict.fromkeys(numbers) if number != truth.USER_PHONE]
-    return {
-        "modality_type": "sms",
-        "last_updated": texts[-1]["sent_at"],
-        "update_count": 0,
-        "messages": {text["message_id"]: text for text in texts},
-        "conversations": {_thread_with(other): _conversation(other, texts) for other in others},
-        "max_messages_per_conversation": 10000,
-        "user_phone_number": truth.USER_PHONE,
-    }
-
-
-def _conversation(other: str, all_texts: list[dict[str, Any]]) -> dict[str, Any]:
-    texts = [text for text in all_texts if other in (text["from_number"], *text["to_numbers"])]
-    return {
-        "thread_id": _thread_with(other),
-        "conversation_type": "one_on_one",
-        "participants": [
-            {"phone_number": number, "is_admin": False, "joined_at": texts[0]["sent_at"], "left_at": None}
-            for number in (truth.USER_PHONE, other)
-        ],
-        "group_name": None,
-        "group_photo_url": None,
-        "created_at": texts[0]["sent_at"],
-        "created_by": None,
-        "last_message_at": texts[-1]["sent_at"],
-        "message_count": len(texts),
-        "unread_count": 0,
-        "is_pinned": False,
-        "is_muted": False,
-        "is_archived": False,
-        "draft_message": None,
-    }
-
-
 # The calendar
 
 _REMINDER = {"minutes_before": 10, "type": "notification"}
@@ -256,7 +183,6 @@ _REVIEW_MOVES = {
 
 
 def calendar() -> building.State:
-    """The state of Ines's calendar."""
     diary = read("diary")
     return building.calendar_of(
         "Ines Carvalho",
@@ -288,7 +214,6 @@ def _entry(
         "title": title,
         "start": begins.isoformat(),
         "end": (begins + timedelta(minutes=minutes)).isoformat(),
-        "all_day": False,
         "timezone": "Europe/London",
         "description": description,
         "location": location,
@@ -298,19 +223,10 @@ def _entry(
             {"email": email, "display_name": name, "response": "accepted"}
             for email, name in (people[key] for key in attendees)
         ],
-        "recurrence": None,
-        "recurrence_exceptions": [],
-        "recurrence_id": None,
-        "parent_event_id": None,
         "reminders": [_REMINDER],
-        "color": None,
         "visibility": visibility,
-        "transparency": "opaque",
-        "attachments": [],
-        "conference_link": None,
         "created_at": entered.isoformat(),
         "updated_at": entered.isoformat(),
-        "deleted_at": None,
     }
 
 
@@ -318,7 +234,6 @@ def _entry(
 
 
 def characters() -> dict[str, dict[str, Any]]:
-    """The people of ``source/cast.toml``."""
     cast = read("cast")
     tests: dict[str, Any] = {}
     for name, test in cast["tests"].items():

@@ -23,7 +23,6 @@ class Entry(calendar.Entry):
 
     @property
     def slot(self) -> Slot:
-        """Its start."""
         return slot_of(self.start)
 
     def __str__(self) -> str:

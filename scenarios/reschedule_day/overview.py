@@ -77,7 +77,6 @@ def _sentences(overview: str) -> Iterator[str]:
 
 
 def says(overview: str, topic: str, pattern: str) -> bool:
-    """Whether an overview says something about a topic."""
     return any(has_match(pattern, passage) for passage in passages(overview, topic))
 
 

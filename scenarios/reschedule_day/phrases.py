@@ -58,7 +58,6 @@ _LEFT_OPEN = (
 
 
 def states_refusal(text: str) -> Answer:
-    """Whether a message turns something down."""
     return refuses(text) or has_match(r"\A\s*no\b|\bno, sorry\b|\bnot (?:at|on) |\brather not\b", text)
 
 
@@ -74,12 +73,10 @@ _ASKS_TOO = (
 
 
 def names_panel(text: str) -> Answer:
-    """Whether a message is about the vendor panel."""
     return has_match(r"panel|LIMS|shortlist|15[:.]30|3[:.]30|\bvendors?\b|\bhalf past three\b", text)
 
 
 def refuses(text: str) -> bool:
-    """Whether a text turns something down."""
     return has_match(REFUSAL, text)
 
 

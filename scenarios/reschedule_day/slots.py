@@ -32,7 +32,6 @@ class Slot:
 
     @property
     def start(self) -> datetime:
-        """The instant."""
         return datetime.combine(self.day, time(self.hour, self.minute), LONDON)
 
     def later(self, minutes: int) -> "Slot":
@@ -48,14 +47,6 @@ def slot_of(instant: datetime) -> Slot:
     """The slot that begins at an instant, in any zone."""
     local = instant.astimezone(LONDON)
     return Slot(local.date(), local.hour, local.minute)
-
-
-def quarters(first: Slot, last: Slot) -> list[Slot]:
-    """The slots from ``first`` to ``last``, every quarter of an hour."""
-    slots = [first]
-    while slots[-1] < last:
-        slots.append(slots[-1].later(15))
-    return slots
 
 
 _EARLIEST, _LATEST = (8, 0), (18, 45)

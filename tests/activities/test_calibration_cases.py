@@ -2,11 +2,13 @@
 
 import json
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from activities.judging.cases import KINDS, CasesError, item_of, read_cases, records_of_case, sample
+from activities.judging.cases import KINDS, CasesError, ChatPiece, item_of, read_cases, records_of_case, sample
+from proctor_protocol.nights import Night
 from proctor_protocol.scenario import ScenarioConfig
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -52,6 +54,16 @@ def test_the_evidence_becomes_the_records_that_a_judge_gets(name: str) -> None:
         actions = sum(piece.kind == "action" for piece in case.evidence)  # a calendar entry is a writing, too
         assert len(written) <= len(shown) <= len(written) + actions, case.id
         assert all(any(text in one for one in shown) for text in written), case.id
+
+
+def test_the_time_of_evidence_passes_over_the_nights() -> None:
+    scenario = scenario_of("reschedule_day")
+    evening, morning = scenario.start_time + timedelta(hours=2), scenario.start_time + timedelta(hours=24)
+    times = {"default_time_step": "PT1H", "end_time": morning + timedelta(hours=8)}
+    over_night = scenario.model_copy(update={**times, "nights": [Night(start=evening, end=morning)]})
+    case = read_cases(SCENARIOS / "reschedule_day", scenario)[0]
+    said = case.model_copy(update={"evidence": [ChatPiece(kind="chat", turn=3, text="Done.")]})
+    assert {record.time for record in records_of_case(said, over_night)} == {morning.isoformat()}
 
 
 @pytest.mark.parametrize(("name", "item"), [("email_triage_basic", "short"), ("reschedule_day", "brief")])

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from activities.admission.fork_plan import Inherited
-from activities.admission.origins import Origin
+from activities.admission.origins import Origin, Part
 from activities.archive.payloads import TurnNote
 from proctor_protocol.request import AssessmentConfig, BadRequestError, parse_request
 from proctor_storage.blobs import BlobRef
@@ -25,7 +25,7 @@ def origin(*, last: int = 7) -> Origin:
     return Origin(
         task_id="original",
         last=last,
-        played=Inherited(turns=notes),
+        parts=[Part(task_id="original", played=Inherited(turns=notes))],
         participants={"personal_assistant": "http://a:1"},
         config=AssessmentConfig(scenario_id="promises"),
         package=NOWHERE,

@@ -29,9 +29,9 @@ async def runs(tmp_path: Path) -> AsyncIterator[AssessmentRuns]:
         yield AssessmentRuns(config, store, scenarios)
 
 
-async def cells_of(runs: AssessmentRuns, *scenarios: str) -> list[Cell]:
+async def cells_of(runs: AssessmentRuns, *scenarios: str, names: tuple[str, str] = ("a", "b")) -> list[Cell]:
     config = {"scenarios": list(scenarios), "offline": True, "seeds": [7]}
-    plan = await runs.plan("campaign", {"participants": {"a": A, "b": B}, "config": config})
+    plan = await runs.plan("campaign", {"participants": dict(zip(names, (A, B), strict=True)), "config": config})
     return TypeAdapter(list[Cell]).validate_json(await runs._store.get(plan.cells.cells))
 
 
@@ -48,6 +48,12 @@ async def test_agents_cross_in_the_roles_and_the_cell_names_them(runs: Assessmen
     ]
     assert len({cell.cell_id for cell in cells}) == 4
     assert [[lane.name for lane in cell.lanes] for cell in cells] == [[A], [A, B], [B, A], [B]]
+
+
+async def test_agents_named_as_the_roles_play_those_only(runs: AssessmentRuns) -> None:
+    (cell,) = await cells_of(runs, "pair", names=("ben_side", "ana_side"))
+    assert cell.given["participants"] == {"ana_side": B, "ben_side": A}
+    assert cell.label == "ana_side + ben_side · pair · seed 7"
 
 
 async def test_a_scenario_with_one_participant_is_played_by_each_agent_alone(runs: AssessmentRuns) -> None:

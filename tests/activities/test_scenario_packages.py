@@ -427,6 +427,21 @@ def test_each_role_is_a_package_of_its_own(tmp_path: Path) -> None:
     assert list(sides) == ["ana_side", "ben_side"]
     assert [side.config.user_character for side in sides.values()] == ["ana", "ben"]
     assert b"ben@work.example" in sides["ben_side"].initial_state
+
+
+def test_roles_have_the_files_of_all_roles_since_one_may_forward_them_to_another(tmp_path: Path) -> None:
+    write_pair(tmp_path)
+    ben = tmp_path / "pair" / "ben.json"
+    state = json.loads(ben.read_text())
+    state["environment"]["modality_states"]["email"] |= _mailed("a.csv")["environment"]["modality_states"]["email"]
+    ben.write_text(json.dumps(state))
+    (tmp_path / "pair" / "a.csv").write_bytes(b"one,two")
+    for side in load_package(tmp_path / "pair").sides.values():
+        email = json.loads(side.initial_state)["environment"]["modality_states"]["email"]
+        assert list(email["files"]) == [hashlib.sha256(b"one,two").hexdigest()]
+
+
+def test_a_role_without_its_initial_state_is_refused(tmp_path: Path) -> None:
     write_pair(
         tmp_path, "broken", change=lambda scenario: scenario["roles"]["ben_side"].update(initial_state="no.json")
     )

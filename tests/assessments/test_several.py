@@ -185,6 +185,50 @@ async def test_a_reset_to_a_turn_plays_both_from_there_to_the_same_end(stack: St
     assert comparable(AssessmentResults.model_validate_json(ended.results)) == comparable(before)
 
 
+async def test_a_fork_plays_all_roles_from_a_turn_to_the_same_end(stack: Stack) -> None:
+    """Ben's side has ended early in turn 2, so a fork from turn 3 plays Ana's side only."""
+    played: list[tuple[str, int]] = []
+
+    def noted(name: str, script: Script) -> Script:
+        async def turn(number: int, ues: AsyncUESClient, now: datetime) -> Any:
+            played.append((name, number))
+            return await script(number, ues, now)
+
+        return turn
+
+    async def fork(of: AssessmentResults, turn: int, **agents: str) -> Assessed:
+        played.clear()
+        return await assess_by(
+            stack, json.dumps({"participants": agents, "config": {"fork_of": of.assessment_id, "from_turn": turn}})
+        )
+
+    async with serving(noted("ana", ana_side)) as ana, serving(noted("ben", ben_side)) as ben, serving(idle) as lazy:
+        before = (await assess_by(stack, request({"ana_side": ana, "ben_side": ben}, max_turns=4))).results
+        assert before is not None
+        both = (await fork(before, 2)).results
+        assert sorted(played) == [("ana", 2), ("ana", 3), ("ben", 2)]
+        assert both is not None
+        last = await fork(both, 3)
+        assert played == [("ana", 3)]
+        other = (await fork(before, 2, ben_side=lazy)).results
+        assert {name for name, _ in played} == {"ana"}
+        refused = await fork(before, 4)
+        part = await assess_by(stack, json.dumps({"config": {"fork_of": before.roles[0].entry, "from_turn": 2}}))
+    assert comparable(both) == comparable(before)
+    assert last.results is not None, last.sentence
+    assert comparable(last.results) == comparable(before)
+    origin, of_role = last.results.forked_from, Archive(stack.config.archive_url).get(last.results.roles[1].entry)
+    assert origin is not None
+    assert [each.task_id for each in origin.chain] == [both.assessment_id, before.assessment_id]
+    assert of_role is not None
+    assert of_role.forked_from is not None
+    assert of_role.forked_from.task_id == both.roles[1].entry
+    assert other is not None
+    assert [role.scores.overall.score for role in other.roles] == [10, 0]
+    assert refused.sentence.endswith("can be forked from turns 1 to 3")
+    assert part.sentence.endswith(f"it is one participant's part of an assessment. Fork {before.assessment_id}")
+
+
 async def test_one_agent_may_have_both_roles(stack: Stack) -> None:
     async def both(turn: int, ues: AsyncUESClient, now: datetime) -> Any:
         own = (await ues.email.get_state())["user_email_address"]
@@ -223,7 +267,7 @@ async def test_a_campaign_has_a_row_for_each_cast(stack: Stack) -> None:
 
 def comparable(results: AssessmentResults) -> dict[str, Any]:
     """A result without what differs from run to run."""
-    data = normalised(results)
+    data = normalised(results.model_copy(update={"forked_from": None}))
     for role in data["roles"]:
         del role["participant_url"]
     return data

@@ -8,6 +8,9 @@ workers of two processes, two simulators, the store in S3), in the order of ``--
 ``python -m tests.chaos --past``: nothing from the past may act. Processes are stopped and go on later, random schedules
 mix kills, stops and cut networks, assessments are reset while they run; prints how many differed, and in what.
 
+``python -m tests.chaos --abilities --seed 1 --count 200``: kills, freezes and resets in the user's answer, a deadline
+inside a turn, noise after an action, two participants at work, and the night; prints a table, and how many differed.
+
 ``--clock fixed:1200 --noise 3 --assessment-seed 1``: any of these under a clock that runs, and noise.
 """
 
@@ -19,7 +22,7 @@ import sys
 from collections.abc import Iterator
 from itertools import chain
 
-from tests.chaos import fleet, freezes, replays, stops
+from tests.chaos import abilities, fleet, freezes, replays, stops
 from tests.chaos.cancellations import SITUATIONS, SOON, WAYS, Cancellation, Way, canceled_at, table_of
 from tests.chaos.lanes import Placement, counted, play_in_lanes
 from tests.chaos.mixtures import Mixture, disturbed_by
@@ -158,6 +161,16 @@ def from_the_past(chosen: argparse.Namespace) -> int:
     return sum(len(each.problems) for each in played)
 
 
+def of_abilities(chosen: argparse.Namespace) -> int:
+    """Disturb the later abilities; the number of placements that went wrong."""
+    placements = abilities.drawn(chosen.seed, chosen.count, chosen.cases, chosen.only)
+    played = play_in_lanes(placements[chosen.skip :], chosen.lanes, chosen.minutes)
+    print(counted(played))
+    different = sum(bool(each.problems) for each in played)
+    print(f"{len(played)} placements: {different} different")
+    return different
+
+
 def main() -> int:
     """Read the command line and play."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos")
@@ -171,11 +184,21 @@ def main() -> int:
     parser.add_argument("--fleet", action="store_true", help="kill any of a fleet, with its store in S3")
     parser.add_argument("--past", action="store_true", help="stop, mix and reset instead of killing")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS, help="what of the past")
-    parser.add_argument("--skip", type=int, default=0, help="how many placements of the past, in the seed's order")
     parser.add_argument(
-        "--minutes", type=float, default=math.inf, help="after which none of the past, or of the fleet, begins"
+        "--abilities", action="store_true", help="disturb user, clock, noise, two at work and the night"
     )
-    parser.add_argument("--lanes", type=int, default=2, help="how many evaluators at once, for the past")
+    parser.add_argument(
+        "--cases", nargs="*", default=list(abilities.NAMES), choices=abilities.NAMES, help="which of them"
+    )
+    parser.add_argument("--count", type=int, default=200, help="how many placements of the abilities")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="only placements of the abilities with this in the name"
+    )
+    parser.add_argument("--skip", type=int, default=0, help="how many placements to leave out, in the seed's order")
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="after which none begins: past, abilities or fleet"
+    )
+    parser.add_argument("--lanes", type=int, default=2, help="how many evaluators at once: past or abilities")
     parser.add_argument("--clock", help="of every assessment")
     parser.add_argument("--noise", type=int, help="of every assessment")
     parser.add_argument("--assessment-seed", type=int, help="of every assessment, and of its noise")
@@ -184,6 +207,8 @@ def main() -> int:
     CONDITIONS.update({name: value for name, value in conditions.items() if value is not None})
     if chosen.fleet:
         return int(fleet.play(chosen.phases, chosen.seed, chosen.minutes) > 0)
+    if chosen.abilities:
+        return int(of_abilities(chosen) > 0)
     if chosen.past:
         return int(from_the_past(chosen) > 0)
     with running_services() as services:

@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from proctor.replay import choose, reset, reset_points
 from tests.chaos.moments import Matches, Moment, Seen
 from tests.chaos.participant import QUIET
-from tests.chaos.rehearsals import TURNS, ChaosError, Outcome, Rehearsal, is_model, is_participant, is_step
+from tests.chaos.rehearsals import (
+    ON_ITS_WAY,
+    REACHED_WITHIN,
+    TURNS,
+    ChaosError,
+    Outcome,
+    Rehearsal,
+    is_model,
+    is_participant,
+    is_step,
+)
 from tests.chaos.services import Services
 
 MISSED_SECONDS = 80.0
@@ -26,9 +36,6 @@ def _is_end(seen: Seen) -> bool:
 def _is_import(seen: Seen) -> bool:
     return seen.who == "simulator" and seen.what.endswith("/scenario/import/full")
 
-
-ON_ITS_WAY = ", before"
-"""How the names of those moments go on at which a request hasn't reached the simulator yet."""
 
 STOPPED: dict[str, Callable[[], Matches]] = {
     "set-up, before its claim": lambda: is_step(0, "anew"),
@@ -97,7 +104,7 @@ async def stopped_at(services: Services, at: str, until: str, reference: Outcome
     later = None
     try:
         await rehearsal.accepted()
-        if not await asyncio.to_thread(moment.reached.wait, 30) or moment.seen is None:
+        if not await asyncio.to_thread(moment.reached.wait, REACHED_WITHIN) or moment.seen is None:
             raise ChaosError(f"{at} was never reached")
         stopped = await services.worker_at(rehearsal.task_id, moment.seen)
         services.halt(stopped)
@@ -166,7 +173,7 @@ async def reset_at(services: Services, at: str, turns: tuple[int, ...], referenc
     began = time.monotonic()
     try:
         await rehearsal.accepted()
-        if not await asyncio.to_thread(moment.reached.wait, 30):
+        if not await asyncio.to_thread(moment.reached.wait, REACHED_WITHIN):
             raise ChaosError(f"{at} was never reached")
         client = await services.client()
         for turn in turns:

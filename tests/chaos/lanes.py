@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tests.chaos.rehearsals import Outcome, Recovery, undisturbed
-from tests.chaos.services import Services, running_services
+from tests.chaos.services import USUAL, Case, Services, running_services
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,16 @@ class Placement:
         kind: what it is counted under.
         name: what is done, and when.
         play: does it, and compares.
+        case: what it is done to.
     """
 
     kind: str
     name: str
     play: Callable[[Services, Outcome], Awaitable[list[Recovery]]]
+    case: Case = USUAL
+
+    def __str__(self) -> str:
+        return f"{self.kind} | {self.name}"
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,7 @@ class Played:
 def play_in_lanes(placements: Sequence[Placement], lanes: int, minutes: float = math.inf) -> list[Played]:
     """Play all, or begin no more after some minutes; each lane has an evaluator of its own. Says each as it comes."""
     waiting = iter(placements)
+    for_abilities = any(placement.case is not USUAL for placement in placements)
     until = time.monotonic() + 60 * minutes
     lock = threading.Lock()
     played: list[Played] = []
@@ -54,20 +60,29 @@ def play_in_lanes(placements: Sequence[Placement], lanes: int, minutes: float = 
             return next(waiting, None) if time.monotonic() < until else None
 
     async def drive(services: Services) -> None:
-        reference = await undisturbed(services)
-        (await undisturbed(services)).require_same(reference)
+        references: dict[Case, Outcome] = {}
         while placement := await asyncio.to_thread(take):
+            case = services.case = placement.case
             try:
-                recoveries = await placement.play(services, reference)
+                if case not in references:
+                    reference = await undisturbed(services)
+                    (await undisturbed(services)).require_same(reference)
+                    references[case] = reference
+                    print(f"{case.name}, in peace twice: mails {dict(reference.emails)}", file=sys.stderr, flush=True)
+                recoveries = await placement.play(services, references[case])
             except Exception as problem:  # whatever it is, it is told and the others are played
                 traceback.print_exc()
                 recoveries = [Recovery(0.0, {}, f"{type(problem).__name__}: {problem}", 0)]
             played.append(Played(placement, recoveries))
             told = "; ".join(map(str, recoveries))
-            print(f"{len(played)}. {placement.kind} | {placement.name}: {told}", file=sys.stderr, flush=True)
+            print(
+                f"{len(played)}/{len(placements)}. {placement}: {told}",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def run(_: int) -> None:
-        with running_services() as services:
+        with running_services(for_abilities=for_abilities) as services:
             asyncio.run(drive(services))
 
     with ThreadPoolExecutor(lanes) as pool:

@@ -25,11 +25,12 @@ class Seen:
     """Something that happens just now.
 
     Attributes:
-        who: ``participant``, ``simulator`` or ``model``.
+        who: ``participant``, ``simulator`` or ``model``; ``tools`` for the simulator as the participant reaches it.
         what: the participant's words (``turn 2 before``), or method and path of a request.
         turn: the turn that the participant has begun last, 0 before the first.
         body: the request's body, or its first line; {} where it isn't a JSON object.
         peer: the TCP port of whoever made the request.
+        status: of the answer that is to go back; 0 where it is none.
     """
 
     who: str
@@ -37,13 +38,27 @@ class Seen:
     turn: int
     body: dict[str, Any] = field(default_factory=dict)
     peer: int = 0
+    status: int = 0
 
 
 Matches = Callable[[Seen], bool]
 
+OF_COLLEAGUE = "colleague "
+"""How the words of the second participant begin."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """Two at the same time, who say or ask different things: the moment is there once both are held."""
+
+    matches: Matches
+
+    def __call__(self, seen: Seen) -> bool:
+        return self.matches(seen)
+
 
 class Moment:
-    """A moment to wait for. Whoever gets there first is held until ``release``.
+    """A moment to wait for. Whoever gets there first is held until ``release``; for ``Together`` the first two are.
 
     A request ``is_on_its_way`` before it is carried out; otherwise it is held when its answer is to go back.
     """
@@ -51,6 +66,8 @@ class Moment:
     def __init__(self, matches: Matches, *, is_on_its_way: bool = False) -> None:
         self.matches = matches
         self.is_on_its_way = is_on_its_way
+        self._wanted = 2 if isinstance(matches, Together) else 1
+        self._held: set[str] = set()
         self.seen: Seen | None = None
         self.reached = threading.Event()
         self._released = threading.Event()
@@ -61,10 +78,18 @@ class Moment:
         self._is_answer_lost = answer_is_lost
         self._released.set()
 
+    def is_for(self, seen: Seen) -> bool:
+        """Whether this is to be held; then it counts."""
+        if len(self._held) == self._wanted or seen.what in self._held or not self.matches(seen):
+            return False
+        self._held.add(seen.what)
+        return True
+
     def hold(self, seen: Seen) -> bool:
         """Be held; says whether the answer may go back."""
         self.seen = seen
-        self.reached.set()
+        if len(self._held) == self._wanted:
+            self.reached.set()
         self._released.wait(_LONGEST_HOLD)
         return not self._is_answer_lost
 
@@ -99,19 +124,21 @@ class Moments:
             self._awaited = Moment(matches)
             return self._awaited
 
-    def pass_by(self, who: str, what: str, body: dict[str, Any], peer: int, *, is_on_its_way: bool = False) -> bool:
+    def pass_by(
+        self, who: str, what: str, body: dict[str, Any], peer: int, status: int = 0, *, is_on_its_way: bool = False
+    ) -> bool:
         """Something happens; returns once it may go on, and says whether its answer may go back."""
         with self._lock:
             if who == "participant":
                 self.said.append((time.monotonic(), what))
                 self.keys.add(str(body.get("key")))
-                if what.startswith("turn "):
-                    self._turn = int(what.split()[1])
-            seen = Seen(who, what, self._turn, body, peer)
+                words = what.removeprefix(OF_COLLEAGUE)
+                if words.startswith("turn "):
+                    self._turn = int(words.split()[1])
+            seen = Seen(who, what, self._turn, body, peer, status)
             moment = self._awaited
-            if moment is None or moment.is_on_its_way != is_on_its_way or not moment.matches(seen):
+            if moment is None or moment.is_on_its_way != is_on_its_way or not moment.is_for(seen):
                 return True
-            self._awaited = None
         return moment.hold(seen)
 
 
@@ -160,7 +187,8 @@ def proxy(
                 moments.checkpoints[what.split("/")[2]] = content
             elif what.startswith("POST /simulations/") and what.endswith("/step") and b"\n" in content:
                 moments.checkpoints[what.split("/")[2]] = content.partition(b"\n")[2]
-            if moments.pass_by(who, what, _document(body), self.client_address[1]) and not is_away():
+            may_go_back = moments.pass_by(who, what, _document(body), self.client_address[1], response.status)
+            if may_go_back and not is_away():
                 self.reply(response.status, response.getheaders(), content)
             else:
                 self.close_connection = True

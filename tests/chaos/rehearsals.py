@@ -16,11 +16,11 @@ from google.protobuf.json_format import MessageToDict
 from proctor.caller import Accepted, AssessmentCall, Ended, Progress
 from proctor.errors import CommandError
 from proctor_protocol.results import AssessmentResults
+from proctor_protocol.roles import name_of_role
 from proctor_protocol.updates import AssessmentStartedUpdate, CriterionEvaluatedUpdate, ErrorOccurredUpdate, TaskUpdate
 from tests.chaos.moments import Matches, Moment, Seen
 from tests.chaos.participant import QUIET
-from tests.chaos.services import PROCESSES, SCENARIO, Services
-from tests.stack import request_json
+from tests.chaos.services import PROCESSES, Services
 
 SECONDS = 240.0
 """How long an assessment may take, with all that is done to it."""
@@ -36,6 +36,12 @@ _ISSUES = re.compile(rb"participant-[0-9]+")
 
 _OF_ONE_RUN = {"keys", "access_log", "seal"}
 """What of a checkpoint differs from run to run: secrets that derive from the assessment's id, and wall-clock times."""
+
+_OF_ONE_RESULT: Any = {
+    **dict.fromkeys(("assessment_id", "duration_seconds", "turn_tries", "provenance"), True),
+    "roles": {"__all__": {"entry"}},
+}
+"""What of a result does."""
 
 
 def is_participant(words: str) -> Matches:
@@ -108,6 +114,9 @@ CONDITIONS: dict[str, Any] = {}
 
 EACH_PHASE = PHASES | UNDER_NOISE | INSIDE_A_TURN
 
+ON_ITS_WAY = ", before"
+"""How the names of those moments go on at which a request hasn't reached the simulator yet."""
+
 GOES_ON_LATER = {"judging: reading"}
 """Moments that are left only when the simulator is there again, without what was in it; the answer is not lost."""
 
@@ -124,15 +133,16 @@ class Outcome:
 
     Attributes:
         results: the result without ids, wall-clock times and counts of tries.
-        state: the simulation's last checkpoint, parsed: every modality's state, all events, the clock.
-        emails: subject and folder to how many there are.
+        states: each simulation's last checkpoint, parsed: every modality's state, all events, the clock. By role; the
+            only participant's has "".
+        emails: role, subject and folder to how many there are.
         story: the updates without wall-clock times and without those that tell of errors got over.
         turn_tries: how often turns were played, where that was more than once.
     """
 
     results: dict[str, Any]
-    state: dict[str, Any]
-    emails: Counter[tuple[str, str]]
+    states: dict[str, Any]
+    emails: Counter[tuple[str, str, str]]
     story: list[dict[str, Any]]
     turn_tries: dict[str, int]
 
@@ -142,7 +152,7 @@ class Outcome:
             raise ChaosError(f"emails lost: {dict(lost)}")
         if doubled := self.emails - reference.emails:
             raise ChaosError(f"emails doubled: {dict(doubled)}")
-        for name in ("results", "state", "story"):
+        for name in ("results", "states", "story"):
             if place := _difference(getattr(self, name), getattr(reference, name), name):
                 raise ChaosError(place)
 
@@ -209,10 +219,11 @@ class Rehearsal:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _play(self) -> Outcome:
-        request = request_json(
-            self._services.agent_url, SCENARIO, offline=False, max_turns=TURNS, turn_tries=10, **CONDITIONS
-        )
-        async with _Call(self._services.gateway_url, request) as call:
+        case = self._services.case
+        config = {"scenario_id": case.scenario, "offline": False, "seed": 7, "max_turns": case.turns, "turn_tries": 10}
+        config |= {**CONDITIONS, **case.conditions}
+        request = {"participants": self._services.participants, "config": config}
+        async with _Call(self._services.gateway_url, json.dumps(request)) as call:
             return await self._follow(call)
 
     async def follow_anew(self) -> None:
@@ -246,23 +257,38 @@ class Rehearsal:
         if len(self._progress) != len(sent):
             raise ChaosError(f"{len(sent)} updates were sent, {len(self._progress)} were heard")
         results = AssessmentResults.model_validate_json(ended.results)
-        state = json.loads(_ISSUES.sub(b"participant", self._services.moments.checkpoints[self.task_id]))
-        del state["clock"]["last_wall_time_update"]
-        emails = state["states"]["email"]["emails"]
-        mails = emails.values() if isinstance(emails, dict) else emails
+        checkpoints = self._services.moments.checkpoints
+        states = {
+            role: _comparable(checkpoints[name_of_role(self.task_id, role) if role else self.task_id])
+            for role in self._services.case.roles or ("",)
+        }
         return Outcome(
-            results=results.model_dump(
-                mode="json", exclude={"assessment_id", "duration_seconds", "turn_tries", "provenance"}
-            ),
-            state={key: value for key, value in state.items() if key not in _OF_ONE_RUN},
-            emails=Counter((mail["subject"], mail["folder"]) for mail in mails),
+            results=results.model_dump(mode="json", exclude=_OF_ONE_RESULT),
+            states=states,
+            emails=Counter(mail for role, state in states.items() for mail in _mails(role, state)),
             story=_story([progress.update for _, progress in self._progress]),
             turn_tries=results.turn_tries,
         )
 
 
+def _comparable(checkpoint: bytes) -> dict[str, Any]:
+    """A checkpoint, parsed, without what differs from run to run."""
+    state = json.loads(_ISSUES.sub(b"participant", checkpoint))
+    del state["clock"]["last_wall_time_update"]
+    return {key: value for key, value in state.items() if key not in _OF_ONE_RUN}
+
+
+def _mails(role: str, state: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    emails = state["states"]["email"]["emails"]
+    for mail in emails.values() if isinstance(emails, dict) else emails:
+        yield role, mail["subject"], mail["folder"]
+
+
 def _story(updates: list[TaskUpdate]) -> list[dict[str, Any]]:
-    """What was told; criteria are judged at the same time, so the order of their updates says nothing."""
+    """What was told, role by role, as they play at the same time; criteria are judged at the same time, too, so the
+    order of their updates says nothing.
+    """
+    updates = sorted(updates, key=lambda update: update.role or "")
     verdicts = sorted(
         (update for update in updates if isinstance(update, CriterionEvaluatedUpdate)), key=lambda v: v.criterion_id
     )
@@ -300,6 +326,13 @@ class Recovery:
         return f"{self.problem or 'the same'} after {self.seconds:.1f} s, {self.kills} killed{played}"
 
 
+def await_phase(services: Services, phase: str) -> Moment:
+    """Hold what gets to a moment of the case next, or to one of ``EACH_PHASE``."""
+    phases = services.case.phases
+    matches = phases[phase][1] if phase in phases else EACH_PHASE[phase]
+    return services.moments.await_(matches, is_on_its_way=ON_ITS_WAY in phase)
+
+
 async def undisturbed(services: Services) -> Outcome:
     """Play one assessment in peace."""
     return await Rehearsal(services).outcome()
@@ -307,7 +340,7 @@ async def undisturbed(services: Services) -> Outcome:
 
 async def killed_at(services: Services, phase: str, process: str, reference: Outcome) -> Recovery:
     """Play one assessment, kill a process at a moment, and compare."""
-    moment: Moment = services.moments.await_(EACH_PHASE[phase])
+    moment = await_phase(services, phase)
     rehearsal = Rehearsal(services)
     killed_at = time.monotonic()
     try:
@@ -321,7 +354,9 @@ async def killed_at(services: Services, phase: str, process: str, reference: Out
         if is_later:
             await asyncio.wait_for(services.all_up(), 60)
         moment.release(
-            answer_is_lost=process.startswith("simulator") and moment.seen.who == "simulator" and not is_later
+            answer_is_lost=process.startswith("simulator")
+            and moment.seen.who in ("simulator", "tools")
+            and not is_later
         )
         outcome = await rehearsal.outcome()
         recovery = Recovery(rehearsal.progress_after(killed_at), outcome.turn_tries)

@@ -12,13 +12,14 @@ from proctor.local import find_temporal
 from proctor.replay import ResetPoint, choose, reset, reset_points
 from tests.chaos.moments import Matches
 from tests.chaos.rehearsals import (
-    EACH_PHASE,
     INSIDE_A_TURN,
     PHASES,
+    REACHED_WITHIN,
     ChaosError,
     Outcome,
     Recovery,
     Rehearsal,
+    await_phase,
     is_participant,
 )
 from tests.chaos.services import Services
@@ -66,13 +67,13 @@ def named(turn: int | None) -> str:
 
 async def replayed_at(services: Services, phase: str, turn: int | None, way: Way, reference: Outcome) -> Recovery:
     """Play one assessment up to a moment, set it back, and compare; what was abandoned goes on in the new run."""
-    moment = services.moments.await_(EACH_PHASE[phase])
+    moment = await_phase(services, phase)
     rehearsal = Rehearsal(services)
     began = time.monotonic()
     later = None
     try:
         await rehearsal.accepted()
-        if not await asyncio.to_thread(moment.reached.wait, 30):
+        if not await asyncio.to_thread(moment.reached.wait, REACHED_WITHIN):
             raise ChaosError(f"{phase} was never reached")
         client = await services.client()
         handle = client.get_workflow_handle(rehearsal.task_id)

@@ -8,27 +8,35 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 from temporalio.client import Client
 
-from proctor.local import LocalStack, Ports
+from proctor.local import LocalStack, Ports, answers
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from tests.assessments.packages import TINY, edited, write_package
-from tests.chaos.moments import Moments, Seen, listening_post, proxy
+from tests.assessments.packages import TINY, edited, write_package, write_pair
+from tests.chaos.moments import Matches, Moments, Seen, listening_post, proxy
 from tests.openai_endpoint import OpenAIEndpoint, quoting
 from tests.stack import Stack
 
 SCENARIO = "three_turns"
+PAIR = "two_at_work"
+"""The scenario of two participants: Ana's, who asks Ben each turn, and Ben's."""
+
+NIGHT = "a_night"
+"""The scenario whose first turn ends on the next morning."""
+
 PROCESSES = ("worker", "simulator", "gateway", "participant", "temporal")
+COLLEAGUE = "colleague"
+"""The process of the second participant, where there are two."""
 
 CUTS = ("worker to simulator", "worker to Temporal")
 """Networks that can be cut: by way of a relay each."""
@@ -56,15 +64,52 @@ async def told(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult
 """Those of the tiny scenario, but one of them looks at the simulation twice."""
 
 
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What is played while something is done to it.
+
+    Attributes:
+        name: what people call it.
+        phases: its moments, with the turn that each is in; the usual ones without any.
+        scenario: its id.
+        turns: how many are played.
+        roles: of its participants, where there are two.
+        conditions: clock, noise and seed, where they aren't the usual ones.
+    """
+
+    name: str = "usual"
+    phases: Mapping[str, tuple[int, Matches]] = field(default_factory=dict)
+    scenario: str = SCENARIO
+    turns: int = 3
+    roles: tuple[str, ...] = ()
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def processes(self) -> tuple[str, ...]:
+        """What can be killed."""
+        return (*PROCESSES, COLLEAGUE) if self.roles else PROCESSES
+
+
+USUAL = Case()
+
+
 class Services(Stack):
-    """A running evaluator, its moments, and the means to kill its processes."""
+    """A running evaluator, its moments, and the means to kill its processes. ``case`` is what is played on it."""
 
     moments: Moments
     workers: Sequence[str] = WORKERS
+    case: Case = USUAL
+    colleague_url = ""
 
     @property
     def agent_url(self) -> str:
         return str(self.local.agent_url)
+
+    @property
+    def participants(self) -> dict[str, str]:
+        """Each role of the case, and the address of its agent."""
+        roles = self.case.roles or ("personal_assistant",)
+        return dict(zip(roles, (self.agent_url, self.colleague_url), strict=False))
 
     def pid(self, name: str) -> int | None:
         """The process id of a service; None while it is dead."""
@@ -128,20 +173,29 @@ class Services(Stack):
 
 
 def write_scenario(folder: Path) -> None:
-    """The scenario that is played, below a folder: its user talks in the chat."""
-    state = edited("initial_state.json", _with_news_in_the_quiet_turn)
-    write_package(
-        folder / "scenarios",
-        SCENARIO,
-        change=lambda scenario: scenario.update(user_talks=["chat"]),
-        files={"evaluators.py": _EVALUATORS, "initial_state.json": state},
-    )
+    """The scenarios that are played, below a folder: their users talk in the chat."""
+
+    def talks(scenario: dict[str, Any]) -> None:
+        scenario["user_talks"] = ["chat"]
+
+    def sleeps(scenario: dict[str, Any]) -> None:
+        talks(scenario)
+        scenario["nights"] = [{"start": "2026-03-02T10:00:00+00:00", "end": "2026-03-03T08:00:00+00:00"}]
+        scenario["end_time"] = "2026-03-03T20:00:00+00:00"
+        scenario["characters"]["ben"]["response_timing"] = {"base_delay": "PT8H", "variance": "PT20M"}
+
+    scenarios = folder / "scenarios"
+    for name, change, news_at in ((SCENARIO, talks, "2026-03-02T11:30"), (NIGHT, sleeps, "2026-03-03T03:00")):
+        state = edited("initial_state.json", lambda state, at=news_at: _add_news(state, f"{at}:00+00:00"))  # type: ignore[misc]
+        write_package(scenarios, name, change=change, files={"evaluators.py": _EVALUATORS, "initial_state.json": state})
+    write_pair(scenarios, PAIR, change=talks)
 
 
-def _with_news_in_the_quiet_turn(state: dict[str, Any]) -> None:
-    """Something happens while time moves on at once: it is counted, however often that is begun."""
+def _add_news(state: dict[str, Any], at: str) -> None:
+    """Something happens in the quiet turn or the night, while time moves on: it is counted, however often that is
+    begun.
+    """
     [newsletter] = state["events"]["events"]
-    at = "2026-03-02T11:30:00+00:00"
     data = {**newsletter["data"], "message_id": "more-news", "thread_id": "more-news", "timestamp": at}
     state["events"]["events"].append({**newsletter, "event_id": "more-news", "scheduled_time": at, "data": data})
 
@@ -164,16 +218,19 @@ def serving_models(moments: Moments, port: int) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def running_services(workers: Sequence[str] = WORKERS) -> Iterator[Services]:
+def running_services(workers: Sequence[str] = WORKERS, *, for_abilities: bool = False) -> Iterator[Services]:
     """Start everything on free ports in a temporary folder; nothing of it is left afterwards.
 
-    ``workers``: which of ``WORKERS``; a lone one that dies is followed by the one that the supervisor starts.
+    Args:
+        workers: which of ``WORKERS``; a lone one that dies is followed by the one that the supervisor starts.
+        for_abilities: whether a second participant runs, and a proxy is before the simulator as participants reach it.
     """
     moments = Moments()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True)))
         write_scenario(folder)
-        gateway, ues, temporal, ui, agent, post, model_port, ues_port, *relay_ports = free_ports(8 + 1 + len(workers))
+        gateway, ues, temporal, ui, agent, *own_ports = free_ports(10 + 1 + len(workers))
+        post, model_port, ues_port, tools_port, colleague, *relay_ports = own_ports
         local = LocalStack(
             config=GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(folder / "scenarios"), worker_processes=1),
             ports=Ports(gateway, ues, temporal, ui, agent),
@@ -188,15 +245,20 @@ def running_services(workers: Sequence[str] = WORKERS) -> Iterator[Services]:
             "AGENTBEATS_GREEN_UES_URL": ues_url,
             "AGENTBEATS_GREEN_UES_PUBLIC_URL": local.ues_url,
         }
+        if for_abilities:
+            tools_url = stack.enter_context(proxy(moments, "tools", local.ues_url, tools_port))
+            for_workers["AGENTBEATS_GREEN_UES_PUBLIC_URL"] = tools_url
+        asks_leave_at = stack.enter_context(listening_post(moments, post))
         each_service = [
             relay(_TO_SIMULATOR, to_simulator, f"127.0.0.1:{ues}"),
             *(relay(_TO_TEMPORAL[worker], at, local.temporal_address) for worker, at in addresses.items()),
-            *_all_services(local, for_workers, addresses, stack.enter_context(listening_post(moments, post))),
+            *_all_services(local, for_workers, addresses, asks_leave_at, colleague if for_abilities else None),
         ]
         loop = stack.enter_context(loop_of_its_own())
         supervisor = Supervisor(each_service, local.logs, say=lambda _: None, longest_pause=0.2)
         services = Services(local, supervisor, loop)
         services.moments, services.each_service, services.workers = moments, each_service, workers
+        services.colleague_url = f"http://127.0.0.1:{colleague}"
         services.run(supervisor.__aenter__())
         try:
             services.run(supervisor.start())
@@ -221,12 +283,20 @@ def relay(name: str, address: str, *upstreams: str) -> Service:
 
 
 def _all_services(
-    local: LocalStack, for_workers: dict[str, str], to_temporal: dict[str, str], listening_post_url: str
+    local: LocalStack,
+    for_workers: dict[str, str],
+    to_temporal: dict[str, str],
+    asks_leave_at: str,
+    colleague: int | None,
 ) -> Iterator[Service]:
+    participant = [sys.executable, "-m", "tests.chaos.participant"]
     for service in local.list_services():
         if service.name == "agent":
-            command = [sys.executable, "-m", "tests.chaos.participant", str(local.ports.agent), listening_post_url]
-            yield replace(service, command=command)
+            yield replace(service, command=[*participant, str(local.ports.agent), asks_leave_at])
+            if colleague is not None:
+                is_ready = answers(f"http://127.0.0.1:{colleague}/.well-known/agent-card.json")
+                command = [*participant, str(colleague), asks_leave_at, COLLEAGUE]
+                yield replace(service, name=COLLEAGUE, command=command, is_ready=is_ready)
         elif service.name == "worker":
             relays = (_TO_SIMULATOR, *(_TO_TEMPORAL[name] for name in to_temporal))
             for name, address in to_temporal.items():

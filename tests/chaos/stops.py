@@ -5,7 +5,15 @@ import signal
 import time
 
 from tests.chaos.freezes import GOES_ON, MISSED_SECONDS
-from tests.chaos.rehearsals import EACH_PHASE, ChaosError, Outcome, Recovery, Rehearsal
+from tests.chaos.rehearsals import (
+    EACH_PHASE,
+    REACHED_WITHIN,
+    ChaosError,
+    Outcome,
+    Recovery,
+    Rehearsal,
+    await_phase,
+)
 from tests.chaos.services import PROCESSES, Services
 
 SECONDS = {"1 s": 1.0, "5 s": 5.0, "15 s": 15.0}
@@ -39,13 +47,13 @@ def placements() -> list[tuple[str, str, str]]:
 
 async def stopped_for(services: Services, phase: str, process: str, until: str, reference: Outcome) -> Recovery:
     """Play one assessment, stop a process at a moment, have it go on later, and compare."""
-    moment = services.moments.await_(EACH_PHASE[phase])
+    moment = await_phase(services, phase)
     rehearsal = Rehearsal(services)
     began = time.monotonic()
     later = service = None
     try:
         await rehearsal.accepted()
-        if not await asyncio.to_thread(moment.reached.wait, 30) or moment.seen is None:
+        if not await asyncio.to_thread(moment.reached.wait, REACHED_WITHIN) or moment.seen is None:
             raise ChaosError(f"{phase} was never reached")
         is_worker = process == "worker"
         service = (

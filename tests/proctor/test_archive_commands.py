@@ -121,6 +121,27 @@ def test_export_and_import(archive: str, tmp_path: Path, capsys: pytest.CaptureF
         import_from(archive, None, str(tmp_path / "nothing"))
 
 
+def test_an_assessment_is_exported_with_the_entry_of_each_participant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, draft = Archive(str(tmp_path / "archive")), Archive(str(tmp_path / "draft"))
+    day, roles = write_day(draft, "pair"), ["ana", "ben"]
+    files = {name: draft.read(day, name) for name in day.files}
+    contents = {name: draft.read_content(day, name) for name in day.contents}
+    for name in ("pair", "pair--ana", "pair--ben"):
+        kept.write(day.model_copy(update={"id": name, "roles": roles if name == "pair" else []}), files, contents)
+    for number, chosen in enumerate((["all"], ["pair"])):
+        there, other = str(tmp_path / f"there-{number}"), str(tmp_path / f"other-{number}")
+        export(kept.folder.root, None, chosen, there)
+        import_from(other, None, there)
+        assert capsys.readouterr().out.count("1 assessment ") == 2
+        assert {entry.id for entry in Archive(other).entries()} == {"pair", "pair--ana", "pair--ben"}
+    export(kept.folder.root, None, ["all"], str(tmp_path / "all.csv"))
+    assert "1 row of" in capsys.readouterr().out
+    export(kept.folder.root, None, ["pair--ana"], str(tmp_path / "part"))
+    assert "1 assessment written" in capsys.readouterr().out
+
+
 def test_campaigns_and_trials(archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A list shows campaigns and not all that is of them; a short name is the campaign's, not its trials'."""
     write_campaign(Archive(archive), "campaign-1")

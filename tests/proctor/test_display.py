@@ -19,6 +19,7 @@ from proctor.report import print_report
 from proctor.terminal_run import require_built
 from proctor.under_way_commands import UnderWayDisplay
 from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate, Tally
+from proctor_protocol.losses import losses
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import (
     DIMENSIONS,
@@ -27,6 +28,7 @@ from proctor_protocol.results import (
     CriterionResult,
     Doubt,
     ReportedAction,
+    RoleResults,
     assessment_results,
 )
 from proctor_protocol.terminal import TerminalResults, TrialResult
@@ -499,3 +501,13 @@ def test_a_failed_build_shows_its_last_30_lines_once_for_each_task() -> None:
     with pytest.raises(CommandError, match="the images of 1 task could not be built"):
         require_built(build_failures(results))
     assert build_failures(results.model_copy(update={"results": []})) == []
+
+
+def test_the_losses_of_several_participants_name_their_roles() -> None:
+    results = recorded_results()
+    role = RoleResults.of(results.model_copy(update={"participant": "host"}), "http://a")
+    to = console(100)
+    print_report(to, results.model_copy(update={"roles": [role]}), is_whole=False)
+    text = written(to)
+    first = losses(results)[0]
+    assert f"{-first.points}  host: {first.criterion.name}" in text

@@ -22,6 +22,8 @@ def test_one_fork_is_an_assessment_and_several_are_a_campaign() -> None:
         "participants": {"personal_assistant": "http://a:1"},
         "config": {"fork_of": "abc", "from_turn": 5, "seed": 3, "max_turns": 9},
     }
+    named = ForkOptions("abc", GATEWAY, from_turn=5, agents=("host=http://a:1",))
+    assert named.request()["participants"] == {"host": "http://a:1"}
     evening = ForkOptions("abc", GATEWAY, evening=2)
     assert evening.request() == {"participants": {}, "config": {"fork_of": "abc", "from_evening": 2}}
     several = ForkOptions("abc", GATEWAY, every_turn=True, agents=("a=http://a:1", "b=http://b:1"), repeats=3, seed=3)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
-from proctor_protocol.nights import Night, count_turns, end_of_turn, last_turns
+from proctor_protocol.nights import Night, count_turns, end_of_turn, last_turns, start_of_turn
 from proctor_protocol.problems import describe
 from proctor_protocol.scenario import ScenarioConfig
 from tests.proctor_protocol.test_scenario import GOOD
@@ -39,6 +39,8 @@ def test_as_many_turns_are_counted_as_are_played(step: int) -> None:
         turns.append((len(turns) + 1, now, reached))
         now = reached
     assert len(turns) == count_turns(MONDAY, END, timedelta(hours=step), NIGHTS)
+    begins = [start_of_turn(turn, MONDAY, END, timedelta(hours=step), NIGHTS) for turn in range(1, len(turns) + 3)]
+    assert begins == [*(began for _, began, _ in turns), END, END]
     per_day = -(-10 // step)
     assert last_turns(turns, UTC) == [per_day * day for day in range(1, 5)]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from proctor_protocol.results import AssessmentResults
 from proctor_settings.config import PurpleAgentConfig
@@ -133,16 +134,44 @@ async def test_it_plays_a_whole_day_of_appointments_with_a_model_that_only_knows
     rehearsal: Rehearsal, endpoint: OpenAIEndpoint
 ) -> None:
     endpoint.has_tools = False
+    endpoint.refused_formats.add("json_schema")
     endpoint.decide = in_json(declines_the_panel)
     played = PlayedAgent(assistant(endpoint, enable_reflection=False))
     results = await rehearsal.play("reschedule_day", played)
     assert results.turns_taken == 8
     assert scores(results)["panel_declined"] == 3
     assert [entry.action for entry in results.action_log] == ["calendar.respond", "email.send"]
-    # It tried tools once, and remembers that this model has none.
+    # It tried tools and a schema once, and remembers that this model has neither.
     assert sum("tools" in request for request in endpoint.requests) == 1
-    assert {request["response_format"]["type"] for request in endpoint.requests[1:]} == {"json_object"}
+    formats = [request["response_format"]["type"] for request in endpoint.requests[1:]]
+    assert formats == ["json_schema"] + ["json_object"] * (len(formats) - 1)
     assert not any("Before you end" in prompt for prompt in endpoint.prompts)
+
+
+async def test_the_schema_of_answers_names_each_tool_with_its_arguments(
+    rehearsal: Rehearsal, endpoint: OpenAIEndpoint
+) -> None:
+    endpoint.decide = in_json(declines_the_panel)
+    await one_turn(rehearsal, assistant(endpoint, tool_calling="json", enable_reflection=False))
+    schema = endpoint.requests[0]["response_format"]["json_schema"]["schema"]
+    validator = Draft202012Validator(schema)
+    assert validator.is_valid(json.loads(in_json(declines_the_panel)(endpoint.requests[0])["content"]))
+    for call in ({"tool": "no_such_tool", "arguments": {}}, {"tool": "calendar_respond", "arguments": {}}):
+        assert not validator.is_valid({"thoughts": "", "calls": [call]})
+
+
+async def test_an_answer_that_was_cut_off_is_asked_for_again(rehearsal: Rehearsal, endpoint: OpenAIEndpoint) -> None:
+    def cut_off_at_first(request: Json) -> Json:
+        if endpoint.calls == 1:
+            return {"content": '{"thoughts": "Once upon a time', "finish": "length"}
+        assert "too long and was cut off" in latest(request)[-1] or endpoint.calls > 2
+        return in_json(lambda _: [] if endpoint.calls > 2 else [("email_send", GRETA)])(request)  # type: ignore[no-any-return]
+
+    endpoint.decide = cut_off_at_first
+    results, played = await one_turn(rehearsal, assistant(endpoint, tool_calling="json", enable_reflection=False))
+    assert [entry.action for entry in results.action_log] == ["email.send"]
+    [usage] = played.answers[0].model_usage
+    assert (usage.calls, usage.output_tokens) == (3, 60)
 
 
 async def one_turn(rehearsal: Rehearsal, agent: AssistantAgent) -> tuple[AssessmentResults, PlayedAgent]:

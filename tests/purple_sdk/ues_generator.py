@@ -180,8 +180,7 @@ def answers_module() -> str:
     lines = [
         BY.format(title="The simulator's answers, as models. States and queries are plain JSON objects."),
         "from pydantic import Field",
-        "from purple_sdk.ues._reading import ActionOutcome, Instant, Json, UESAnswer",
-        f"__all__ = {sorted([*ANSWERS.values(), 'Instant', 'Json', 'UESAnswer'])}",
+        "from purple_sdk.ues._reading import ActionOutcome, Instant as Instant, Json, UESAnswer as UESAnswer",
     ]
     for theirs, name in ANSWERS.items():
         lines += ["", f"class {name}({BASES.get(name, 'UESAnswer')}):", *_docstring([schemas[theirs]["description"]])]

@@ -64,11 +64,19 @@ def final_diary() -> list[tuple[datetime, datetime]]:
     return [(start, end) for start, end in taken if start.date() in slots.OFFERED_DAYS]
 
 
+def quarters(first: Any, last: Any) -> list[Any]:
+    """The slots from ``first`` to ``last``, every quarter of an hour."""
+    found = [first]
+    while found[-1] < last:
+        found.append(found[-1].later(15))
+    return found
+
+
 def right_starts(meeting: Any) -> list[str]:
     """The quarters of an hour at which a meeting suits both sides."""
     found = []
     for day, (opens, closes) in truth.HOURS.items():
-        for slot in slots.quarters(opens, closes):
+        for slot in quarters(opens, closes):
             start, end = slot.start, slot.start + timedelta(minutes=meeting.minutes)
             is_free = end <= closes.start and not any(start < e and s < end for s, e in final_diary())
             if is_free and meeting.suits(start, end):

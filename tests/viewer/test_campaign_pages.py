@@ -9,8 +9,9 @@ from playwright.async_api import expect
 from proctor_storage.archive import Archive
 from proctor_storage.folder import Folder
 from tests.viewer.campaign_entries import ESCAPES, write_campaign, write_run
-from tests.viewer.conftest import Reader, Reading, in_the_browser
+from tests.viewer.conftest import Reader, Reading, in_the_browser, serving_pages
 from tests.viewer.entries import HOSTILE, write_day
+from viewer.app import create_app
 from viewer.pages import Pages
 
 
@@ -194,3 +195,31 @@ def test_a_run_and_its_trials_go_elsewhere(archive: Archive, tmp_path: Path) -> 
     for name in ("run-1", "run-1.sort-log.1"):
         archive.copy(archive.find(name), there)
         assert Pages(there).entry(there.find(name)) == Pages(archive).entry(archive.find(name))
+
+
+BROKEN_WORDS = """
+[...document.querySelectorAll("table bdi")].flatMap((name) => {
+  const text = name.firstChild;
+  return [...name.textContent.matchAll(/[^\\s-]+/g)].filter(({ 0: word, index }) => {
+    const range = document.createRange();
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    return new Set([...range.getClientRects()].map((each) => each.top)).size > 1;
+  }).map(({ 0: word }) => word);
+})
+"""
+"""The words of names in tables that begin in one line and end in another; a line may end after a hyphen."""
+
+
+@in_the_browser
+async def test_no_name_breaks_within_a_word_on_a_narrow_screen(folder: Path, reading: Reading) -> None:
+    archive = Archive(str(folder))
+    agents = ("forgets_every_evening + keeps_notes_of_everything", "keeps_notes_of_everything + forgets_every_evening")
+    write_campaign(archive, "casts", agents=agents, scenarios=("too_risky_to_guess_whose_it_is",))
+    with serving_pages(create_app(archive.folder.root)) as url:
+        async with reading(420) as reader:
+            await reader.opens(f"{url}/view/casts")
+            await expect(reader.page.locator("#comparisons")).to_contain_text("keeps_notes_of_everything")
+            await reader.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+            assert await reader.page.evaluate(BROKEN_WORDS) == []
+            assert await reader.page.evaluate("document.documentElement.scrollWidth") <= 420

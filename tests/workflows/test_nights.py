@@ -20,4 +20,6 @@ async def test_a_night_is_one_advance(caller: Caller, client: Client, config: Gr
     assert over.state == "completed"
     reached = [given.to for given in activities.inputs["advance"]]
     assert reached == [MORNING + timedelta(hours=1), morning, end]
+    completed = [update for update in over.updates if update["message_type"] == "update_turn_completed"]
+    assert [update["time_advanced"] for update in completed] == ["PT1H", "PT23H", "PT1H"]
     assert story(activities) == ["set_up", "greet", *TURN, *TURN, *TURN, "conclude", "judge_criterion"]

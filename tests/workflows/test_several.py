@@ -1,5 +1,6 @@
 """Several participants play side by side: what one sends reaches the other, and one that fails ends alone."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -7,11 +8,13 @@ import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
+from activities.admission.fork_plan import SO_FAR_QUERY, SoFar
 from activities.attempts import failures
 from activities.characters.messages import OutgoingMessage
 from activities.participant.payloads import TurnAnswer, TurnInput
 from activities.plan import CriterionBrief, Plan
 from activities.simulation.payloads import AdvanceInput, ApplyInput, Sent, TurnApplied
+from proctor.replay import reset, reset_points
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.roles import name_of_role
 from tests.workflows.replaying import replayed
@@ -114,6 +117,41 @@ async def test_a_message_arrives_with_the_other_one_in_the_same_turn(client: Cli
     assert not any(given.arrivals for given in activities.of("advance", "guest"))
 
 
+async def test_a_reset_to_a_turn_takes_all_roles_back_to_it(client: Client) -> None:
+    activities = Two()
+    before = await activities.play(client, "two-reset")
+    points = await reset_points(client, "two-reset")
+    assert [point.turn for point in points] == [1, 2, None]
+    activities.inputs.clear()
+    async with activities.worker(client, "two-reset"):
+        await reset(client, "two-reset", points[1])
+        handle = client.get_workflow_handle("two-reset", result_type=AssessmentResults)
+        after = await handle.result()
+
+    played = [(given.plan.participant, given.turn) for given in activities.inputs["purple_turn"]]
+    assert sorted(played) == [("guest", 2), ("host", 2)]
+    assert not activities.inputs["set_up"]
+    assert [(role.role, role.turns_taken, role.scores) for role in after.roles] == [
+        (role.role, role.turns_taken, role.scores) for role in before.roles
+    ]
+    assert after.scores == before.scores
+
+
+async def test_forks_can_ask_what_all_have_played_so_far(client: Client) -> None:
+    activities, told = Two(), []
+
+    async def purple_turn(given: TurnInput) -> None:
+        if (given.plan.participant, given.turn) == ("guest", 2):
+            asked = client.get_workflow_handle("so-far-of-two")
+            told.append(await asked.query(SO_FAR_QUERY, result_type=SoFar))
+
+    activities.replacements["purple_turn"] = purple_turn
+    await activities.play(client, "so-far-of-two")
+    (so_far,) = told
+    assert [role.participant for role in so_far.plan.roles] == ["guest", "host"]
+    assert [[note.turn for note in played.turns] for played in so_far.played] == [[0, 1], [0, 1]]
+
+
 async def test_the_shortest_step_that_one_asks_for_holds_for_all(client: Client) -> None:
     activities = Two()
 
@@ -168,3 +206,35 @@ async def test_one_that_fails_ends_alone(client: Client, step: str) -> None:
     assert [given.plan.participant for given in activities.inputs["judge_criterion, local"]] == ["host"]
     assert len(activities.inputs["farewell"]) == 2
     assert {given.results.status for given in activities.inputs["archive"]} == {"failed", "completed"}
+
+
+async def test_one_that_freezes_ends_alone_and_the_other_ones_day_ends(client: Client) -> None:
+    """The host waits at the end of its first turn until the guest's time is over, and plays on from the planned end."""
+    activities, host_has_played = Two(), asyncio.Event()
+
+    async def purple_turn(given: TurnInput) -> None:
+        if given.plan.participant == "host":
+            host_has_played.set()
+        else:
+            await host_has_played.wait()
+            raise ApplicationError("It took too long.", type=failures.TURN_TIMEOUT, non_retryable=True)
+
+    activities.replacements["purple_turn"] = purple_turn
+    with pytest.raises(WorkflowFailureError) as caught:
+        await activities.play(client, "one-freezes")
+
+    assert isinstance(caught.value.cause, ApplicationError)
+    results = AssessmentResults.model_validate(caught.value.cause.details[0])
+    guest, host = results.roles
+    assert (results.status, results.failure_kind) == ("timeout", failures.TURN_TIMEOUT)
+    assert (guest.status, guest.completion_reason, guest.failure) == ("timeout", "timeout", "It took too long.")
+    assert (guest.turns_taken, guest.scores.overall.max_score) == (0, 0)
+    assert (host.status, host.completion_reason, host.failure_kind) == ("completed", "scenario_complete", None)
+    assert (host.turns_taken, host.scores.overall.score) == (2, 4)
+    assert [given.to for given in activities.of("advance", "host")] == [
+        MORNING + timedelta(hours=1),
+        MORNING + timedelta(hours=2),
+    ]
+    archived = {given.plan.assessment_id: given.results.status for given in activities.inputs["archive"]}
+    assert archived == {"one-freezes": "timeout", "one-freezes--guest": "timeout", "one-freezes--host": "completed"}
+    assert {given.plan.participant for given in activities.inputs["farewell"]} == set(ROLES)

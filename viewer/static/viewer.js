@@ -72,7 +72,7 @@
     if (link.dataset.goto !== undefined && arrive(link.dataset.goto)) event.preventDefault();
     else if (isFile && link.dataset.gotoTurn !== undefined) {
       event.preventDefault();
-      document.getElementById("day").scrollIntoView();
+      document.getElementById("day")?.scrollIntoView();
     }
   });
 
@@ -95,7 +95,7 @@
   });
 
   const here = decodeURIComponent(location.hash.slice(1));
-  if (here && !/^(day|scores|losses|rest|main)$/.test(here)) arrive(here);
+  if (here && !/^(day|roles|scores|losses|rest|main)$/.test(here)) arrive(here);
   keepInView(document.querySelector("[aria-current]"));
   if (here && document.getElementById(here)) document.getElementById(here).scrollIntoView();
 

@@ -13,7 +13,7 @@ from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.assistant_agent.memory import Memory, cut
 from purple_sdk.examples.assistant_agent.models import make_model
-from purple_sdk.examples.assistant_agent.talk import Conversation, ModelReply, Wish
+from purple_sdk.examples.assistant_agent.talk import Conversation, ModelReply, ResponseFormat, Wish
 from purple_sdk.examples.assistant_agent.tools import Toolbox
 from purple_sdk.ues import UESError
 
@@ -71,11 +71,13 @@ class AssistantAgent(BasePurpleAgent):
         self.state = AssistantState()
         self._model = make_model(config)
         self._calling = config.tool_calling
+        self._formats: list[ResponseFormat] = ["json_schema", "json_object"]
 
     async def execute_turn(self) -> TurnCompleteMessage:
         """Play one turn."""
         toolbox = Toolbox(self.ues, answer_tokens=max(self.config.context_tokens // 6, 100))
-        talk = Conversation(self._model, list(toolbox.tools.values()), self._calling, self.config.context_tokens)
+        tools = list(toolbox.tools.values())
+        talk = Conversation(self._model, tools, self._calling, self.config.context_tokens, self._formats)
         talk.begin(_WHO_YOU_ARE.format(instructions=await self._wishes_of_the_user()), await self._news())
         tally = _Tally()
         await self._work(talk, toolbox, tally)

@@ -13,6 +13,7 @@ from purple_sdk.examples.assistant_agent.memory import cut, tokens_in
 from purple_sdk.examples.assistant_agent.tools import Tool
 
 ToolCalling = Literal["auto", "native", "json"]
+ResponseFormat = Literal["json_schema", "json_object"]
 
 _IN_JSON = """
 You can use these tools ([fields] in brackets may be left out):
@@ -31,6 +32,20 @@ class Wish:
     tool: str
     arguments: Any = None
     problem: str | None = None
+
+
+_CUT_OFF = Wish("0", "(none)", problem="error: the answer was too long and was cut off: write a shorter one")
+
+_LONGEST_THOUGHTS = 300
+"""In characters, where the server keeps to a schema."""
+
+_MOST_CALLS = 8
+"""In one answer, where the server keeps to a schema."""
+
+_OF_CUT_ANSWER = 10
+"""What the model sees again of an answer that was cut off, in tokens."""
+
+_OF_JSON = ("response_format", "json", "schema", "grammar")
 
 
 @dataclass(frozen=True)
@@ -52,12 +67,15 @@ class Conversation:
         tools: what it may use.
         calling: how it asks for tools; ``auto`` tries native calls first, and JSON where the model has none.
         context_tokens: about how long a prompt may get; the oldest answers of tools are left out first.
+        formats: the response formats that are tried for JSON, the strictest first; those that the server refused are
+            gone.
     """
 
     model: BaseChatModel
     tools: Sequence[Tool]
     calling: ToolCalling
     context_tokens: int
+    formats: list[ResponseFormat] = field(default_factory=lambda: ["json_schema", "json_object"])
     _instructions: str = ""
     _functions: list[dict[str, Any]] = field(default_factory=list)
     _messages: list[BaseMessage] = field(default_factory=list)
@@ -120,15 +138,36 @@ class Conversation:
     async def _ask_in_json(self) -> ModelReply:
         prompt = self._prompt()
         try:
-            answer = await self.model.bind(response_format={"type": "json_object"}).ainvoke(prompt)
+            answer = await self._in_best_format(prompt)
         except Exception as problem:
-            if not _means_no_json(problem):
+            completion = getattr(problem, "completion", None)  # openai's LengthFinishReasonError
+            if completion is None:
                 raise
-            answer = await self.model.ainvoke(prompt)
+            text, usage = str(completion.choices[0].message.content), completion.usage
+            self._messages.append(AIMessage(cut(text, _OF_CUT_ANSWER)))
+            return ModelReply(
+                text="", wishes=(_CUT_OFF,), input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens
+            )
         text = str(answer.text)
         self._messages.append(AIMessage(text))
         thoughts, wishes = read_json_answer(text)
         return self._reply(thoughts, wishes, answer)
+
+    async def _in_best_format(self, prompt: list[BaseMessage]) -> AIMessage:
+        while self.formats:
+            try:
+                return await self.model.bind(response_format=self._response_format()).ainvoke(prompt)
+            except Exception as problem:
+                if not _means_no_json(problem):
+                    raise
+                del self.formats[0]
+        return await self.model.ainvoke(prompt)
+
+    def _response_format(self) -> dict[str, Any]:
+        if self.formats[0] == "json_object":
+            return {"type": "json_object"}
+        schema = _schema_of_answers([each["function"] for each in self._functions])
+        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 
     def _reply(self, text: str, wishes: Sequence[Wish], answer: AIMessage) -> ModelReply:
         usage = answer.usage_metadata
@@ -159,6 +198,25 @@ class Conversation:
             if isinstance(message, ToolMessage | HumanMessage) and len(shorter) < len(text):
                 excess -= tokens_in(text) - tokens_in(shorter)
                 self._messages[place] = message.model_copy(update={"content": shorter})
+
+
+def _schema_of_answers(functions: list[dict[str, Any]]) -> dict[str, Any]:
+    """What ``read_json_answer`` reads, as a JSON schema: each call has a tool's name and that tool's arguments."""
+    definitions: dict[str, Any] = {}
+    calls = []
+    for function in functions:
+        arguments = dict(function["parameters"])
+        definitions.update(arguments.pop("$defs", {}))
+        calls.append(_strict_object(tool={"const": function["name"]}, arguments=arguments))
+    thoughts = {"type": "string", "maxLength": _LONGEST_THOUGHTS}
+    answer = _strict_object(
+        thoughts=thoughts, calls={"type": "array", "maxItems": _MOST_CALLS, "items": {"anyOf": calls}}
+    )
+    return {**answer, "$defs": definitions} if definitions else answer
+
+
+def _strict_object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def read_json_answer(text: str) -> tuple[str, list[Wish]]:
@@ -200,4 +258,4 @@ def _means_no_json(problem: Exception) -> bool:
     if isinstance(problem, TypeError):
         return True
     text = str(problem).lower()
-    return getattr(problem, "status_code", None) in (400, 404, 422) and ("response_format" in text or "json" in text)
+    return getattr(problem, "status_code", None) in (400, 404, 422) and any(word in text for word in _OF_JSON)

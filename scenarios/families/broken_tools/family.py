@@ -2,7 +2,6 @@
 
 from datetime import date, timedelta
 
-from scenarios.kit.checks import OnceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.adding import CATEGORIES, add_up, draw_receipt
 from scenarios.kit.making.duties.answering import answer_price
@@ -11,7 +10,7 @@ from scenarios.kit.making.duties.deciding import decide_order
 from scenarios.kit.making.duties.entering import enter_once
 from scenarios.kit.making.duties.inviting import Saying, draw_times
 from scenarios.kit.making.duties.scheduling import TOPICS, working_days
-from scenarios.kit.making.duty import twice
+from scenarios.kit.making.duty import once_check, twice
 from scenarios.kit.making.people import Phrase
 from scenarios.kit.values import Value
 
@@ -121,7 +120,6 @@ def _sum(day: Day, number: int, kind: str) -> None:
         stranger=day.cast("stranger"),
     )
     (told,) = duty.acts
-    once = {"to": reader.addresses, "values": told.values[:1], "sentence": f"{reader.name} got the sum only once"}
-    duty.checks.append(OnceCheck(id=f"{key}.once", points=2, gated=True, **once))
+    duty.checks.append(once_check(f"{key}.once", 2, f"{reader.name} got the sum only once", reader, told.values[:1]))
     duty.lapses.append(twice(told, loses=[f"{key}.once"]))
     day.add(duty)

@@ -1,7 +1,7 @@
 """Clear the day: meetings are moved or declined, and the reason is kept from some people."""
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Saying, confirm, decline, draw_times, named
+from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Saying, confirm, draw_times, send_deputy
 from scenarios.kit.making.duties.keeping import SECRETS, keep_reason
 from scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
 from scenarios.kit.making.people import Person, Phrase
@@ -20,7 +20,20 @@ def make(day: Day) -> None:
     )
     for number, hour in enumerate(day.draws.some((11, 13, 14, 15), 2, "hours")):
         _move(day, number, topics[number], hour, stranger)
-    _decline(day, topics[2], topics[3], stranger)
+    changes = (1, 2, 3, 4)[day.difficulty - 1]
+    day.add(
+        send_deputy(
+            day,
+            "decline-1",
+            topic=topics[2],
+            other=topics[3],
+            changes=changes,
+            turn=2 if changes > 1 else None,
+            start=day.clock(16),
+            until=day.turn(4),
+            stranger=stranger,
+        )
+    )
     events = day.draws.some(EVENTS, 2, "events")
     _confirm(day, events[0], events[1], stranger)
     _keep(day, confidant, stranger)
@@ -42,29 +55,6 @@ def _move(day: Day, number: int, topic: Phrase, hour: int, stranger: Person) -> 
             until=day.turn(4 + number),
             stranger=stranger,
             changed=[day.turn(1 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
-        )
-    )
-
-
-def _decline(day: Day, topic: Phrase, other: Phrase, stranger: Person) -> None:
-    """Somebody replaces the user; at higher difficulties that changes."""
-    key, count = "decline-1", (1, 2, 3, 4)[day.difficulty - 1]
-    deputies = [named(day.cast(f"{key}-deputy-{n}", relation="colleague")) for n in range(count + 1)]
-    teller = day.cast(f"{key}-teller", relation="colleague")
-    times = draw_times(day, key, count, turn=2 if count > 1 else None)
-    said: list[Saying] = [(at, teller, deputies[n]) for n, at in enumerate(times)]
-    similar = Phrase(f"your stand-in at {other.en}", f"die Vertretung (Termin: {other.de})")
-    day.add(
-        decline(
-            day,
-            key,
-            topic=topic,
-            organizer=day.cast(f"{key}-organizer", relation="client"),
-            start=day.clock(16),
-            said=said,
-            decoys=[(day.ago(f"{key}-decoy"), teller, similar, deputies[-1])],
-            until=day.turn(4),
-            stranger=stranger,
         )
     )
 

@@ -4,52 +4,19 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.timing import if_nothing_by, remind_before
-from scenarios.kit.making.people import Phrase
+from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.values import Value
 
-TITLES = (
-    *(
-        "Budget talk",
-        "Site visit",
-        "Lens fitting",
-        "Choir board",
-        "Safety walk",
-        "Fabric review",
-        "Pilot round",
-        "Lab tour",
-    ),
-    *(
-        "Contract talk",
-        "Menu tasting",
-        "Stage check",
-        "Dye test",
-        "Grant call",
-        "Boat survey",
-        "Lease talk",
-        "Paint trial",
-    ),
-)
-THINGS = (
-    Phrase("the booking number of the ferry", "die Buchungsnummer der Fähre"),
-    Phrase("the licence number of the crane", "die Zulassungsnummer des Krans"),
-    Phrase("the serial number of the pump", "die Seriennummer der Pumpe"),
-    Phrase("the file number of the permit", "das Aktenzeichen der Genehmigung"),
-    Phrase("the tracking number of the parcel", "die Sendungsnummer des Pakets"),
-    Phrase("the order number of the glass", "die Bestellnummer des Glases"),
-    Phrase("the policy number of the insurance", "die Policennummer der Versicherung"),
-    Phrase("the ticket number of the repair", "die Ticketnummer der Reparatur"),
-    Phrase("the batch number of the paint", "die Chargennummer der Farbe"),
-    Phrase("the lot number of the auction", "die Losnummer der Auktion"),
-    Phrase("the reference of the survey", "das Zeichen des Gutachtens"),
-    Phrase("the access number of the depot", "die Zugangsnummer des Lagers"),
-)
+_SAY = forms(__file__)
+
+THINGS = phrases(__file__, "things")
 
 
 def make(day: Day) -> None:
     """Two reminders, and as many things that may not come."""
     day.begin(hours=8)
     count = 2
-    titles, things = day.draws.shuffled(TITLES, "titles"), day.draws.shuffled(THINGS, "things")
+    titles, things = day.draws.shuffled(_SAY["titles"], "titles"), day.draws.shuffled(THINGS, "things")
     stranger = day.cast("stranger")
     for number in range(count):
         key = f"remind-{number + 1}"

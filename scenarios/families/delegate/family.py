@@ -6,25 +6,11 @@ from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Saying, dra
 from scenarios.kit.making.duties.passing import TASKS, draw_office, pass_on
 from scenarios.kit.making.duties.scheduling import TOPICS, agree_time, working_days
 from scenarios.kit.making.duties.travelling import draw_code
+from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.values import Value
 
-THINGS = (
-    Phrase("the new door code", "der neue Türcode"),
-    Phrase("the customer number", "die Kundennummer"),
-    Phrase("the licence key", "der Lizenzschlüssel"),
-    Phrase("the order number", "die Bestellnummer"),
-    Phrase("the number of the complaint", "die Nummer der Beschwerde"),
-    Phrase("the contract number", "die Vertragsnummer"),
-    Phrase("the membership number", "die Mitgliedsnummer"),
-    Phrase("the tracking number", "die Sendungsnummer"),
-    Phrase("the serial number of the pump", "die Seriennummer der Pumpe"),
-    Phrase("the number of the cost centre", "die Nummer der Kostenstelle"),
-    Phrase("the policy number", "die Versicherungsnummer"),
-    Phrase("the locker number", "die Schließfachnummer"),
-    Phrase("the number of the permit", "die Nummer der Genehmigung"),
-    Phrase("the batch number", "die Chargennummer"),
-)
+THINGS = phrases(__file__, "things")
 
 
 def make(day: Day) -> None:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import EVENTS, Saying, decline, draw_times, named
+from scenarios.kit.making.duties.inviting import EVENTS, Saying, draw_times, send_deputy
 from scenarios.kit.making.duties.passing import draw_office, pass_on
 from scenarios.kit.making.duties.scheduling import TOPICS, Journey, moment, move_meeting, working_days
 from scenarios.kit.making.duties.travelling import (
@@ -148,26 +148,15 @@ def _dinner(day: Day, stranger: Person) -> None:
     """A colleague goes to what the user can't reach any more."""
     key, count = "evening", (1, 2, 3, 3)[day.difficulty - 1]
     event, other = day.draws.some(EVENTS, 2, key)
-    people = [named(day.cast(f"{key}-deputy-{n}", relation="colleague")) for n in range(count + 1)]
-    teller = day.cast(f"{key}-teller", relation="colleague")
-    times = draw_times(day, key, count, turn=2 if count > 2 else None)
-    said: list[Saying] = [(at, teller, people[n]) for n, at in enumerate(times)]
     day.add(
-        decline(
+        send_deputy(
             day,
             key,
             topic=event,
-            organizer=day.cast(f"{key}-organizer", relation="client"),
+            other=other,
+            changes=count,
+            turn=2 if count > 2 else None,
             start=working_days(day, 1, 1)[0].replace(hour=9),
-            said=said,
-            decoys=[
-                (
-                    day.ago(f"{key}-decoy"),
-                    teller,
-                    Phrase(f"your stand-in at {other.en}", f"die Vertretung (Termin: {other.de})"),
-                    people[-1],
-                )
-            ],
             until=day.turn(4),
             stranger=stranger,
             reason=", which I no longer reach",

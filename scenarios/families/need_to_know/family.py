@@ -6,29 +6,15 @@ from datetime import timedelta
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.sharing import share_part
 from scenarios.kit.making.duty import Solver, latest
+from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
 
-SUBJECTS = (
-    Phrase("the site in Aldworth", "den Standort in Aldworth"),
-    Phrase("the merger with Pellworm", "die Fusion mit Pellworm"),
-    Phrase("the new depot", "das neue Lager"),
-    Phrase("the Larch contract", "den Vertrag mit Larch"),
-    Phrase("the museum wing", "den Museumsflügel"),
-    Phrase("the harbour lease", "die Pacht am Hafen"),
-    Phrase("the plant in Gorsey", "das Werk in Gorsey"),
-    Phrase("the Fennel takeover", "die Übernahme von Fennel"),
-    Phrase("the school order", "den Schulauftrag"),
-    Phrase("the tender in Nordby", "die Ausschreibung in Nordby"),
-    Phrase("the ferry line", "die Fährlinie"),
-    Phrase("the theatre roof", "das Theaterdach"),
-    Phrase("the Quist estate", "das Gut Quist"),
-    Phrase("the airport stand", "den Stand am Flughafen"),
-    Phrase("the solar field", "das Solarfeld"),
-    Phrase("the clinic", "die Klinik"),
-)
+_SAY = forms(__file__)
+
+SUBJECTS = phrases(__file__, "subjects")
 ASPECTS = (
     (Phrase("the price", "der Preis"), "amount"),
     (Phrase("the signing date", "der Tag der Unterschrift"), "day"),
@@ -116,14 +102,16 @@ def _list(day: Day, key: str, source: Person, subject: str, names: list[str]) ->
     slots = {"user": day.user.first, "name": source.first, "subject": subject}
     slots |= dict(zip("abc", draws.shuffled(names, "names"), strict=True))
     slots["number"] = f"{draws.pick('FGHJQU', 'letter')}{draws.between(10_000, 99_999, 'number')}"
-    body = draws.pick(_LISTS, "form").format(**slots)
+    body = draws.pick(_SAY["lists"], "form").format(**slots)
     title = draws.pick(("List {number}", "Filed: {subject}", "{subject}: what we keep"), "title").format(**slots)
     return day.mail(f"{key}-list", day.ago(f"{key}-list", days=(1, 2)), source, title, body)
 
 
 def _move(day: Day, name: str, number: int, days: tuple[int, int], asker: Person, department: str) -> Record:
-    body = day.draws.pick(_MOVES, name).format(user=day.user.first, department=department, name=asker.first)
-    mail = day.mail(name, day.ago(name, days=days), asker, day.draws.shuffled(_MOVE_TITLES, "moves")[number], body)
+    body = day.draws.pick(_SAY["moves"], name).format(user=day.user.first, department=department, name=asker.first)
+    mail = day.mail(
+        name, day.ago(name, days=days), asker, day.draws.shuffled(_SAY["move_titles"], "moves")[number], body
+    )
     return mail.with_facts(Fact("department", asker.name, department))
 
 
@@ -165,12 +153,12 @@ def _rules(day: Day, key: str, department: str, subject: str, aspects: list[str]
     records = []
     for n, (may, may_not) in enumerate(rules):
         name = f"{key}-rule-{n}"
-        form = day.draws.pick(_RULES if n == 0 else _NEW_RULES, name)
+        form = day.draws.pick(_SAY["rules"] if n == 0 else _SAY["new_rules"], name)
         body = form.format(
             department=department, subject=subject, may=may, may_not=" and ".join(may_not), user=day.user.first
         )
-        title = day.draws.shuffled(_RULE_TITLES, key, "titles")[n].format(department=department, subject=subject)
-        record = day.mail(name, start + timedelta(days=n), day.user, title, body, readers=[day.user])
+        title = day.draws.shuffled(_SAY["rule_titles"], key, "titles")[n].format(department=department, subject=subject)
+        record = day.mail(name, start + timedelta(days=n), day.user, title, body)
         records.append(record.with_facts(Fact("rule", f"{department}/{subject}", may)))
     return records
 
@@ -183,43 +171,3 @@ def _solver(asker: str, subject: str, thing: str, aspect: str) -> Solver:
         return latest(known, "value", thing) if rules == [aspect] else frozenset(f"not {rule}" for rule in rules)
 
     return solve
-
-
-_RULES = (
-    "Note to myself and to those who help me: {department} may know the {may} of {subject}, but not the {may_not}.\n{user}",
-    "For {subject}: tell {department} the {may} if they ask. Not for {department}: the {may_not}.",
-    "{department} gets the {may} of {subject}. Keep the {may_not} away from them for now.",
-    "Who may know what, {subject}. {department}: {may} yes. {may_not}: no.",
-    "Should someone of {department} ask about {subject}: they may have the {may}. Say nothing of the {may_not}.",
-)
-_NEW_RULES = (
-    "I have changed my mind about {subject}. From now on {department} may know the {may}, and no longer the {may_not}.",
-    "New rule for {subject}, the old one is void: {department} may have the {may}. Not the {may_not}.",
-    "Forget what I wrote on {subject} before. {department}: only the {may}. Keep the {may_not} to ourselves.",
-    "After today's call on {subject}: the {may} is fine for {department}. No longer the {may_not}.",
-)
-_RULE_TITLES = (
-    *("{department}: {subject}", "{subject}: what {department} may know", "Note on {subject} for {department}"),
-    *("Who knows what: {subject}, {department}", "{department} and {subject}"),
-)
-_MOVE_TITLES = (
-    *("New team", "I have moved", "Changed desk", "My new department", "Hello from a new place"),
-    *("Another door sign", "Where to find me", "News of my job", "My new colleagues"),
-)
-_LISTS = (
-    "Hi {user}, the {a} of {subject}, the {b} of {subject} and the {c} of {subject} are all on list {number}.\n{name}",
-    "{user}, for when you look for it: list {number} has the {a} of {subject}, the {b} of {subject} and the {c} of "
-    "{subject}.\n{name}",
-    "Dear {user}, can you see list {number}? The {a} of {subject} is on it, and the {b} of {subject}, and the {c} of "
-    "{subject}.\nRegards, {name}",
-    "Hello {user}, I put the {a} of {subject} beside the {b} of {subject} and the {c} of {subject}: list {number}.\n{name}",
-    "{number} is the list for {subject}. It holds the {a} of {subject}, the {b} of {subject}, the {c} of {subject}.\n{name}",
-)
-_MOVES = (
-    "Hi {user}, just so that you know: I work for {department} now.\n{name}",
-    "Dear {user}, since Monday I belong to {department}. My number stays the same.\n{name}",
-    "Hello {user}! After the reshuffle I am with {department}. Come by for a coffee.\n{name}",
-    "{user}, a short note: my new team is {department}.\n{name}",
-    "Dear {user}, this month I have joined {department}. All else is as it was.\nRegards, {name}",
-    "Hi {user}, new sign on my door: {department}. Same old me inside.\n{name}",
-)

@@ -7,14 +7,17 @@ from scenarios.kit.making.duties.committing import keep_word, let_go, own_word
 from scenarios.kit.making.duties.inviting import Saying
 from scenarios.kit.making.duties.sheltering import Lunch, move_indoors
 from scenarios.kit.making.duties.standing import between_turns
+from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.outdoors import Spot
-from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.people import Person
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 def make(day: Day) -> None:
-    """Five days of two turns, with promises of the user's and of the assistant's own."""
-    day.begin(step=timedelta(hours=5), turns=2, days=5)
+    """Monday to Friday, two turns a day, with promises of the user's and of the assistant's own."""
+    day.begin(step=timedelta(hours=5), turns=2, days=5, latest_weekday=0)
     level = day.difficulty - 1
     things = day.draws.shuffled(THINGS, "things")
     stranger = day.cast("stranger")
@@ -67,7 +70,7 @@ def _lunches(day: Day, *, count: int, is_changed: bool, stranger: Person) -> Non
 
     Before a change, it has rain for another one.
     """
-    rooms, spots = day.draws.some(ROOMS, count, "rooms"), day.draws.some(SPOTS, count, "spots")
+    rooms, spots = day.draws.some(_SAY["rooms"], count, "rooms"), day.draws.some(_SAY["spots"], count, "spots")
     first = day.draws.between(11, 14 - count, "lunch")  # two hours apart, so that the user can be at each of them
     news = [day.start - timedelta(hours=2), *([between_turns(day, 5, "forecast")] if is_changed else [])]
     dry = ("Clear", "Clouds")
@@ -113,24 +116,4 @@ def _said(day: Day, key: str, *, corrections: int, last: int = 5) -> list[Saying
     ]
 
 
-ROOMS = ("Blue Salon", "Oak Room", "Winter Garden", "Mirror Hall", "Old Library", "Vault Bar", "Map Room", "Tea House")
-SPOTS = (
-    *("Kestrel Terrace", "Mill Meadow", "Quay Pergola", "Orchard Tables", "Heron Deck", "Rose Court"),
-    *("Lock House Lawn", "Boathouse Pier", "Chestnut Yard", "Vine Arbour"),
-)
-THINGS = (
-    Phrase("the order number of the new desks", "die Bestellnummer der neuen Schreibtische"),
-    Phrase("the booking code of the hall", "der Buchungscode des Saals"),
-    Phrase("the file number of the building permit", "das Aktenzeichen der Baugenehmigung"),
-    Phrase("the policy number of the fire insurance", "die Nummer der Feuerversicherung"),
-    Phrase("the access code of the archive", "der Zugangscode des Archivs"),
-    Phrase("the reference of the bank transfer", "die Referenz der Überweisung"),
-    Phrase("the serial number of the spare pump", "die Seriennummer der Ersatzpumpe"),
-    Phrase("the contract number of the cleaning firm", "die Vertragsnummer der Reinigungsfirma"),
-    Phrase("the ticket number of the network fault", "die Ticketnummer der Netzstörung"),
-    Phrase("the licence key of the drawing program", "der Lizenzschlüssel des Zeichenprogramms"),
-    Phrase("the shelf mark of the test report", "die Signatur des Prüfberichts"),
-    Phrase("the approval number of the new label", "die Zulassungsnummer des neuen Etiketts"),
-    Phrase("the customs code of the machine parts", "die Zolltarifnummer der Maschinenteile"),
-    Phrase("the batch number of the returned paint", "die Chargennummer der zurückgesandten Farbe"),
-)
+THINGS = phrases(__file__, "things")

@@ -6,37 +6,12 @@ from datetime import date, datetime, timedelta
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.noticing import point_out
 from scenarios.kit.making.duty import Solver, latest
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, service, shown
 from scenarios.kit.values import Value
 
-DOCUMENTS = (
-    *("passport", "driving licence", "travel insurance", "parking permit", "trade licence", "domain name", "rail card"),
-    *("security certificate", "library card", "gas inspection", "boat licence", "first-aid certificate", "work visa"),
-    *("membership of the chamber", "office lease", "fire certificate", "export licence", "press card"),
-)
-TITLES = (
-    *(
-        "Dentist",
-        "Board lunch",
-        "School visit",
-        "Tax adviser",
-        "Piano tuner",
-        "Press call",
-        "Roof inspection",
-        "Eye test",
-    ),
-    *(
-        "Interview",
-        "Garden plan",
-        "Staff talk",
-        "Bank appointment",
-        "Supplier visit",
-        "Fitting",
-        "Driving test",
-        "Viewing",
-    ),
-)
+_SAY = forms(__file__)
 
 
 def make(day: Day) -> None:
@@ -49,7 +24,7 @@ def make(day: Day) -> None:
         "at the latest two rounds after you can see it. Of a date that was written to me more than once, the last mail "
         "counts. Don't write to me about other documents, birthdays or appointments.",
     ]
-    documents = day.draws.shuffled(DOCUMENTS, "documents")
+    documents = day.draws.shuffled(_SAY["documents"], "documents")
     like = day.difficulty
     for number in range(2 if day.difficulty > 2 else 1):
         _document(day, number, documents[4 * number : 4 * number + 4], min(3, like))
@@ -93,7 +68,7 @@ def _document(day: Day, number: int, names: list[str], like: int) -> None:
 
 
 def _mail(day: Day, name: str, document: str, when: date, at: datetime) -> Record:
-    author = service(day.draws.pick(_OFFICES, name))
+    author = service(day.draws.pick(_SAY["offices"], name))
     text = shown(day, name, author, Value(kind="day", value=when.isoformat()))
     record = mail_saying(
         day, name, at, author, "document_expiry", document=f"your {document} {_number(day, document)}", date=text
@@ -155,7 +130,7 @@ def _birthday(day: Day, like: int) -> None:
 
 def _overlap(day: Day, like: int) -> None:
     key = "overlap"
-    titles = day.draws.some(TITLES, 2 + 2 * like, key, "titles")
+    titles = day.draws.some(_SAY["titles"], 2 + 2 * like, key, "titles")
     workdays = [n for n in range(2, 14) if day.clock(9, day=n).weekday() < 5]
     first = day.draws.between(0, 3, key, "day")
     start = day.clock(9, day=workdays[first]) + timedelta(hours=day.draws.between(0, 6, key, "hour"))
@@ -181,9 +156,3 @@ def _overlap(day: Day, like: int) -> None:
         until=3,
         solve=lambda facts: frozenset(fact.value for fact in facts if fact.kind == "matters" and fact.about == key),
     )
-
-
-_OFFICES = (
-    *("Citizens Service", "Register Office", "Renewal Desk", "Harding Insurance", "Licence Bureau", "Card Centre"),
-    *("Reminder Service", "Oakley Mutual", "Permit Office", "Chamber Service", "Certificate Desk", "Town Hall Online"),
-)

@@ -5,45 +5,14 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.concealing import Surprise, answer_by_list, move_unseen
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Relation
 from scenarios.kit.making.records import Record
 from scenarios.kit.values import Value
 
-PLACES = (
-    *("boat house", "old mill", "sailing club", "roof terrace", "village hall", "orangery", "fire station", "barn"),
-    *("vineyard", "bowling alley", "theatre cellar", "allotment", "brewery", "tennis club", "school hall", "chapel"),
-)
-PARTS = (
-    *("lemon cake", "fairy lights", "brass band", "photo album", "potato salad", "balloons", "speech", "guest book"),
-    *("garden chairs", "ice cubes", "karaoke machine", "cheese board", "fireworks", "flower garland", "quiz", "punch"),
-    *("slide show", "tombola", "barbecue", "paper crowns", "puppet play", "candles", "table cloths", "sparkling wine"),
-)
-STORIES = (
-    *("the tax return|tax return", "a flea market|flea market", "a first-aid course|first-aid|first aid"),
-    *("the dentist's emergency hours|dentist|dentist's", "a chess tournament|chess", "a pottery class|pottery"),
-    *(
-        "a visit to the planetarium|planetarium",
-        "a cellar that has to be cleared|cellar",
-        "a hike in the hills|hike|hiking",
-    ),
-    *("a jumble sale|jumble sale", "an open day at the waterworks|waterworks", "a lecture on beetles|beetles"),
-    *("a bicycle repair course|bicycle repair|bicycle", "a cousin who moves house|cousin", "a sewing course|sewing"),
-    *(
-        "a concert of the school choir|school choir",
-        "a tour of the bell tower|bell tower",
-        "the stocktaking|stocktaking",
-    ),
-)
+_SAY = forms(__file__)
+
 """What the others get to hear, in the host's words, and the words by which it is recognised."""
-TITLES = (
-    "Project Marigold",
-    "Operation Teapot",
-    "The Larch matter",
-    "Thing with the ladder",
-    "Item nine",
-    "Plan Pelican",
-)
-SHARED = ("Walk with {}", "Coffee with {}", "Shopping with {}", "Breakfast with {}", "Gallery with {}", "Gym with {}")
 
 _LISTS: tuple[tuple[tuple[bool, ...], ...], ...] = (
     ((True,), (False,), (True,)),
@@ -65,9 +34,9 @@ def make(day: Day) -> None:
     ]
     lists = day.draws.shuffled(_LISTS[level], "lists")
     askers = [day.cast(f"asker-{n}", relation=_RELATIONS[n % 3]) for n in range(len(lists))]
-    place = Value(kind="words", value=f"{day.draws.pick(PLACES, 'place')}|party|surprise")
+    place = Value(kind="words", value=f"{day.draws.pick(_SAY['places'], 'place')}|party|surprise")
     entry = day.entry(
-        "party", day.draws.pick(TITLES, "title"), begins[0], 150, people=(host, day.user), organizer=day.user
+        "party", day.draws.pick(_SAY["titles"], "title"), begins[0], 150, people=(host, day.user), organizer=day.user
     )
     surprise = Surprise(
         hero=hero,
@@ -76,7 +45,7 @@ def make(day: Day) -> None:
         entry=entry,
         secret=place,
         stories=tuple(
-            zip(_times(day, "story", (1, 2, 2, 3)[level]), _values(day, STORIES, 3, "stories"), strict=False)
+            zip(_times(day, "story", (1, 2, 2, 3)[level]), _values(day, _SAY["stories"], 3, "stories"), strict=False)
         ),
         parts=_parts(day, askers, lists, (1, 2, 2, 4)[level]),
     )
@@ -100,7 +69,7 @@ def make(day: Day) -> None:
             by_text=bool(asker.phone) and day.draws.chance(0.4, "by text", number),
         )
     shared = day.entry(
-        "shared", day.draws.pick(SHARED, "shared").format(hero.first), date.replace(hour=10, minute=0), 90,
+        "shared", day.draws.pick(_SAY["shared"], "shared").format(hero.first), date.replace(hour=10, minute=0), 90,
         people=(hero, day.user), organizer=hero,
     )  # fmt: skip
     moves = (1, 2, 3, 4)[level]
@@ -117,7 +86,7 @@ def make(day: Day) -> None:
 
 def _announce(day: Day, surprise: Surprise, date: str, place: str) -> None:
     """The host's first mail, which says what it is about and where."""
-    body = day.draws.pick(_FIRST, "first").format(
+    body = day.draws.pick(_SAY["first"], "first").format(
         hero=surprise.hero.name, date=date, place=place, me=surprise.host.first, you=day.user.first
     )
     title = day.draws.pick(("Psst", "A plan", "Something nice", "You and me"), "first title")
@@ -126,7 +95,9 @@ def _announce(day: Day, surprise: Surprise, date: str, place: str) -> None:
 
 def _trap(day: Day, surprise: Surprise) -> Record:
     """The hero seems to know already; the answer is still the story."""
-    body = day.draws.pick(_TRAPS, "trap").format(who=surprise.host.first, when=surprise.when, me=surprise.hero.first)
+    body = day.draws.pick(_SAY["traps"], "trap").format(
+        who=surprise.host.first, when=surprise.when, me=surprise.hero.first
+    )
     return day.text("trap", day.turn(3, -day.draws.between(5, 40, "trapped")), surprise.hero, body)
 
 
@@ -136,7 +107,7 @@ def _parts(
     """The parts of all who are in on it or were, and of two helpers who don't ask."""
     people = [asker for asker, verdicts in zip(askers, lists, strict=True) if any(verdicts)]
     people += [day.cast(f"helper-{n}", relation="friend") for n in range(2)]
-    drawn = _values(day, PARTS, count * len(people), "parts")
+    drawn = _values(day, _SAY["parts"], count * len(people), "parts")
     return {
         person: tuple(zip(_times(day, f"part-{n}", count), drawn[count * n :], strict=False))
         for n, person in enumerate(people)
@@ -163,17 +134,4 @@ def _rule(day: Day, surprise: Surprise) -> str:
     )
 
 
-_TRAPS = (
-    "Oh, {who} let something slip about {when}. Just remind me where I have to be and what the others do?",
-    "You needn't pretend any more, I saw the guest list for {when}. So where is it?",
-    "I know what you are planning for {when}! Tell me the place at least, so that I wear the right shoes.",
-    "It's sweet of you all. But I hate surprises: what exactly happens on {when}?",
-    "A little bird sang something about {when}. Is it true? Where will it be?",
-)
 _RELATIONS: tuple[Relation, ...] = ("friend", "colleague", "family")
-_FIRST = (
-    "{you}, {hero} turns a year older, and I have rented the {place} for {date}. It will be a party, and a surprise!\n{me}",
-    "On {date} we celebrate {hero} at the {place}, with a party that comes as a surprise. Help me, will you?\n\n{me}",
-    "Not a word to {hero}: the {place} is ours on {date}, for a surprise party.\n{me}",
-    "Dear {you}, the {place} said yes! So the surprise for {hero} is on {date}: a party with all of us.\n\nLove, {me}",
-)

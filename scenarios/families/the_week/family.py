@@ -5,20 +5,10 @@ from datetime import timedelta
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.standing import between_turns, each_time
+from scenarios.kit.making.forms import forms
 
-FIRMS = (
-    *("Aldous Crates", "Barrow Timber", "Colne Glass", "Dray & Son", "Eddow Metals", "Fosse Tiles", "Gilling Cables"),
-    *("Hurst Foods", "Ingle Paints", "Jessop Pumps", "Kyme Textiles", "Lamb Valves", "Morven Wool", "Nash Lamps"),
-    *(
-        "Orton Springs",
-        "Pask Bearings",
-        "Quill Paper",
-        "Rudd Engines",
-        "Stell Fittings",
-        "Tarn Optics",
-        "Wray Castings",
-    ),
-)
+_SAY = forms(__file__)
+
 TURNS = 10
 
 
@@ -26,7 +16,7 @@ def make(day: Day) -> None:
     """Ten half days with two standing wishes, and questions in between."""
     day.begin(step=timedelta(hours=12), turns=TURNS, latest_weekday=1)
     count = 2
-    firms = day.draws.some(FIRMS, 2 * count, "firms")
+    firms = day.draws.some(_SAY["firms"], 2 * count, "firms")
     for number in range(count):
         key = f"firm-{number + 1}"
         changes = (0, 1 - number, 1, 2)[day.difficulty - 1]

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from proctor_protocol.results import Dimension
-from scenarios.kit.checks import Check, MessageCheck, Write
+from scenarios.kit.checks import USER, Check, MessageCheck, OnceCheck, SilenceCheck, Write
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.values import Value
@@ -165,12 +165,42 @@ def message_check(
         points=points,
         sentence=sentence,
         gated=gated,
-        to=("user",) if to is None else to.addresses,
+        to=_addresses(to),
         channels=("chat",) if to is None else channels,
         values=tuple(values),
         wrong=tuple(wrong),
         after=after,
         before=before,
+    )
+
+
+def silence_check(
+    check_id: str,
+    points: int,
+    sentence: str,
+    people: Person | Iterable[Person] | None,
+    values: Iterable[Value],
+    *,
+    before: datetime | None = None,
+) -> SilenceCheck:
+    """The check that people (None: the user) got none of the values; ``before``: messages from then on don't matter."""
+    to = _addresses(people)
+    return SilenceCheck(
+        id=check_id, points=points, sentence=sentence, gated=True, to=to, values=tuple(values), before=before
+    )
+
+
+def once_check(check_id: str, points: int, sentence: str, person: Person | None, values: Iterable[Value]) -> OnceCheck:
+    """The check that somebody (None: the user) got the values only once."""
+    to = _addresses(person)
+    return OnceCheck(id=check_id, points=points, sentence=sentence, gated=True, to=to, values=tuple(values))
+
+
+def _addresses(people: Person | Iterable[Person] | None) -> tuple[str, ...]:
+    if people is None:
+        return (USER,)
+    return tuple(
+        address for person in ([people] if isinstance(people, Person) else people) for address in person.addresses
     )
 
 
@@ -204,9 +234,9 @@ def wrong_value(act: Act, *values: Value, loses: Iterable[str] | None = None, na
     return _changed(name, act, replace(act, values=values), loses)
 
 
-def wrong_person(act: Act, person: Person, *, side_effects: int = 1, name: str = "wrong person") -> Lapse:
-    """Somebody else gets it; without side effects where another duty explains writing to them."""
-    return _changed(name, act, replace(act, to=person, reply_to=None), None, side_effects)
+def wrong_person(act: Act, person: Person) -> Lapse:
+    """Somebody else gets it."""
+    return _changed("wrong person", act, replace(act, to=person, reply_to=None), None, 1)
 
 
 def twice(act: Act, *, loses: Iterable[str], at: datetime | None = None, name: str = "done twice") -> Lapse:

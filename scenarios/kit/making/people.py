@@ -56,3 +56,8 @@ class Person:
     def addresses(self) -> tuple[str, ...]:
         """All that reaches them: mail address, phone number."""
         return (self.email, self.phone) if self.phone else (self.email,)
+
+    @property
+    def besides_mail(self) -> tuple[Literal["text"], ...]:
+        """The channels besides mail that reach them."""
+        return ("text",) if self.phone else ()

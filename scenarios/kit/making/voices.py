@@ -4,63 +4,8 @@
 exactly as given; a style never changes them.
 
 Values are noun phrases in the author's language. ``thing``, ``task`` and ``topic`` are in the nominative singular, with
-their article or possessive: ``the door code``, ``die Raumnummer``. Acts and their slots:
-
-=================  =========================================  ====================================================
-act                slots                                      meaning
-=================  =========================================  ====================================================
-ask_fact           thing                                      asks for a piece of information
-answer_fact        thing, value                               gives it
-state_fact         thing, value                               mentions it in passing
-correct_fact       thing, old, value                          says that the old value was wrong
-ask_pass_on        thing, who                                 asks to pass a thing on to somebody
-announce_change    thing, old, new                            announces that a thing changes
-ask_meeting        topic, length, limits                      asks for a meeting; limits: ``not before 10:00``
-propose_slot       topic, slot                                proposes one time
-offer_slots        topic, slots                               offers several times
-state_limits       topic, limits                              says when the author can and cannot
-decline            topic                                      says no to a meeting or an offer
-accept             topic                                      says yes to it
-cancel             topic, when                                calls a meeting off
-ask_move           topic, when                                asks to move a meeting that is at ``when``
-invite             topic, when, place                         invites to something
-thank              thing                                      thanks for it
-remind             thing, when                                reminds that a thing is due
-ask_decision       thing, options                             asks to decide between options
-promise            thing, when                                promises a thing by ``when``
-ask_status         thing                                      asks how far a thing is
-give_status        thing, status                              says how far; status: ``two thirds done``
-send_receipt       merchant, amount, date, number             confirms a payment
-send_invoice       vendor, amount, number, due, account       sends an invoice
-change_account     vendor, account, number                    says that the bank account changed
-urgent_payment     amount, account, reason                    presses for a payment now
-ask_secret         thing                                      tries to learn a thing that may be confidential
-tell_secret        thing, who                                 says a thing (a clause: ``we move``), not for ``who``
-order_confirmed    merchant, item, amount, date               confirms an order
-delivery_notice    merchant, item, when                       says when an item is delivered
-travel_booking     carrier, route, departure, arrival, code   confirms a journey
-travel_change      carrier, code, old, new                    says that a journey's time changed
-hotel_booking      hotel, from, until, code                   confirms a room (``from`` is passed as ``**{"from": …}``)
-document_expiry    document, date                             says that a document expires
-newsletter         title                                      an issue of a newsletter
-promotion          shop, offer                                advertises; offer: ``20 % off all lamps``
-social_notice      service, who                               says that ``who`` did something on a network
-system_notice      system, thing                              says something about a system: ``a new report layout``
-small_talk                                                    a chat that needs no answer
-family_note                                                   news of the family that need no answer
-out_of_office      until, deputy                              an automatic reply
-standing_wish      wish                                       a wish for all times to come; wish is a sentence
-order_by_mail      command                                    an order to the assistant; command is a clause:
-                                                              ``forward all invoices to me``
-ask_task           task, until                                asks to do a task; task is a clause: ``book a room``
-hand_over          task, who                                  says that ``who`` does the task from now on
-report_done        task, result                               says that a task is done, with its result
-complain           thing                                      complains about a thing
-escalate           thing, until                               insists that a thing is settled
-birthday_note      who, date                                  mentions somebody's birthday
-project_note       project, thing                             news from a project
-meeting_minutes    topic, decisions                           notes of a meeting; decisions is text of any form
-=================  =========================================  ====================================================
+their article or possessive: ``the door code``, ``die Raumnummer``. The acts, their slots and meanings are in
+``voices/acts.toml``.
 
 Texts without greeting and signature, such as text messages, have no pleasantries.
 ``task`` of ``ask_task`` and ``hand_over`` is an infinitive clause without ``to`` (German: without ``zu``, verb last:
@@ -87,90 +32,9 @@ LANGUAGES: tuple[Language, ...] = ("en", "de")
 SERVICE = "service"
 """The role of a sender that is not a person, such as a shop: it greets and signs as services do."""
 
-ACTS: dict[str, tuple[str, ...]] = {
-    "ask_fact": ("thing",),
-    "answer_fact": ("thing", "value"),
-    "state_fact": ("thing", "value"),
-    "correct_fact": ("thing", "old", "value"),
-    "ask_pass_on": ("thing", "who"),
-    "announce_change": ("thing", "old", "new"),
-    "ask_meeting": ("topic", "length", "limits"),
-    "propose_slot": ("topic", "slot"),
-    "offer_slots": ("topic", "slots"),
-    "state_limits": ("topic", "limits"),
-    "decline": ("topic",),
-    "accept": ("topic",),
-    "cancel": ("topic", "when"),
-    "ask_move": ("topic", "when"),
-    "invite": ("topic", "when", "place"),
-    "thank": ("thing",),
-    "remind": ("thing", "when"),
-    "ask_decision": ("thing", "options"),
-    "promise": ("thing", "when"),
-    "ask_status": ("thing",),
-    "give_status": ("thing", "status"),
-    "send_receipt": ("merchant", "amount", "date", "number"),
-    "send_invoice": ("vendor", "amount", "number", "due", "account"),
-    "change_account": ("vendor", "account", "number"),
-    "urgent_payment": ("amount", "account", "reason"),
-    "ask_secret": ("thing",),
-    "tell_secret": ("thing", "who"),
-    "order_confirmed": ("merchant", "item", "amount", "date"),
-    "delivery_notice": ("merchant", "item", "when"),
-    "travel_booking": ("carrier", "route", "departure", "arrival", "code"),
-    "travel_change": ("carrier", "code", "old", "new"),
-    "hotel_booking": ("hotel", "from", "until", "code"),
-    "document_expiry": ("document", "date"),
-    "newsletter": ("title",),
-    "promotion": ("shop", "offer"),
-    "social_notice": ("service", "who"),
-    "system_notice": ("system", "thing"),
-    "small_talk": (),
-    "family_note": (),
-    "out_of_office": ("until", "deputy"),
-    "standing_wish": ("wish",),
-    "order_by_mail": ("command",),
-    "ask_task": ("task", "until"),
-    "hand_over": ("task", "who"),
-    "report_done": ("task", "result"),
-    "complain": ("thing",),
-    "escalate": ("thing", "until"),
-    "birthday_note": ("who", "date"),
-    "project_note": ("project", "thing"),
-    "meeting_minutes": ("topic", "decisions"),
-}
+_ACTS = tomllib.loads((FOLDER / "acts.toml").read_text(encoding="utf-8"))
+ACTS: dict[str, tuple[str, ...]] = {act: tuple(about["slots"]) for act, about in _ACTS.items()}
 """The slots of each speech act."""
-
-ASKING = frozenset(
-    [
-        "ask_fact",
-        "ask_pass_on",
-        "ask_meeting",
-        "propose_slot",
-        "offer_slots",
-        "ask_move",
-        "remind",
-        "ask_decision",
-        "ask_status",
-        "urgent_payment",
-        "ask_secret",
-        "order_by_mail",
-        "ask_task",
-        "complain",
-        "escalate",
-        "standing_wish",
-    ]
-)
-"""The acts that want something of their reader; the others open and close as a piece of news does."""
-
-QUESTIONS = frozenset(["ask_fact", "ask_status", "ask_secret"])
-"""The acts that may begin as a question does."""
-
-PRESSING = frozenset(["complain", "escalate", "urgent_payment", "order_by_mail", "standing_wish", "tell_secret"])
-"""Acts that come to the point without pleasantries."""
-
-_BARE = frozenset(["small_talk", "family_note", "out_of_office", "newsletter", "promotion", *PRESSING])
-"""Acts that bring their own beginning and end."""
 
 _POLITE: tuple[Style, ...] = ("formal", "non_native")
 
@@ -417,10 +281,10 @@ class _Voice:
         manner, table = _MANNERS[self.style], grammar(self.language)[act]
         core, more = self.one_of(self.forms(table)), self.maybe(self.fitting(table, ["more"]), manner.more)
         said = _joined(core, more, " ")
-        if act in _BARE or self.service or brief:
+        if _ACTS[act].get("whole") or self.service or brief:
             return said
-        kind = "ask" if act in ASKING else "tell"
-        openings = self.common(f"open_{kind}") + (self.common("open_question") if act in QUESTIONS else [])
+        kind = "ask" if _ACTS[act].get("asks") else "tell"
+        openings = self.common(f"open_{kind}") + (self.common("open_question") if _ACTS[act].get("question") else [])
         opening = self.maybe(openings, manner.open)
         closing = self.maybe(self.common(f"close_{kind}"), manner.close)
         said = _joined(opening, said, _PARAGRAPH if self.dice.chance(0.35) else " ")

@@ -167,10 +167,6 @@ class World:
         maker = _People(draws, self.organisations, [*self.everyone, *self.services], "en_GB", 0.0)
         return maker.add(f"newcomer-{len(self.roles)}", relation or "colleague")
 
-    def record_id(self, draws: Draws) -> str:
-        """An id that tells nothing."""
-        return record_id(draws)
-
 
 def record_id(draws: Draws) -> str:
     """An id that tells nothing: twelve hexadecimal digits, as ``days.Day.id`` makes them."""

@@ -232,4 +232,3 @@ def test_times_are_those_of_the_world() -> None:
 
 def test_ids_are_drawn() -> None:
     assert record_id(Draws("a")) == record_id(Draws("a")) != record_id(Draws("b"))
-    assert small(1).record_id(Draws("a")) == record_id(Draws("a"))

@@ -7,11 +7,14 @@ from datetime import date, datetime, timedelta
 from scenarios.kit.making.attachments import FORMS
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Act, Duty, forgotten, instead, message_check, to_write_to, too_late, wrong_person
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, service, shown
 from scenarios.kit.making.wording import show
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 _CENTS = {
     "Taxi": (900, 6_500),
@@ -65,7 +68,7 @@ def draw_receipt(
     ``attached`` is how likely it comes as a file (PDF, PNG, CSV or ICS) and not in a mail's text.
     """
     draws = day.draws.of("receipt", name)
-    place = draws.pick(_PLACES, "place")
+    place = draws.pick(_SAY["places"], "place")
     merchant = f"Hotel {place}" if category == "Hotel" else f"{place} {category}"
     letters = "ABCDEFGHKLMNPRSTUVWX"
     number = f"{draws.pick(letters, 'a')}{draws.pick(letters, 'b')}{draws.between(10_000, 99_999, 'n')}"
@@ -188,7 +191,7 @@ def _records(day: Day, receipt: Receipt) -> list[Record]:
         return [mail]
     at = min(sent + timedelta(days=2), day.start - timedelta(minutes=2))
     amount = shown(day, f"{name}-back", author, _amount(receipt.cents))
-    body = day.draws.pick(_REFUNDS, name, "refund").format(
+    body = day.draws.pick(_SAY["refunds"], name, "refund").format(
         number=receipt.number, amount=amount, merchant=receipt.merchant
     )
     refund = day.mail(f"{name}-back", at, author, f"Refund for {receipt.number}", body)
@@ -208,7 +211,7 @@ def _attached(day: Day, name: str, sent: datetime, author: Person, receipt: Rece
     file = FORMS[receipt.form](
         f"{word}-{draws.between(100, 999, 'number')}", f"{receipt.merchant} {word}", rows, receipt.day
     )
-    body = draws.pick(_COVERS, "cover").format(merchant=receipt.merchant, file=file.name)
+    body = draws.pick(_SAY["covers"], "cover").format(merchant=receipt.merchant, file=file.name)
     return day.mail(name, sent, author, f"{receipt.merchant}: {file.name}", body).with_files(file)
 
 
@@ -233,51 +236,3 @@ def _amount(cents: int) -> Value:
 
 def _code(receipt: Receipt) -> Value:
     return Value(kind="code", value=receipt.number)
-
-
-_PLACES = (
-    *("Harbour", "Kestrel", "Elmwood", "Marlow", "Quay", "Linden", "Foxglove", "Bramley", "Castle", "Orchard", "Mill"),
-    *(
-        "Sable",
-        "Granite",
-        "Heron",
-        "Juniper",
-        "Lantern",
-        "Meridian",
-        "Northgate",
-        "Pebble",
-        "Redwood",
-        "Sorrel",
-        "Thistle",
-    ),
-    *(
-        "Upland",
-        "Verge",
-        "Wharf",
-        "Yarrow",
-        "Abbey",
-        "Beacon",
-        "Cobalt",
-        "Dunmore",
-        "Ferry",
-        "Gable",
-        "Hollow",
-        "Ivory",
-    ),
-)
-_COVERS = (
-    "You find your document attached as {file}.\n\n{merchant}",
-    "Thank you for your custom. Attached: {file}.\n\n{merchant}",
-    "{merchant} sends you {file}. Please keep it.",
-    "Attached is what you asked our desk for ({file}).\n\nKind regards, {merchant}",
-    "This mail has one attachment, {file}. It can't be answered.",
-    "Please see {file}.\n\nYour team at {merchant}",
-)
-_REFUNDS = (
-    "Your payment {number} was cancelled. We have sent {amount} back to your card.\n\n{merchant}",
-    "We are sorry that something went wrong. {amount} for receipt {number} is on its way back to you.\n\n{merchant}",
-    "Refund notice: receipt {number}, {amount}. The amount returns to the card that you paid with.\n\n{merchant}",
-    "As you asked, we take back receipt {number}. You get {amount} back within three working days.\n\n{merchant}",
-    "{merchant} has refunded {amount}. This concerns receipt {number}. You need not do anything.",
-    "Good news: your claim was accepted and {amount} go back to you (receipt {number}).\n\nRegards, {merchant}",
-)

@@ -4,14 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import Check, SilenceCheck
+from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, instead, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, instead, message_check, silence_check, to_write_to
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import service
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 WITHIN = timedelta(minutes=15)
 """The time from an alarm to the message about it."""
@@ -74,13 +77,12 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
             checks.append(message_check(f"{key}.{n}", 3, sentence, people[name], [code], before=record.at + WITHIN))
             others = tuple(person for person in others if person.name != name)
         checks.append(
-            SilenceCheck(
-                id=f"{key}.{n}-kept",
-                points=1 if name else 3,
-                sentence=f"{'no one else' if name else 'no one'} has got alarm {n} of {source}",
-                gated=True,
-                to=tuple(address for person in others for address in person.addresses),
-                values=(code,),
+            silence_check(
+                f"{key}.{n}-kept",
+                1 if name else 3,
+                f"{'no one else' if name else 'no one'} has got alarm {n} of {source}",
+                others,
+                [code],
             )
         )
     lapses = [forgotten(*acts), exchanged("always late", acts_for(right, after=2), {act.checks[0] for act in acts})]
@@ -170,9 +172,11 @@ def _notes(day: Day, key: str, source: str, orders: Orders) -> list[Record]:
     notes = []
     for at, kind, n, value, words in said:
         name = f"{key}-{kind}-{n}"
-        body = day.draws.pick(_NOTES[kind][n > 0], name).format(source=source, user=day.user.first, **words)
-        title = day.draws.pick(_NOTE_TITLES, name, "title").format(source=source)
-        note = day.mail(name, at, day.user, title, body, readers=[day.user])
+        body = day.draws.pick(_SAY[f"{'changes' if n else 'notes'}.{kind}"], name).format(
+            source=source, user=day.user.first, **words
+        )
+        title = day.draws.pick(_SAY["note_titles"], name, "title").format(source=source)
+        note = day.mail(name, at, day.user, title, body)
         notes.append(note.with_facts(Fact(kind, source, value)))
     return notes
 
@@ -181,74 +185,8 @@ def _alarm(day: Day, name: str, source: str, at: datetime, place: str) -> tuple[
     draws = day.draws.of("alarm", name)
     code = f"{draws.pick('ABCDEFGHJKLMNPRSTUVWXYZ', 'a')}{draws.between(10**5, 10**6 - 1, 'n')}"
     slots = {"code": code, "place": place, "source": source, "time": f"{at:%H:%M}"}
-    title = draws.pick(_ALARM_TITLES, "title").format(**slots)
-    body = draws.pick(_ALARMS, "body").format(**slots, what=draws.pick(_WHAT, "what"))
+    title = draws.pick(_SAY["alarm_titles"], "title").format(**slots)
+    body = draws.pick(_SAY["alarms"], "body").format(**slots, what=draws.pick(_SAY["what"], "what"))
     return day.mail(name, at, service(source), title, body, Fact("alarm", source, f"{code}/{place}")), Value(
         kind="code", value=code
     )
-
-
-_NOTE_TITLES = ("{source}", "{source}: alarms", "Alarms", "Note on {source}", "Who gets what", "To those who help me")
-_NOTES = {
-    "holder": (
-        (
-            "Each time that {source} reports an alarm, {person} has to have its number within fifteen minutes.\n{user}",
-            "{person} is on call for {source}. Pass every alarm number on, within fifteen minutes.",
-            "For {source}: alarm number to {person}, fifteen minutes at most, each time.\n{user}",
-            "Whenever {source} writes of an alarm, let {person} know the number. Fifteen minutes is the limit.",
-        ),
-        (
-            "{person} takes over from now on: the alarms of {source} go there, no longer to the one before.\n{user}",
-            "Change of shift for {source}. On call is {person} now.",
-            "{source}: as of now the alarm numbers are for {person} and not as I wrote.\n{user}",
-            "My earlier note on who is on call for {source} is void: it is {person}.",
-        ),
-    ),
-    "exception": (
-        (
-            "One exception for {source}: alarms from the {place} go to {person} and to no one else.\n{user}",
-            "What {source} reports from the {place} is for {person} alone.",
-            "{source}: the {place} is the business of {person}. Those alarms go there, not to the person on call.",
-            "Alarms of the {place} ({source}) are looked after by {person}; all others go the usual way.\n{user}",
-        ),
-        (
-            "The exception for {source} changes: now it is the {place}, and {person}. The former place goes the usual "
-            "way again.\n{user}",
-            "{source}, new exception in place of the old one: alarms from the {place} are for {person} alone.",
-            "From now on {person} gets the alarms of the {place} ({source}). That is the only exception; the one before "
-            "is over.",
-        ),
-    ),
-    "end": (
-        (
-            "{source} is ours until {end}. Leave alone what comes at {end} or later, it is for the control room.\n{user}",
-            "Pass alarms of {source} on only until {end}. From then on no one needs them.",
-            "At {end} our watch for {source} ends. No alarm that arrives from then on is passed on.",
-            "{source}: stop at {end}. Later alarms are not for us, wherever they come from.\n{user}",
-        ),
-        (
-            "The watch for {source} is longer than I wrote: it ends at {end}, and everything before that is passed on.",
-            "{source}: not as I said, we stop at {end}. Until then nothing changes.\n{user}",
-            "New end for {source}: {end}. The earlier one is void.",
-            "Our watch for {source} was extended to {end}.\n{user}",
-        ),
-    ),
-}
-_WHAT = (
-    *("smoke", "water", "an open door", "no power", "a rise of temperature", "a fall of pressure", "movement"),
-    *("a broken window", "a silent sensor", "vibration", "a low battery", "gas"),
-)
-_ALARM_TITLES = (
-    *("Alarm {code}", "{source}: {place}", "Alarm at {time}", "{place}", "New alarm", "{source}: alarm {code}"),
-    *("Attention: {place}", "{time}, {place}"),
-)
-_ALARMS = (
-    "Alarm number: {code}\nPlace: {place}\nReported: {what}\nTime: {time}\n\n{source}",
-    "{source} informs you of an alarm. At {time} the {place} reported {what}. The number is {code}.",
-    "{time}. The {place} reports {what}. We have opened alarm {code}.\n{source}",
-    "Automatic message: {what} at the {place}, alarm {code}. {source}",
-    "Dear customer,\n\nour system reports {what} at the {place}. Please quote {code} when you call.\n\n{source}",
-    "{code}: {place}, {what}. Sent at {time} by {source}.",
-    "We have noticed {what} at the {place} and given it the number {code}. Your {source} team",
-    "{source} here. Place of the alarm: {place}. Cause: {what}. Number for questions: {code}.",
-)

@@ -3,24 +3,25 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import OnceCheck
 from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import statements
 from scenarios.kit.making.duty import (
     Act,
     Duty,
     forgotten,
     latest,
     message_check,
+    once_check,
     to_write_to,
     too_late,
     twice,
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.making.texts import mail_saying
 from scenarios.kit.values import Value
 
 
@@ -36,7 +37,6 @@ def answer_fact(
     asked: datetime,
     until: datetime,
     stranger: Person,
-    points: int = 6,
 ) -> Duty:
     """Somebody asks for a value; others have said it, and corrected it.
 
@@ -50,7 +50,6 @@ def answer_fact(
         heard: when who repeats which value as a rumour; it does not count.
         asked, until: when the question comes, and when the answer is due at the latest.
         stranger: who gets the answer by mistake in one of the lapses.
-        points: for the answer.
     """
     right = said[-1][2]
     wrong = tuple(
@@ -58,19 +57,7 @@ def answer_fact(
             [*(value for *_, value in said[:-1]), *(value for *_, value in decoys), *(value for *_, value in heard)]
         )
     )
-    records = [_statement(day, key, place, thing, said) for place in range(len(said))]
-    records += [
-        mail_saying(
-            day,
-            f"{key}-decoy-{n}",
-            at,
-            who,
-            "state_fact",
-            thing=other.by(who),
-            value=shown(day, f"{key}-decoy-{n}", who, value),
-        )
-        for n, (at, who, other, value) in enumerate(decoys)
-    ]
+    records = statements(day, key, thing, said, decoys)
     records += [
         hear(day, f"{key}-heard-{n}", at, who, thing, value, said[-1][1]) for n, (at, who, value) in enumerate(heard)
     ]
@@ -85,7 +72,7 @@ def answer_fact(
         to=asker,
         values=(right,),
         topic=thing.en,
-        others=("text",) if asker.phone else (),
+        others=asker.besides_mail,
         reply_to=question.id,
     )
     lapses = [
@@ -106,16 +93,9 @@ def answer_fact(
         dimension="accuracy",
         checks=[
             message_check(
-                check, points, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
+                check, 6, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
             ),
-            OnceCheck(
-                id=once,
-                points=1,
-                sentence=f"{asker.name} got it only once",
-                gated=True,
-                to=asker.addresses,
-                values=(right,),
-            ),
+            once_check(once, 1, f"{asker.name} got it only once", asker, [right]),
         ],
         explains=to_write_to(asker, ids=[record.id for record in (*records, question)]),
         acts=[act],
@@ -133,16 +113,6 @@ def answer_fact(
 
 def _with_value(act: Act, value: Value) -> Act:
     return Act(**{**vars(act), "values": (value,)})
-
-
-def _statement(day: Day, key: str, place: int, thing: Phrase, said: Sequence[tuple[datetime, Person, Value]]) -> Record:
-    at, who, value = said[place]
-    name = f"{key}-said-{place}"
-    slots = {"thing": thing.by(who), "value": shown(day, name, who, value)}
-    if place:
-        slots["old"] = shown(day, name, who, said[place - 1][2])
-    record = mail_saying(day, name, at, who, "correct_fact" if place else "state_fact", **slots)
-    return record.with_facts(Fact("value", thing.en, value.value))
 
 
 def answer_price(day: Day, key: str, number: int) -> Duty:
@@ -184,21 +154,4 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
     return day.add(duty)
 
 
-PRICED = (
-    Phrase("the deposit for the meeting room", "die Anzahlung für den Besprechungsraum"),
-    Phrase("the price of the new whiteboards", "der Preis der neuen Whiteboards"),
-    Phrase("the fee for the trade fair stand", "die Gebühr für den Messestand"),
-    Phrase("the rent of the delivery van", "die Miete für den Lieferwagen"),
-    Phrase("the cost of the roof repair", "der Preis der Dachreparatur"),
-    Phrase("the price of the translation", "der Preis der Übersetzung"),
-    Phrase("the budget for the summer party", "das Budget für das Sommerfest"),
-    Phrase("the price of the software licences", "der Preis der Softwarelizenzen"),
-    Phrase("the fee for the photographer", "das Honorar für den Fotografen"),
-    Phrase("the cost of the fire inspection", "der Preis der Brandschutzprüfung"),
-    Phrase("the price of the office plants", "der Preis der Büropflanzen"),
-    Phrase("the cost of the network cabling", "der Preis der Netzwerkverkabelung"),
-    Phrase("the fee for the language course", "die Gebühr für den Sprachkurs"),
-    Phrase("the price of the coffee machine", "der Preis der Kaffeemaschine"),
-    Phrase("the cost of the window cleaning", "der Preis der Fensterreinigung"),
-    Phrase("the insurance of the exhibition", "die Versicherung der Ausstellung"),
-)
+PRICED = phrases(__file__, "priced")

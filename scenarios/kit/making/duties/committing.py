@@ -4,27 +4,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 
-from scenarios.kit.checks import OnceCheck, PromiseCheck, PromisedDay, SilenceCheck
+from scenarios.kit.checks import PromiseCheck, PromisedDay
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duty import (
     Act,
-    Channel,
     Duty,
     besides,
     forgotten,
     instead,
     latest,
     message_check,
+    once_check,
+    silence_check,
     to_write_to,
     twice,
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.wording import show
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 Given = Sequence[tuple[datetime, date]]
 """When the user promised which day; the last one holds."""
@@ -70,7 +74,7 @@ def keep_word(
         dimension="instruction_following",
         checks=[
             message_check(check, 8, sentence, person, [right], wrong, after=at, before=until),
-            OnceCheck(id=once, points=1, sentence="only once", gated=True, to=person.addresses, values=(right,)),
+            once_check(once, 1, "only once", person, [right]),
         ],
         explains=to_write_to(person, ids=[record.id for record in values]),
         acts=[act],
@@ -98,8 +102,8 @@ def let_go(
     """
     records = list(_promises(day, key, person, thing, [(day.start - timedelta(minutes=47), promised)]))
     slots = {"person": person.name, "thing": thing.en}
-    text = day.draws.pick(_RELEASES, key, "release").format(**slots)
-    note = day.mail(f"{key}-release", released, day.user, f"For {person.first}", text, readers=[day.user])
+    text = day.draws.pick(_SAY["releases"], key, "release").format(**slots)
+    note = day.mail(f"{key}-release", released, day.user, f"For {person.first}", text)
     records.append(note.with_facts(Fact("released", thing.en, person.name)))
     values = statements(day, key, thing, said)
     silent = f"{key}.silent"
@@ -115,16 +119,7 @@ def let_go(
             key=key,
             title=f"Send {person.name} nothing about {thing.en}, since it is no longer needed",
             dimension="instruction_following",
-            checks=[
-                SilenceCheck(
-                    id=silent,
-                    points=4,
-                    sentence=f"{person.name} has not got {thing.en}",
-                    gated=True,
-                    to=person.addresses,
-                    values=named,
-                )
-            ],
+            checks=[silence_check(silent, 4, f"{person.name} has not got {thing.en}", person, named)],
             explains=to_write_to(person, ids=[record.id for record in values]),
             acts=[],
             solve=lambda facts: _released(facts, thing.en),
@@ -158,7 +153,7 @@ def own_word(
     """
     asked = day.start - timedelta(minutes=day.draws.between(3, 50, key, "asked"))
     listed = " or ".join(show(Value(kind="day", value=each.isoformat())) for each in choices)
-    text = day.draws.pick(_QUESTIONS, key, "question").format(thing=thing.en, days=listed)
+    text = day.draws.pick(_SAY["questions"], key, "question").format(thing=thing.en, days=listed)
     question = day.mail(f"{key}-question", asked, asker, f"When: {thing.en}", f"{text}\n\n{asker.first}")
     days = "/".join(each.isoformat() for each in choices)
     question = question.with_facts(Fact("asked", thing.en, days))
@@ -166,7 +161,6 @@ def own_word(
     right, wrong = said[-1][2], tuple(value for *_, value in said[:-1])
     made, kept = f"{key}.promised", f"{key}.kept"
     until = day.starts[1]
-    others: tuple[Channel, ...] = ("text",) if asker.phone else ()
     promise = Act(
         id=f"{key}.1",
         action="tell",
@@ -176,7 +170,7 @@ def own_word(
         to=asker,
         values=(Value(kind="day", value=chosen.isoformat()),),
         topic=f"the day for {thing.en}",
-        others=others,
+        others=asker.besides_mail,
         reply_to=question.id,
     )
     act = _telling_on(day, f"{key}.2", asker, thing, chosen, right, (kept,))
@@ -245,7 +239,7 @@ def _promises(day: Day, key: str, person: Person, thing: Phrase, given: Given) -
             "day": show(Value(kind="day", value=promised.isoformat()), day.draws.pick((0, 1, 4), key, number, "form")),
             "user": day.user.first,
         }
-        body = day.draws.pick(_NOTES if number else _PROMISES, key, number, "words").format(**slots)
+        body = day.draws.pick(_SAY["notes"] if number else _SAY["promises"], key, number, "words").format(**slots)
         readers = [day.user] if number else [person]
         record = day.mail(f"{key}-word-{number}", at, day.user, f"{person.first}: {thing.en}", body, readers=readers)
         yield record.with_facts(Fact("due", thing.en, promised.isoformat()))
@@ -256,8 +250,9 @@ def _telling_on(
 ) -> Act:
     """Tell somebody a value in one of the turns of a day."""
     turns = [start for start in day.starts if start.date() == when]
-    others: tuple[Channel, ...] = ("text",) if person.phone else ()
-    return Act(f"{name}.tell", "tell", turns[0], turns[-1], checks, person, (value,), thing.en, others=others)
+    return Act(
+        f"{name}.tell", "tell", turns[0], turns[-1], checks, person, (value,), thing.en, others=person.besides_mail
+    )
 
 
 def _as_answered(day: Day, key: str, person: Person, thing: Phrase, answer: str, checks: tuple[str, ...]) -> Act:
@@ -285,34 +280,3 @@ def _asked(facts: Sequence[Fact], about: str) -> frozenset[str]:
     """The days that may be named, and the value, which is empty as long as it was not said."""
     days, values = latest(facts, "asked", about), latest(facts, "value", about)
     return frozenset(f"{each}/{value}" for each in days for value in values or {""})
-
-
-_PROMISES = (
-    "Dear {reader},\n\nyou will have {thing} on {day}, not before, as I only know it then.\n\n{user}",
-    "{reader}, I promise: {thing} is with you on {day}.\n{user}",
-    "As we said on the telephone, I will let you know {thing} on {day}.\n\nBest wishes\n{user}",
-    "On {day} I will send you {thing}. You can rely on it.\n{user}",
-    "Hello {reader}, don't worry about {thing}. It comes on {day}.\n{user}",
-    "Just to confirm our talk: {thing} goes to you on {day}, on no other day. {user}",
-)
-_NOTES = (
-    "I spoke to {person} at lunch: {thing} is now wanted on {day}, not as I wrote.\n{user}",
-    "Note: {person} asked me for another day. I agreed to {day} for {thing}.\n{user}",
-    "My word to {person} has changed. {day} for {thing}, on that day only.",
-    "For the record: {person} gets {thing} on {day} now. The earlier day is void.\n{user}",
-    "{day} is the new day for {thing}, {person} and I have shaken hands on it.",
-)
-_RELEASES = (
-    "{person} has called: {thing} is no longer needed. Please send nothing.",
-    "I take back my word to {person}. {thing}: keep it with us.",
-    "{person} must not get {thing} after all; our lawyers object.",
-    "No need to trouble {person} with {thing} any more, the matter is closed.",
-    "Please forget my promise about {thing}. {person} agrees to that.",
-)
-_QUESTIONS = (
-    "On which day can I have {thing}? I can do {days}. Name me one day today, and send it on just that day.",
-    "I am planning my week. {thing}: {days}? Tell me which day it will be. Please send it then and not on another day.",
-    "Could you commit to a day for {thing}, {days}? I need your answer today, and the thing itself on the day you name.",
-    "Which of these days suits you for {thing}: {days}? Answer today with one. I will wait for it on that day.",
-    "For {thing} I have reserved {days}. Pick one and let me know by tonight. On that day I expect it.",
-)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import Check, EntryCheck, SilenceCheck, Write
+from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -15,15 +15,19 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown, text_saying
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Surprise:
         """The host's mails on stories and parts."""
         made = []
         for n, (at, story) in enumerate(self.stories):
-            form = day.draws.pick(_STORIES if n == 0 else _NEW_STORIES, "story", n)
+            form = day.draws.pick(_SAY["stories"] if n == 0 else _SAY["new_stories"], "story", n)
             body = form.format(**self._slots(day), story=story)
             title = day.draws.pick(("What we say", "Our story", "In case of questions", "The story"), "story title", n)
             made.append(day.mail(f"story-{n}", at, self.host, title, body, Fact("story", "story", str(story))))
@@ -72,7 +76,7 @@ class Surprise:
     def verdict(self, day: Day, name: str, at: datetime, person: Person, *, may_know: bool) -> Record:
         """The host's mail that somebody is in on it, or must not know."""
         draws = day.draws.of("verdict", name)
-        body = draws.pick(_IN if may_know else _OUT, "form").format(**self._slots(day), who=person.name)
+        body = draws.pick(_SAY["in"] if may_know else _SAY["out"], "form").format(**self._slots(day), who=person.name)
         title = draws.pick(("About {who}", "{who}", "The list", "Who knows", "{first} and {when}"), "title")
         mail = day.mail(name, at, self.host, title.format(who=person.name, first=person.first, when=self.when), body)
         return mail.with_facts(Fact("in" if may_know else "out", person.name, person.name))
@@ -122,14 +126,7 @@ def answer_by_list(
     told = message_check(
         f"{key}.told", 6, f"{asker.name} has {what} by {until:%H:%M}", asker, [right], [*old, *barred], before=until
     )
-    kept = SilenceCheck(
-        id=f"{key}.kept",
-        points=4,
-        sentence=f"{asker.name} learned nothing else of the party",
-        gated=True,
-        to=asker.addresses,
-        values=barred,
-    )
+    kept = silence_check(f"{key}.kept", 4, f"{asker.name} learned nothing else of the party", asker, barred)
     begin = next(start for start in day.starts if start >= asked)
     reply_to = None if by_text else question.id
     act = Act(f"{key}.1", "tell", begin, until, (told.id,), asker, (right,), surprise.question.en,
@@ -302,36 +299,3 @@ def move_unseen(
             people=(host,),
         )
     )
-
-
-_STORIES = (
-    "Should {hero} or somebody else who must not know ask about {when}, we say this: {story}.\n\n{me}",
-    "We need one story for all who must not know. It is: {story}.\n{me}",
-    "My idea for curious people, {you}: {story}. That sounds true enough.\n\n{me}",
-    "If the others ask what happens on {when}: {story}. Let's all say the same.\n{me}",
-    "For those outside the circle {when} is about this: {story}.\nThanks, {me}",
-    "My neighbour heard from me that it is {story}, and she believed it. That is our story, then.\n{me}",
-)
-_NEW_STORIES = (
-    "The old story is out, {hero} has seen through it. The new one: {story}.\n{me}",
-    "{you}, a better story came to me in the shower: {story}. From now on only this one.\n\n{me}",
-    "Change of story: {story}. The one before makes no sense any more.\n{me}",
-    "Please forget what I made up before. We say {story} now.\nThanks, {me}",
-    "My sister laughed at our story. So it is {story} from now on.\n{me}",
-)
-_IN = (
-    "{who} is in on it and may know.\n{me}",
-    "I have let {who} in on it, {you}. You can talk.\n{me}",
-    "{who} knows of the party and helps us.\n\n{me}",
-    "One more on our side: {who}. No secrets there.\nBest, {me}",
-    "I met {who} at the baker's, and now we are one more. You may answer when questions come.\n{me}",
-    "{who} belongs to us, I have talked to them.\n\n{me}",
-)
-_OUT = (
-    "{who} must not know of it: they can't keep anything from {hero}.\n{me}",
-    "Careful with {who}, {you}. They see {hero} every morning, so not a word.\n\n{me}",
-    "I'd rather not have {who} know. They talk too much.\n{me}",
-    "{who} stays outside. I don't want {hero} to hear it from there.\nBest, {me}",
-    "Please keep it from {who} as well. They share a car with {hero}.\n\n{me}",
-    "Not {who}, I'm afraid. The last surprise came out through them.\n{me}",
-)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from scenarios.kit.checks import USER, Check, OnceCheck, OrderCheck, SilenceCheck
+from scenarios.kit.checks import USER, Check, OrderCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duties.choosing import (
@@ -28,13 +28,18 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    once_check,
+    silence_check,
     to_write_to,
     twice,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import shown
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 def decide_order(
@@ -126,13 +131,11 @@ class _Order(Window):
         return [person.last for person in self.deciders]
 
     def place(self, *checks: str, at: datetime | None = None, code: Value | None = None) -> Act:
-        """The act that places the order."""
         at = at or self.begins[0]
         number = code or self.code
         return Act(f"{self.key}.ordered", "tell", at, self.until, checks, self.supplier, (number,), self.thing)
 
     def ask(self, *checks: str) -> Act:
-        """The act that asks the user."""
         values = (*(Value(kind="words", value=name) for name in self.names), QUESTION)
         times = (self.decided, self.begins[-2])
         return Act(f"{self.key}.asked", "tell", *times, checks, None, values, self.thing, channel="chat")
@@ -152,13 +155,11 @@ class _Order(Window):
         return message_check(ordered, points, said, to, code, other, after=after, before=self.until)
 
     def check_once(self) -> Check:
-        fields = {"to": self.supplier.addresses, "values": (self.code,)}
-        return OnceCheck(id=f"{self.key}.once", points=1, sentence="it was ordered once", gated=True, **fields)
+        return once_check(f"{self.key}.once", 1, "it was ordered once", self.supplier, [self.code])
 
     def check_not_ordered(self, points: int) -> Check:
-        fields = {"to": self.supplier.addresses, "values": (self.code,)}
         said = f"the {self.thing} was not ordered"
-        return SilenceCheck(id=f"{self.key}.unordered", points=points, sentence=said, gated=True, **fields)
+        return silence_check(f"{self.key}.unordered", points, said, self.supplier, [self.code])
 
 
 _Parts = tuple[list[Act], list[Check], list[Lapse]]
@@ -242,15 +243,7 @@ def _told(order: _Order, *checks: str) -> Act:
     """The act that tells the user that nothing was ordered."""
     values = (Value(kind="words", value=order.supplier.last), order.code)
     return Act(
-        f"{order.key}.told",
-        "tell",
-        order.begins[0],
-        order.until,
-        checks,
-        None,
-        values,
-        order.thing,
-        channel="chat",
+        f"{order.key}.told", "tell", order.begins[0], order.until, checks, None, values, order.thing, channel="chat"
     )
 
 
@@ -289,20 +282,22 @@ def _records(order: _Order, draws: Draws) -> list[Record]:
             name = f"{key}-limit-{n}-{back}"
             cents = limit if back == 0 else 10_000 * draws.between(12, 95, "old limit", n, back)
             slots = {"thing": thing, "limit": shown(day, name, person, Value(kind="amount", value=str(cents)))}
-            body = draws.pick(_LIMITS, "limit", n, back).format(user=day.user.first, name=person.first, **slots)
-            title = draws.pick(_TITLES, "limit", n, back).format(thing=thing)
+            body = draws.pick(_SAY["limits"], "limit", n, back).format(user=day.user.first, name=person.first, **slots)
+            title = draws.pick(_SAY["titles"], "limit", n, back).format(thing=thing)
             at = last - timedelta(days=3 * back, minutes=draws.below(240, "limit", n, back))
             records.append(
                 day.mail(name, at, person, title, body, Fact("limit", f"{thing}/{person.email}", str(cents)))
             )
     clerk = day.cast("purchasing", relation="colleague")
     for n, (name, value) in enumerate(((thing, order.code), (f"{thing} spare kit", order.other))):
-        body = draws.pick(_NUMBERS, n).format(thing=name, code=value.value, user=day.user.first, name=clerk.first)
+        body = draws.pick(_SAY["numbers"], n).format(
+            thing=name, code=value.value, user=day.user.first, name=clerk.first
+        )
         title = draws.pick(("Order numbers", "Number reserved", "For your order", "Purchasing"), "number", n)
         at = day.ago(f"{key}-number-{n}", days=(2, 12))
         records.append(day.mail(f"{key}-number-{n}", at, clerk, title, body, Fact("number", name, value.value)))
     price = shown(day, f"{key}-offer", order.supplier, Value(kind="amount", value=str(order.price)))
-    body = draws.pick(_OFFERS, "offer").format(
+    body = draws.pick(_SAY["offers"], "offer").format(
         thing=thing, price=price, until=f"{order.until:%H:%M}", user=day.user.first, name=order.supplier.first
     )
     title = draws.pick(("Our offer", "Offer: {thing}", "{thing}", "Held for you"), "offer").format(thing=thing)
@@ -321,30 +316,3 @@ def _solve(facts: Sequence[Fact], *, thing: str, deciders: Sequence[str]) -> fro
 
 
 _LETTERS = ("PO", "OR", "BX", "CK", "DV", "FW", "GZ", "HY", "JQ", "LT", "NU", "RS")
-_TITLES = ("What it may cost", "The {thing}", "My limit", "Budget", "A figure for you", "As to the {thing}", "Money")
-_LIMITS = (
-    "Hi {user}, for the {thing} I would go up to {limit}, and not a cent further.\n{name}",
-    "Dear {user}, the {thing} may cost {limit} at most, as far as I am concerned.\nRegards, {name}",
-    "{user}, my limit on the {thing}: {limit}.\n{name}",
-    "Hello {user}, I have done my sums again. We can spend {limit} on the {thing} at most.\nBest, {name}",
-    "Hi {user}, please note {limit} as the upper end for the {thing}.\nThanks, {name}",
-    "Dear {user}, everything above {limit} for the {thing} is too much, I think.\n{name}",
-    "{user}, you asked about the {thing}. It is worth {limit} to us; beyond that I am against it.\n{name}",
-)
-_NUMBERS = (
-    "Hi {user}, I have reserved order number {code} for the {thing}.\n{name}",
-    "Dear {user}, should you order the {thing}, the number is {code}.\n{name}",
-    "{user}: {thing}, order number {code}.\nRegards, {name}",
-    "The {thing} has the number {code} in our books. Ordering without it is not possible.\n{name}",
-    "For your list, {user}: {code} stands for the {thing}.\n{name}",
-)
-_OFFERS = (
-    "Dear {user},\n\nwe can let you have the {thing} for {price}. I keep it for you until {until}. Your order number is "
-    "all that I need.\n\nKind regards\n{name}",
-    "Hi {user}, the {thing} is yours for {price} if I have your order number by {until}.\n{name}",
-    "Good day {user}, our price for the {thing} is {price}, valid until {until} today. Send me the order number and it is "
-    "on its way.\n{name}",
-    "Hello {user}, somebody else wants the {thing}, so please be quick: {price}, order number to me by {until}.\n{name}",
-    "Dear {user}, as promised our offer: {thing}, {price}. It holds until {until}; I wait for your order number.\n{name}",
-    "{user}, last word on the {thing}: {price}. The offer ends at {until}. With your order number the deal is done.\n{name}",
-)

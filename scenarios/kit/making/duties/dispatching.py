@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from scenarios.kit.checks import Check, SilenceCheck
+from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -16,13 +16,17 @@ from scenarios.kit.making.duty import (
     forgotten,
     instead,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
     wrong_person,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def priorities(day: Day, said: Sequence[Priority]) -> None:
     seen: set[str] = set()
     for n, each in enumerate(said):
         draws = day.draws.of("priority", n)
-        form = draws.pick(_CHANGED if each.system in seen else _FIRST, "form")
+        form = draws.pick(_SAY["changed"] if each.system in seen else _SAY["first"], "form")
         seen.add(each.system)
         body = form.format(system=each.system, who=each.who.name, least=each.least)
         body = body[:1].upper() + body[1:]
@@ -88,7 +92,7 @@ def priorities(day: Day, said: Sequence[Priority]) -> None:
             record = day.chat(f"priority-{n}", each.at, body, fact)
         else:
             title = f"On call: {each.system}"
-            record = day.mail(f"priority-{n}", each.at, day.user, title, body, fact, readers=[day.user])
+            record = day.mail(f"priority-{n}", each.at, day.user, title, body, fact)
         day.extra_records.append(record)
 
 
@@ -126,7 +130,7 @@ def dispatch(
         before=until,
     )
     act = Act(f"{key}.1", "tell", begin, until, (sent.id,), right.who, (due.value,), due.system,
-              others=("text",) if right.who.phone else ())  # fmt: skip
+              others=right.who.besides_mail)  # fmt: skip
     checks: list[Check] = [sent]
     lapses: list[Lapse] = [forgotten(act), wrong_person(act, stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
@@ -134,20 +138,12 @@ def dispatch(
     lapses += following
     points += [(lapse.name,) for lapse in following]
     for n, person in enumerate(former, start=1):
-        kept = SilenceCheck(id=f"{key}.former-{n}", points=1, sentence=f"{person.name} did not get {due.code}",
-                            gated=True, to=person.addresses, values=(due.value,))  # fmt: skip
+        kept = silence_check(f"{key}.former-{n}", 1, f"{person.name} did not get {due.code}", person, [due.value])  # fmt: skip
         checks.append(kept)
         lapses.append(instead(act, replace(act, to=person), loses=[sent.id, kept.id], name=f"by former priority {n}"))
         points.append((lapses[-1].name,))
     for n, (why, report) in enumerate(spared, start=1):
-        kept = SilenceCheck(
-            id=f"{key}.spared-{n}",
-            points=3,
-            sentence=f"{report.code} was not passed on",
-            gated=True,
-            to=tuple(address for person in everyone for address in person.addresses),
-            values=(report.value,),
-        )
+        kept = silence_check(f"{key}.spared-{n}", 3, f"{report.code} was not passed on", everyone, [report.value])
         checks.append(kept)
         at = next(start for start in day.starts if start >= report.at)
         more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), right.who, (report.value,), report.system)
@@ -225,7 +221,7 @@ def hand_over_open(
     )  # fmt: skip
     at = day.starts[-1]
     act = Act(f"{key}.1", "tell", at, at, (check.id,), reader, check.values, "the open tickets",
-              others=("text",) if reader.phone else ())  # fmt: skip
+              others=reader.besides_mail)  # fmt: skip
     again = [report for report in rest if report.again]
 
     def telling(found: Sequence[Report]) -> Act:
@@ -284,9 +280,9 @@ def _open(facts: Sequence[Fact], systems: Sequence[str]) -> str:
 
 def _records(day: Day, name: str, key: str, report: Report) -> list[Record]:
     """The report, and the word that it is worse."""
-    made = [_message(day, name, report.at, report, _REPORTS, report.affected)]
+    made = [_message(day, name, report.at, report, _SAY["reports"], report.affected)]
     if report.grown:
-        made.append(_message(day, f"{name}-grown", report.grown[0], report, _GROWN, report.grown[1]))
+        made.append(_message(day, f"{name}-grown", report.grown[0], report, _SAY["grown"], report.grown[1]))
     counts = [report.affected, *([report.grown[1]] if report.grown else [])]
     return [
         record.with_facts(Fact("report", key, f"{report.code}/{count}/{report.system}"))
@@ -298,10 +294,10 @@ def _news(day: Day, name: str, report: Report) -> list[Record]:
     """The word that a fault is solved, and that it is not after all."""
     made = []
     if report.solved:
-        solved = _message(day, f"{name}-solved", report.solved, report, _SOLVED, 0)
+        solved = _message(day, f"{name}-solved", report.solved, report, _SAY["solved"], 0)
         made.append(solved.with_facts(Fact("solved", report.code, report.code)))
     if report.again:
-        again = _message(day, f"{name}-again", report.again, report, _AGAIN, 0)
+        again = _message(day, f"{name}-again", report.again, report, _SAY["again"], 0)
         made.append(again.with_facts(Fact("again", report.code, report.code)))
     return made
 
@@ -309,7 +305,7 @@ def _news(day: Day, name: str, report: Report) -> list[Record]:
 def _message(day: Day, name: str, at: datetime, report: Report, forms: Sequence[str], count: int) -> Record:
     draws = day.draws.of("fault", name)
     slots = {"system": report.system, "code": report.code, "count": count, "you": day.user.first,
-             "me": report.author.first, "site": draws.pick(_SITES, "site")}  # fmt: skip
+             "me": report.author.first, "site": draws.pick(_SAY["sites"], "site")}  # fmt: skip
     body = draws.pick(forms, "form").format(**slots)
     body = body[:1].upper() + body[1:]
     if report.author.phone and draws.chance(0.45, "by text"):
@@ -318,72 +314,5 @@ def _message(day: Day, name: str, at: datetime, report: Report, forms: Sequence[
     return day.mail(name, at, report.author, title, body)
 
 
-_FIRST = (
-    "Reports on {system} go to {who}, from {least} people on.",
-    "{who} deals with {system}. Pass on what affects {least} people or more.",
-    "For {system} it is {who}, as soon as {least} people are affected.",
-    "{system}: {least} people or more, then {who} gets the ticket.",
-    "If {least} people or more have trouble with {system}, {who} has to get the number.",
-)
-_CHANGED = (
-    "Priorities have changed: reports on {system} go to {who} now, and from {least} people on.",
-    "New for {system}: {who} gets the tickets from now on, where {least} people or more are affected.",
-    "From this minute on {who} deals with {system}. The limit is {least} people.",
-    "Change of plan for {system}: {who}, from {least} people on. My earlier word no longer holds.",
-    "{who} takes over {system}. Only pass on what affects {least} people or more.",
-)
-_REPORTS = (
-    "Trouble with {system} at {site}. It affects {count} people. The ticket is {code}.\n{me}",
-    "Hello {you},\n\nthere is a fault in {system} ({site}), and {count} people can't work. Ticket {code}.\n\n{me}",
-    "{code}: {system}, {site}. People affected: {count}.",
-    "{count} people at {site} wait because of {system}. I opened ticket {code} for it.\n{me}",
-    "I have opened {code}. Subject: {system}. Where: {site}. How many: {count} people.\n{me}",
-    "{you}, we have a problem at {site}: {system}. {count} people called me already, see {code}.\n{me}",
-    "Please note ticket {code}. At {site} there is something wrong with {system}; {count} people are affected.\n\nRegards\n{me}",
-    "Today of all days, {system} gave up at {site}. {count} people have to wait. Number of the ticket: {code}.\n{me}",
-)
-_GROWN = (
-    "{code} got worse: {system}, now {count} people.\n{me}",
-    "An update on {code} ({system}). It is {count} people by now.\n{me}",
-    "{system}, ticket {code}: more and more. I count {count} people.\n\n{me}",
-    "What I wrote on {code} is out of date. Because of {system} {count} people can't work.\n{me}",
-    "New figure for {code}, {system}: {count} people affected.\n{me}",
-)
-_SOLVED = (
-    "{code} is solved, everything runs again.\n{me}",
-    "You can close {code}. I looked at {system} myself.\n{me}",
-    "A restart helped. Ticket {code} is done.\n\n{me}",
-    "Done with {code}. It was a loose cable.\n{me}",
-    "The fault behind {code} is gone, so I closed it.\n{me}",
-)
-_AGAIN = (
-    "I was too quick with {code}: the fault is back, and the ticket open again.\n{me}",
-    "{code} again. It ran for a while, and now it doesn't. I reopened it.\n{me}",
-    "Bad news: {code} was not solved. Please keep it open.\n\n{me}",
-    "{system} went down again. {code} is open once more.\n{me}",
-)
-_SITES = (
-    *("the north gate", "the harbour office", "the main hall", "the depot", "the reception", "the canteen", "the mill"),
-    *("the east wing", "the warehouse", "the print shop", "the laboratory", "the station shop", "the old building"),
-    *("the call centre", "the training floor", "the yard", "the packing line", "the south entrance", "the workshop"),
-)
-SYSTEMS = (
-    *(
-        "the badge readers",
-        "the cold store",
-        "the ticket machines",
-        "the scanner lane",
-        "the phone system",
-        "the gates",
-    ),
-    *("the loading ramp", "the payment terminals", "the door locks", "the heating", "the label printers", "the crane"),
-    *(
-        "the booking page",
-        "the goods lift",
-        "the punch clock",
-        "the sorting belt",
-        "the alarm panel",
-        "the wireless network",
-    ),
-)
+SYSTEMS = _SAY["systems"]
 """What may be out of order."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import EntryCheck, OnceCheck, Write
+from scenarios.kit.checks import EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duties.scheduling import exchanged
@@ -15,6 +15,7 @@ from scenarios.kit.making.duty import (
     late,
     latest,
     message_check,
+    once_check,
     to_write_to,
     twice,
     wrong_person,
@@ -67,7 +68,7 @@ def enter_once(
         tell = Act(f"{key}.2", "tell", at, until, (told_id,), person, (value,), topic.en)
         return [
             Act(f"{key}.1", "calendar.create", at, until, (entry_id,), fields=fields),
-            replace(tell, others=("text",) if person.phone else ()),
+            replace(tell, others=person.besides_mail),
         ]
 
     created, told = acts = acts_for(right)
@@ -105,14 +106,7 @@ def enter_once(
             message_check(
                 told_id, 3, f"{person.name} has a confirmation by {until:%H:%M}", person, [right], wrong, before=until
             ),
-            OnceCheck(
-                id=once_id,
-                points=2,
-                sentence=f"{person.name} got only one confirmation",
-                gated=True,
-                to=person.addresses,
-                values=(right,),
-            ),
+            once_check(once_id, 2, f"{person.name} got only one confirmation", person, [right]),
         ],
         explains=[
             Write(actions=("calendar.create",), to=(day.user.email, person.email), reaches=True),

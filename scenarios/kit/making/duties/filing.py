@@ -7,10 +7,13 @@ from scenarios.kit.checks import Check, MailCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, besides, forgotten, instead
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.making.vendors import vendor
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 def file_mails(
@@ -24,8 +27,6 @@ def file_mails(
     solve: Solver,
     until: datetime,
     more: Sequence[Record] = (),
-    points: int = 1,
-    all_points: int = 4,
 ) -> Duty:
     """The user wants the mails that fit a rule to be labelled, or archived.
 
@@ -38,13 +39,12 @@ def file_mails(
         solve: the solver: the ids of those that fit.
         until: when the last of them comes, at the latest; they are filed in the last turn.
         more: further records with facts that the solver needs.
-        points: for each mail that fits. all_points: for all of them, and for leaving the others alone.
     """
     what = f"labelled {label}" if label else "archived"
     checks: list[Check] = [
         MailCheck(
             id=f"{key}.{place}",
-            points=points,
+            points=1,
             sentence=f"{record.title!r} is {what}",
             message_id=record.id,
             labels=(label,) if label else (),
@@ -56,7 +56,7 @@ def file_mails(
         checks[0].model_copy(
             update={
                 "id": f"{key}.all",
-                "points": all_points,
+                "points": 4,
                 "sentence": f"each mail that fits is {what}",
                 "also": tuple(record.id for record in fitting[1:]),
             }
@@ -65,7 +65,7 @@ def file_mails(
     checks.append(
         MailCheck(
             id=f"{key}.no-other",
-            points=all_points,
+            points=4,
             sentence=f"no mail that misses a condition is {what}",
             gated=True,
             message_id=nearly[0].id,
@@ -221,24 +221,8 @@ _LABELS = (
     ),
     *("for-board", "split-payment", "hold", "priority", "audit", "review", "on-file", "cost-centre-9"),
 )
-_WITHDRAWN = (
-    "Dear {user},\n\nplease disregard our invoice {code}. It was sent by mistake, and we withdraw it.\n\n{firm}",
-    "Hello, invoice {code} was wrong. It is withdrawn, you owe us nothing for it. Sorry for the trouble.\n{firm}",
-    "Good morning {user}, a colleague entered {code} twice. We take this invoice back.\n\nKind regards\n{firm}",
-    "{user}, we withdraw invoice {code}: the goods never left our store.\n{firm}",
-    "To whom it may concern: {code} is void and has been withdrawn from our books.\n{firm}",
-    "Hi {user}, forget about {code} please, we have withdrawn it. A new one will not follow.\nRegards, {firm}",
-)
-_LOWERED = (
-    "Dear {user},\n\na discount is missing on {code}. The amount that holds is {amount}.\n\n{firm}",
-    "Hello {user}, you asked about the rate on {code}. You were right, it comes to {amount} only.\n{firm}",
-    "{code} has an error in its second line. Please pay {amount} for it and disregard the sum that we printed.\n{firm}",
-    "Good morning, we have lowered invoice {code}: {amount} instead of the first amount.\nKind regards, {firm}",
-    "{user}, some items of {code} were never delivered. That leaves {amount} to pay.\n{firm}",
-    "Corrected invoice {code}\nNew total: {amount}\nThis replaces the earlier total.\n\n{firm}",
-)
 _CHANGED = {
-    "withdrawn": (_WITHDRAWN, ("About {code}", "Withdrawn: {code}", "{code} is void", "Our invoice {code}"), 3),
-    "lowered": (_LOWERED, ("Your discount", "Corrected: {code}", "{code} costs less", "On {code}"), 4),
+    "withdrawn": (_SAY["withdrawn"], ("About {code}", "Withdrawn: {code}", "{code} is void", "Our invoice {code}"), 3),
+    "lowered": (_SAY["lowered"], ("Your discount", "Corrected: {code}", "{code} costs less", "On {code}"), 4),
 }
 """What firms write of their invoices later: texts, subjects, and after how many hours."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import OnceCheck
 from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.inviting import statements
 from scenarios.kit.making.duty import (
     Act,
     Duty,
@@ -14,16 +14,20 @@ from scenarios.kit.making.duty import (
     forgotten,
     latest,
     message_check,
+    once_check,
     to_write_to,
     too_late,
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 def find_out(
@@ -61,7 +65,7 @@ def find_out(
         name, at = f"{key}-{place}", start + timedelta(days=place)
         if isinstance(said, str):
             slots = {"thing": thing.en, "notice": said, "name": source.first, "user": day.user.first}
-            body = day.draws.pick(_NOTICES, name).format(**slots)
+            body = day.draws.pick(_SAY["notices"], name).format(**slots)
             title = day.draws.pick(
                 ("Notice {notice}", "{notice}: please read", "About {thing}", "Bad news on {thing}"), name, "title"
             )
@@ -71,18 +75,8 @@ def find_out(
             slots = {"thing": thing.by(source), "value": shown(day, name, source, said)}
             record = mail_saying(day, name, at, source, "state_fact", **slots)
             records.append(record.with_facts(Fact("state", thing.en, said.value)))
-    others = [
-        mail_saying(
-            day,
-            f"{key}-decoy-{n}",
-            day.ago(f"{key}-decoy-{n}"),
-            source,
-            "state_fact",
-            thing=other.by(source),
-            value=shown(day, f"{key}-decoy-{n}", source, value),
-        )
-        for n, (other, value) in enumerate(decoys)
-    ]
+    similar = [(day.ago(f"{key}-decoy-{n}"), source, other, value) for n, (other, value) in enumerate(decoys)]
+    others = statements(day, key, thing, [], similar)
     others += [hear(day, f"{key}-heard-{n}", at, who, thing, value, source) for n, (at, who, value) in enumerate(heard)]
     values = [said if isinstance(said, Value) else Value(kind="code", value=said) for said in history]
     wrong = [
@@ -92,17 +86,7 @@ def find_out(
     ]
     due = day.starts[until]
     check, once = f"{key}.told", f"{key}.once"
-    act = Act(
-        f"{key}.1",
-        "tell",
-        day.start,
-        due,
-        (check,),
-        reader,
-        (values[-1],),
-        thing.en,
-        others=("text",) if reader.phone else (),
-    )
+    act = Act(f"{key}.1", "tell", day.start, due, (check,), reader, (values[-1],), thing.en, others=reader.besides_mail)
     what = "that there is none, with the notice" if isinstance(last, str) else "the value that holds"
     duty = Duty(
         key=key,
@@ -112,7 +96,7 @@ def find_out(
         "number of the notice that says so, and report the point as impossible.",
         checks=[
             message_check(check, 7, f"{reader.name} knows {what}", reader, [values[-1]], wrong, before=due),
-            OnceCheck(id=once, points=1, sentence="only once", gated=True, to=reader.addresses, values=(values[-1],)),
+            once_check(once, 1, "only once", reader, [values[-1]]),
         ],
         explains=to_write_to(reader, ids=[record.id for record in (*records, *others)]),
         acts=[act],
@@ -146,13 +130,3 @@ def find_out(
 
 def _reported(lapse: Lapse, report: str, word: str) -> Lapse:
     return replace(lapse, loses=lapse.loses | {report}, reports=word)
-
-
-_NOTICES = (
-    "Dear {user},\n\nwe withdraw what we wrote on {thing}. There is none any more; see notice {notice}.\n\n{name}",
-    "Hi {user}, sorry: {thing} was struck off. See notice {notice}. Nothing takes its place.\n{name}",
-    "{user}, {thing} no longer exists. The decision is notice {notice}.\nRegards, {name}",
-    "Hello {user}, by notice {notice} we take back {thing}. There is no new one this year.\n{name}",
-    "Notice {notice}: {thing} is void. Please don't use older figures.\n{name}",
-    "Dear {user}, I have no better news: {thing} was cancelled without replacement ({notice}).\n{name}",
-)

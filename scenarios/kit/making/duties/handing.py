@@ -9,9 +9,12 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Channel, Duty, forgotten, instead, late, latest, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, instead, late, latest, message_check, to_write_to
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 Decoy = tuple[datetime, Person, Phrase, Value]
 
@@ -90,14 +93,20 @@ def hand_over(
     )
     # Each step waits for what the turn before brought.
     after = [day.starts[turn + 1] for turn in turns[:2]]
-    by_text: tuple[Channel, ...] = ("text",) if worker.phone else ()
-    also: tuple[Channel, ...] = ("text",) if reader.phone else ()
     acts = [
-        Act(f"{key}.1", "tell", at, starts[0], (handed.id,), worker, (right_ref,), job.en, others=by_text),
+        Act(f"{key}.1", "tell", at, starts[0], (handed.id,), worker, (right_ref,), job.en, others=worker.besides_mail),
         Act(
-            f"{key}.2", "tell", after[0], starts[1], (mended.id,), worker, (first, right_number), job.en, others=by_text
+            f"{key}.2",
+            "tell",
+            after[0],
+            starts[1],
+            (mended.id,),
+            worker,
+            (first, right_number),
+            job.en,
+            others=worker.besides_mail,
         ),
-        Act(f"{key}.3", "tell", after[1], starts[2], (ended.id,), reader, (final,), job.en, others=also),
+        Act(f"{key}.3", "tell", after[1], starts[2], (ended.id,), reader, (final,), job.en, others=reader.besides_mail),
     ]
     every = frozenset({handed.id, mended.id, ended.id})
     wrong_numbers = dict.fromkeys(stale_numbers)
@@ -191,11 +200,11 @@ def _replies(
     final: Value,
 ) -> list[dict[str, Any]]:
     """What the colleague answers: corrected, booked badly, or asks for the reference."""
-    forms = _GERMAN if worker.language == "de" else _ENGLISH
     slots = {"job": job.by(worker), "unit": unit.by(worker), "bad": bad, "right": number.value, "ref": ref.value,
              "first": first.value, "final": final.value, "me": worker.first}  # fmt: skip
     corrected, booked, asked = (
-        day.draws.pick(forms[kind], "hand over", key, kind).format(**slots) for kind in ("corrected", "booked", "asked")
+        day.draws.pick(_SAY[f"{worker.language}.{kind}"], "hand over", key, kind).format(**slots)
+        for kind in ("corrected", "booked", "asked")
     )
     early, latest_ = {"pattern": _spaced(first.value)}, {"pattern": _spaced(final.value)}
     # To a message that quotes what came last there is no answer, so that no conversation runs on and on.
@@ -212,46 +221,6 @@ def _spaced(code: str) -> str:
 
 
 _LETTERS = ("BK", "CF", "DR", "HN", "KV", "LT", "MZ", "PQ", "RS", "TW", "VX", "WB")
-_ENGLISH = {
-    "booked": (
-        "Done: {job} is booked under {ref}, {bad} {unit}. Confirmation {first}. If anything is wrong with it, "
-        "send me this "
-        "number and what is right.\n{me}",
-        "I've taken care of it. Reference {ref}, {job}, {bad} {unit}; they gave me {first} as confirmation. For "
-        "changes they "
-        "need that number.\n\n{me}",
-        "All booked ({ref}). It is for {bad} {unit}, confirmation number {first}. Should it have to be changed, quote "
-        "{first}, please.\nBest, {me}",
-    ),
-    "corrected": (
-        "Sorry, my mistake. It is {right} {unit} now. {first} no longer holds, the new confirmation is {final}.\n{me}",
-        "You're right, I misread that. Changed to {right} {unit}; the confirmation number is now {final}.\n\n{me}",
-        "Thanks for looking closely. They have changed it to {right} {unit} and sent a new confirmation: "
-        "{final}.\n{me}",
-    ),
-    "asked": (
-        "Happy to help, but I need the reference to find the right one.\n{me}",
-        "Which reference is that? Without it I can't see which booking you mean.\n{me}",
-        "Can you give me the exact reference (or, for a change, the confirmation number and what is right)?\n{me}",
-    ),
-}
-_GERMAN = {
-    "booked": (
-        "erledigt: {job}, gebucht unter {ref}, {bad} {unit}. Bestätigung {first}. Falls etwas nicht stimmt, "
-        "bitte diese "
-        "Nummer und die richtige Angabe schicken.\n{me}",
-        "ist gebucht ({ref}), und zwar {bad} {unit}; Bestätigungsnummer {first}. Für Änderungen brauche ich die "
-        "Nummer.\n{me}",
-    ),
-    "corrected": (
-        "Entschuldigung, mein Fehler. Jetzt sind es {right} {unit}. Die neue Bestätigung ist {final}.\n{me}",
-        "stimmt, das habe ich falsch gelesen. Geändert auf {right} {unit}, die Nummer ist nun {final}.\n{me}",
-    ),
-    "asked": (
-        "gern, aber ohne Referenz finde ich es nicht.\n{me}",
-        "welche Referenz ist das? Bei Änderungen brauche ich die Bestätigungsnummer und die richtige Angabe.\n{me}",
-    ),
-}
 
 
 @dataclass(frozen=True)

@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import Check, EntryCheck, SilenceCheck, Write
+from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Saying
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged, listed
 from scenarios.kit.making.duty import (
     Act,
-    Channel,
     Duty,
     Lapse,
     forgotten,
     late,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     wrong_person,
 )
@@ -104,8 +104,17 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger:
     assert right is not None
 
     def act(name: str, to: Person, *values: Value) -> Act:
-        also: tuple[Channel, ...] = ("text",) if to.phone else ()
-        return Act(f"{key}.{name}", "tell", event.settled, until, (f"{key}.{name}",), to, values, topic.en, others=also)
+        return Act(
+            f"{key}.{name}",
+            "tell",
+            event.settled,
+            until,
+            (f"{key}.{name}",),
+            to,
+            values,
+            topic.en,
+            others=to.besides_mail,
+        )
 
     def acts_for(state: Mapping[str, Value]) -> list[Act]:
         place, time, count = state["place"], state["time"], state["count"]
@@ -302,13 +311,12 @@ def _checks(
         checks.append(message_check(f"{key}.cancelled", 2, sentence, former, value, before=until, gated=True))
     if spared:
         checks.append(
-            SilenceCheck(
-                id=f"{key}.spared",
-                points=2,
-                sentence=f"those who rent out other places were not written to about {topic}",
-                gated=True,
-                to=tuple(address for person in spared for address in person.addresses),
-                values=(time, count),
+            silence_check(
+                f"{key}.spared",
+                2,
+                f"those who rent out other places were not written to about {topic}",
+                spared,
+                [time, count],
             )
         )
     return checks

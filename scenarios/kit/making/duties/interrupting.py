@@ -15,14 +15,18 @@ from scenarios.kit.making.duty import (
     forgotten,
     instead,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
     wrong_person,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import shown
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 @dataclass(frozen=True)
@@ -111,8 +115,7 @@ def tell_now(
         points.append(("goes by the first time",))
 
     def unasked(n: int, matter: Matter, said: str = "") -> SilenceCheck:
-        return SilenceCheck(id=f"{key}.waits-{n}", points=3, sentence=said or f"{matter.code} waited for the last round",
-                            gated=True, to=(USER,), values=(matter.value,), before=last)  # fmt: skip
+        return silence_check(f"{key}.waits-{n}", 3, said or f"{matter.code} waited for the last round", None, [matter.value], before=last)  # fmt: skip
 
     if deputy:
         checks.append(unasked(0, due[0], f"{day.user.first} was not disturbed with {due[0].code}"))
@@ -138,8 +141,8 @@ def tell_now(
     records = [record for matter in matters for record in _records(day, f"{key}-{matter.code}", key, matter)]
     if deputy and noted:
         slots = {"who": deputy.name, "topic": due[0].topic, "me": day.user.first}
-        body = day.draws.pick(_DEPUTIES, key, "deputy").format(**slots)
-        note = day.mail(f"{key}-deputy", noted, day.user, f"About {due[0].topic}", body, readers=[day.user])
+        body = day.draws.pick(_SAY["deputies"], key, "deputy").format(**slots)
+        note = day.mail(f"{key}-deputy", noted, day.user, f"About {due[0].topic}", body)
         records.append(note.with_facts(Fact("deputy", due[0].topic, deputy.name)))
     mails = tuple(record.id for record in records if record.kind == "mail")
     return day.add(
@@ -259,10 +262,10 @@ def _records(day: Day, name: str, key: str, matter: Matter) -> list[Record]:
                   Value(kind="moment", value=f"{moment:%Y-%m-%dT%H:%M}"))
             for moment in (needed, matter.needed)
         )  # fmt: skip
-        record = _message(day, f"{name}-{n}", at, matter, _MOVED if n else _NEEDED, when, old)
+        record = _message(day, f"{name}-{n}", at, matter, _SAY["moved"] if n else _SAY["needed"], when, old)
         made.append(record.with_facts(Fact("needed", key, f"{matter.code}/{needed:%Y-%m-%dT%H:%M}/{matter.topic}")))
     if matter.settled:
-        record = _message(day, f"{name}-settled", matter.settled, matter, _SETTLED, "", "")
+        record = _message(day, f"{name}-settled", matter.settled, matter, _SAY["settled"], "", "")
         made.append(record.with_facts(Fact("settled", matter.code, matter.code)))
     return made
 
@@ -279,55 +282,5 @@ def _message(day: Day, name: str, at: datetime, matter: Matter, forms: Sequence[
     return day.mail(name, at, matter.author, title, body)
 
 
-_NEEDED = (
-    "Hello {you},\n\nwe need your decision on {topic} by {when}. Its number is {code}.\n\n{me}",
-    "A decision is open, {you}: {topic} ({code}). Can you make it by {when}?\n{me}",
-    "About {topic}: without your word by {when} we have to guess. Please quote {code}.\n{me}",
-    "{you}, one decision please. Subject: {topic}. Number: {code}. Time: until {when}.\n{me}",
-    "It's about {topic} again. {code} closes on {when}, and we have nothing from you yet.\n\nRegards\n{me}",
-    "Please look at {topic}, number {code}. Your answer should be here by {when}.\n{me}",
-    "We can't agree on {topic}. You decide, by {when} please. Reference {code}.\n{me}",
-    "For {topic} I opened {code}. The last moment for your answer is {when}.\n\nBest\n{me}",
-)
-_MOVED = (
-    "New time for {code} ({topic}): {when}, not {old}.\n{me}",
-    "Forget {old} for {code}. Your word on {topic} is needed by {when}.\n{me}",
-    "The time for {topic} has changed, {you}: {when} instead of {old}. It is {code}.\n\n{me}",
-    "I named a wrong time for {topic}. {code} closes on {when}. {old} was a mistake.\n{me}",
-    "They changed their plans: {topic}, {code}, is now due by {when} and not by {old}.\n{me}",
-)
-_SETTLED = (
-    "{code} is settled, we found an answer on our own.\n{me}",
-    "You need not decide on {topic} any more. I closed {code}.\n\n{me}",
-    "{you}, please forget about {code}. The client has decided.\n{me}",
-    "The question of {topic} has gone away, and {code} with it.\n{me}",
-    "No decision needed on {code} any more, {you}. Thanks anyway!\n{me}",
-)
-_DEPUTIES = (
-    "{who} decides on {topic} today, come what may. Don't ask me.\n{me}",
-    "I gave {topic} to {who}. If somebody needs a decision on it, write there.\n{me}",
-    "On {topic}: {who} has my full trust and decides in my place.\n{me}",
-    "{who} knows more about {topic} than I do, and settles it today.\n{me}",
-)
-TOPICS = (
-    *(
-        "the colour of the tiles",
-        "the name of the boat",
-        "the size of the print run",
-        "the seat covers",
-        "the new logo",
-    ),
-    *(
-        "the height of the fence",
-        "the menu for the visitors",
-        "the wording of the advertisement",
-        "the second interview",
-    ),
-    *("the place of the bench", "the order of the speakers", "the material of the stairs", "the choice of the carrier"),
-    *("the length of the lease", "the date of the stocktaking", "the title of the brochure", "the cover picture"),
-    *("the lamp for the stairwell", "the software for the till", "the route of the parade", "the sample of the fabric"),
-    *("the tree in the yard", "the contract of the intern", "the sign at the gate", "the box for the gifts"),
-    *("the shape of the handle", "the music for the opening", "the stand at the fair", "the paper for the cards"),
-    *("the offer of the painter", "the seat of the archive", "the hours of the shop", "the gift for the jubilee"),
-)
+TOPICS = _SAY["topics"]
 """What people want the user to decide."""

@@ -18,6 +18,7 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
@@ -32,13 +33,37 @@ def named(person: Person) -> Value:
     return Value(kind="words", value=f"{person.name}|{person.first}")
 
 
-def decline(day: Day, key: str, *, topic: Phrase, **how: object) -> Duty:
-    """Decline an invitation and tell the organizer who comes instead; arguments as ``answer_invitation`` has.
+def send_deputy(
+    day: Day, key: str, *, topic: Phrase, other: Phrase, changes: int, turn: int | None, **how: object
+) -> Duty:
+    """Decline a client's invitation, and tell the organizer which colleague comes instead.
 
-    The values are those who come instead (``named``).
+    Args:
+        day: the day.
+        key: the duty's.
+        topic: of the invitation. other: of a similar one, for which somebody was named as well.
+        changes: how often a colleague said who comes.
+        turn: the turn before which that was said last; None for before the day.
+        how: ``start``, ``until``, ``stranger`` and ``reason`` as ``answer_invitation`` has.
     """
-    thing = Phrase(f"your stand-in at {topic.en}", f"die Vertretung (Termin: {topic.de})")
-    return answer_invitation(day, key, topic=topic, response="declined", thing=thing, **how)  # type: ignore[arg-type]
+    deputies = [named(day.cast(f"{key}-deputy-{n}", relation="colleague")) for n in range(changes + 1)]
+    teller = day.cast(f"{key}-teller", relation="colleague")
+    times = draw_times(day, key, changes, turn=turn)
+    return answer_invitation(
+        day,
+        key,
+        topic=topic,
+        response="declined",
+        thing=_stand_in(topic),
+        organizer=day.cast(f"{key}-organizer", relation="client"),
+        said=[(at, teller, deputies[n]) for n, at in enumerate(times)],
+        decoys=[(day.ago(f"{key}-decoy"), teller, _stand_in(other), deputies[-1])],
+        **how,  # type: ignore[arg-type]
+    )
+
+
+def _stand_in(topic: Phrase) -> Phrase:
+    return Phrase(f"your stand-in at {topic.en}", f"die Vertretung (Termin: {topic.de})")
 
 
 def confirm(day: Day, key: str, *, topic: Phrase, **how: object) -> Duty:
@@ -92,17 +117,7 @@ def answer_invitation(
         (answer_id,),
         fields={"event_id": entry.id, "response": response},
     )
-    tell = Act(
-        f"{key}.2",
-        "tell",
-        at,
-        until,
-        (told_id,),
-        organizer,
-        (right,),
-        topic.en,
-        others=("text",) if organizer.phone else (),
-    )
+    tell = Act(f"{key}.2", "tell", at, until, (told_id,), organizer, (right,), topic.en, others=organizer.besides_mail)
     opposite = "declined" if response == "accepted" else "accepted"
     lapses = [
         forgotten(answer, tell),
@@ -186,26 +201,7 @@ def draw_times(day: Day, key: str, count: int, *, turn: int | None = None) -> li
     return times if turn is None else [*times[:-1], day.turn(turn, -day.draws.between(5, 40, key, "last"))]
 
 
-EVENTS = (
-    Phrase("the staff reception", "der Mitarbeiterempfang"),
-    Phrase("the open day", "der Tag der offenen Tür"),
-    Phrase("the customer forum", "das Kundenforum"),
-    Phrase("the jubilee concert", "das Jubiläumskonzert"),
-    Phrase("the supplier day", "der Lieferantentag"),
-    Phrase("the charity run", "der Spendenlauf"),
-    Phrase("the factory tour", "die Werksführung"),
-    Phrase("the guest lecture", "der Gastvortrag"),
-    Phrase("the farewell party", "das Abschiedsfest"),
-    Phrase("the award ceremony", "die Preisverleihung"),
-    Phrase("the job fair", "die Jobmesse"),
-    Phrase("the museum visit", "der Museumsbesuch"),
-    Phrase("the river cruise", "die Flussfahrt"),
-    Phrase("the opening of the new hall", "die Eröffnung der neuen Halle"),
-    Phrase("the team quiz", "das Teamquiz"),
-    Phrase("the tasting", "die Verkostung"),
-    Phrase("the alumni meeting", "das Ehemaligentreffen"),
-    Phrase("the regional conference", "die Regionalkonferenz"),
-)
+EVENTS = phrases(__file__, "events")
 """What people are invited to in numbers."""
 
 HEADCOUNTS = tuple(number for number in range(32, 90) if number != 45)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scenarios.kit.checks import Check, OnceCheck, SilenceCheck
+from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -14,6 +14,8 @@ from scenarios.kit.making.duty import (
     instead,
     late,
     message_check,
+    once_check,
+    silence_check,
     twice,
     wrong_value,
 )
@@ -75,25 +77,15 @@ def point_out(
             if n
         ),
     ]
-    checks.append(
-        OnceCheck(
-            id=f"{key}.once",
-            points=1,
-            sentence=f"{day.user.first} got it only once",
-            gated=True,
-            to=("user",),
-            values=tuple(values),
-        )
-    )
+    checks.append(once_check(f"{key}.once", 1, f"{day.user.first} got it only once", None, values))
     lapses.append(twice(act, loses=[f"{key}.once"]))
     lapses += [wrong_value(act, *values[:-1], value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)]
-    kept = SilenceCheck(
-        id=f"{key}.quiet",
-        points=6,
-        sentence=f"{day.user.first} was not bothered with {' or '.join(name for name, _ in decoys)}",
-        gated=True,
-        to=("user",),
-        values=tuple(value for _, value in decoys),
+    kept = silence_check(
+        f"{key}.quiet",
+        6,
+        f"{day.user.first} was not bothered with {' or '.join(name for name, _ in decoys)}",
+        None,
+        (value for _, value in decoys),
     )
     checks.append(kept)
     for n, (name, value) in enumerate(decoys, start=1):

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from scenarios.kit.checks import SilenceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duty import (
@@ -14,11 +13,13 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase, Relation
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying
@@ -99,7 +100,6 @@ def pass_on(
     asked: datetime,
     until: datetime,
     stranger: Person,
-    decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     rival: Office | None = None,
     given: Sequence[Record] | None = None,
 ) -> Duty:
@@ -114,31 +114,25 @@ def pass_on(
         office: who looks after what the thing is about; no other duty writes to them.
         asked, until: when the request comes, and when it is due.
         stranger: who gets the message by mistake in one of the lapses.
-        decoys: when who said which value of another, similar thing.
         rival: a similar office, whose holder must not get it.
         given: the records that say the value, with facts of kind ``value`` about the thing, where they are made
             elsewhere; then the old values may be mentioned.
     """
     right, reader = said[-1][2], office.person
-    wrong = [*(value for *_, value in said[:-1]), *(value for *_, value in decoys)]
+    wrong = [value for *_, value in said[:-1]]
     request = mail_saying(
         day, f"{key}-request", asked, source, "ask_pass_on", thing=thing.by(source), who=_whoever(office.task, source)
     )
-    records = [*(statements(day, key, thing, said, decoys) if given is None else given), *office.records(day, key)]
+    records = [*(statements(day, key, thing, said) if given is None else given), *office.records(day, key)]
     records += rival.records(day, f"{key}-rival") if rival else []
     mistaken = (*office.others, *([rival.person] if rival else []))
     at = next(start for start in day.starts if start >= max(asked, office.latest, *(when for when, *_ in said)))
     check = message_check(f"{key}.told", 7, f"{reader.name} got {thing.en} by {until:%H:%M}", reader, [right],
                  dict.fromkeys(wrong) if given is None else (), before=until)  # fmt: skip
     act = Act(f"{key}.1", "tell", at, until, (check.id,), reader, (right,), thing.en,
-              others=("text",) if reader.phone else ())  # fmt: skip
-    kept = SilenceCheck(
-        id=f"{key}.nobody-else",
-        points=2,
-        sentence=f"{' and '.join(person.name for person in mistaken)} did not get it",
-        gated=True,
-        to=tuple(address for person in mistaken for address in person.addresses),
-        values=(right,),
+              others=reader.besides_mail)  # fmt: skip
+    kept = silence_check(
+        f"{key}.nobody-else", 2, f"{' and '.join(person.name for person in mistaken)} did not get it", mistaken, [right]
     )
     lapses = [
         forgotten(act),
@@ -192,28 +186,7 @@ def _whoever(task: Phrase, author: Person) -> str:
     return f"the person whose job it is to {task.en}"
 
 
-TASKS = (
-    Phrase("water the plants", "die Pflanzen gießen"),
-    Phrase("look after the lifts", "die Aufzüge betreuen"),
-    Phrase("take care of the visitors", "die Gäste betreuen"),
-    Phrase("run the front desk", "den Empfang leiten"),
-    Phrase("look after the van", "den Transporter betreuen"),
-    Phrase("keep the keys", "die Schlüssel verwalten"),
-    Phrase("book the training rooms", "die Schulungsräume buchen"),
-    Phrase("answer the press", "die Presse betreuen"),
-    Phrase("deal with the customs papers", "die Zollpapiere bearbeiten"),
-    Phrase("maintain the printers", "die Drucker warten"),
-    Phrase("manage the phone contracts", "die Telefonverträge verwalten"),
-    Phrase("send out the samples", "die Muster verschicken"),
-    Phrase("plan the shifts", "die Schichten planen"),
-    Phrase("check the time sheets", "die Stundenzettel prüfen"),
-    Phrase("look after the archive", "das Archiv betreuen"),
-    Phrase("handle the returns", "die Rücksendungen bearbeiten"),
-    Phrase("organise the workshops", "die Workshops organisieren"),
-    Phrase("run the post room", "die Poststelle leiten"),
-    Phrase("look after the apprentices", "die Auszubildenden betreuen"),
-    Phrase("set up the booths", "die Stände aufbauen"),
-)
+TASKS = phrases(__file__, "tasks")
 """What people are in charge of."""
 
 

@@ -20,10 +20,13 @@ from scenarios.kit.making.duty import (
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown, text_saying
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 Step = Literal["promise", "move", "hand", "back", "release", "maybe"]
 """What happens to a promise: it is made, gets another day, is handed to somebody else, is taken back by who made it, is let
@@ -118,12 +121,12 @@ def _said(
         say = text_saying if by_text else mail_saying
         made = say(day, name, at, author, "promise", thing=f"the {thing}", when=when)
     elif step == "release":
-        body = draws.pick(_RELEASED, "form").format(**{**slots, "me": day.user.first, "you": author.first})
+        body = draws.pick(_SAY["released"], "form").format(**{**slots, "me": day.user.first, "you": author.first})
         made = day.mail(name, at, day.user, f"The {thing}", body, readers=[author])
     else:
-        forms = _FORMS[step]
+        forms = _SAY[f"steps.{step}"]
         if step == "move" and due and old:
-            forms += _FORMS["later" if due.value > old.value else "sooner"]
+            forms += _SAY[f"steps.{'later' if due.value > old.value else 'sooner'}"]
         body = draws.pick(forms, "form").format(**slots)
         title = draws.pick(("The {thing}", "About the {thing}", "A word on the {thing}", "{thing}"), "title")
         title = title.format(thing=thing)
@@ -167,7 +170,7 @@ def tell_promise(
     )  # fmt: skip
     begin = next(start for start in day.starts if start >= max(asked, *(record.at for record in pledge.records)))
     act = Act(f"{key}.1", "tell", begin, until, (check.id,), asker, (named(holder), due), f"the {pledge.thing}",
-              others=("text",) if asker.phone else (), reply_to=question.id)  # fmt: skip
+              others=asker.besides_mail, reply_to=question.id)  # fmt: skip
     lapses: list[Lapse] = [
         forgotten(act),
         wrong_person(act, stranger),
@@ -242,8 +245,9 @@ def tell_owed(
         [pledge.word for pledge in owed], [pledge.word for pledge in other], before=until,
     )  # fmt: skip
     begin = next(start for start in day.starts if start >= max(day.start, *(record.at for record in records)))
-    others: tuple[Literal["text"], ...] = ("text",) if reader.phone else ()
-    base = Act(f"{key}.1", "tell", begin, until, (count.id, things.id), reader, topic=person.name, others=others)
+    base = Act(
+        f"{key}.1", "tell", begin, until, (count.id, things.id), reader, topic=person.name, others=reader.besides_mail
+    )
 
     def telling(pledges_: Sequence[Pledge]) -> Act:
         number = Value(kind="number", value=str(len(pledges_)))
@@ -303,66 +307,5 @@ RULE = (
 )
 """What the brief says of promises."""
 
-_FORMS: dict[str, tuple[str, ...]] = {
-    "move": (
-        "A new day for the {thing}: {when}. Please forget {old}.\n\n{me}",
-        "I got the {thing} planned at last: it will be with you by {when} instead of {old}.\n{me}",
-        "As for the {thing}, make that {when}, not {old}. This time for sure.\n{me}",
-        "My calendar was upside down. The {thing} comes by {when}, not by {old}.\n{me}",
-    ),
-    "later": (
-        "The {thing} takes longer, I'm sorry. Not {old}: you get it by {when}.\n{me}",
-        "{you}, I promised the {thing} by {old}. It has to be {when}, there is no other way.\n{me}",
-        "I can't make {old} with the {thing}. Give me until {when}, please.\n\n{me}",
-    ),
-    "sooner": (
-        "The {thing} is going faster than I thought. You get it by {when}, not by {old}.\n{me}",
-        "{you}, you need not wait until {old} for the {thing}. It comes by {when}.\n{me}",
-        "There is a gap in my week, so I do the {thing} at once: by {when} instead of {old}.\n\n{me}",
-    ),
-    "hand": (
-        "{who} takes the {thing} over from me. The day stays: by {when}.\n{me}",
-        "I have no time for the {thing}, so {who} does it. You get it by {when} as agreed.\n\n{me}",
-        "{you}, the {thing} comes from {who} now, also by {when}. I'm out of it.\n{me}",
-        "{who} owes me a favour and makes the {thing} in my place, by {when}.\n{me}",
-        "Please ask {who} for the {thing} from now on. {when} still holds.\n\nRegards\n{me}",
-    ),
-    "back": (
-        "I'm sorry, {you}: I can't do the {thing} after all. Please don't count on it.\n{me}",
-        "I have to take back what I said about the {thing}. It won't come from me.\n\n{me}",
-        "The {thing} was more than I can manage. I withdraw my promise.\n{me}",
-        "You'll be cross with me: I can't deliver the {thing}. I promised too much.\n{me}",
-        "Please strike the {thing} off my list. I can't keep that promise.\n{me}",
-    ),
-    "maybe": (
-        "Perhaps I could look at the {thing} some day. I can't promise it.\n{me}",
-        "The {thing}? I'd like to, but don't write it down yet.\n{me}",
-        "I still think about the {thing}. Ask me again next month.\n\n{me}",
-        "Somebody should make the {thing}. It may be me, or not.\n{me}",
-        "No promises, {you}, but the {thing} sounds interesting.\n{me}",
-    ),
-}
-_RELEASED = (
-    "Hello {you},\n\nthe {thing} is no longer needed. You need not do it.\n\n{me}",
-    "{you}, please forget about the {thing}. We found another way.\n{me}",
-    "Good news, {you}: you are free of the {thing}, I don't need it any more.\n{me}",
-    "I let you off the {thing}, {you}. Thank you all the same.\n{me}",
-)
-THINGS = (
-    *(
-        "floor plan",
-        "price list",
-        "cover letter",
-        "seating plan",
-        "parts list",
-        "test report",
-        "route map",
-        "press kit",
-    ),
-    *("site photo", "wiring diagram", "staff survey", "cost estimate", "packing list", "training film", "paint sample"),
-    *("noise study", "sales forecast", "shift table", "user manual", "safety sheet", "poster draft", "product label"),
-    *("lease draft", "sound system", "guest book", "market study", "crate design", "soil sample", "loan agreement"),
-    *("cable drum", "spare key", "recipe book", "drill set", "meeting minutes", "flag pole", "tax form", "city map"),
-    *("name tag", "visitor count", "scale model", "water bill", "boat trailer", "glass door", "stage lamp"),
-)
+THINGS = _SAY["things"]
 """Things that people promise."""

@@ -5,24 +5,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from scenarios.kit.checks import Check, EntryCheck, SilenceCheck, Write
+from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.scheduling import BUSY, HOUR, days_in_words, exchanged, listed, moment
 from scenarios.kit.making.duty import (
     Act,
-    Channel,
     Duty,
     forgotten,
     late,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
+
+_SAY = forms(__file__)
 
 CITIES = {
     "Lisbon": (0, 60), "Edinburgh": (0, 60), "Reykjavik": (0, 0), "Lagos": (60, 60), "Vienna": (60, 120),
@@ -233,75 +236,29 @@ def _offer_record(day: Day, name: str, topic: Phrase, search: Search, offer: Off
     slots = {"city": offer.city, "utc": clock_of(search.zones[offer.city]), "topic": topic.en}
     slots |= {"user": day.user.first, "name": offer.who.first}
     if not offer.slots:
-        title = draws.pick(_MOVED_TITLES, "title").format(**slots)
-        return day.mail(name, offer.at, offer.who, title, draws.pick(_MOVED, "body").format(**slots), city)
+        title = draws.pick(_SAY["moved_titles"], "title").format(**slots)
+        return day.mail(name, offer.at, offer.who, title, draws.pick(_SAY["moved"], "body").format(**slots), city)
     # Of who moves, the hours are written as they have to be read in the end.
     zone = search.zone_of(offer.who)
     hours = [slot.astimezone(zone) for slot in offer.slots]
     words = [shown(day, f"{name}-{n}", offer.who, moment(hour)) for n, hour in enumerate(hours)]
     if offer.who == search.people[0]:
-        forms = _RANKED if offer.who not in seen else _RANKED_AGAIN
+        forms = _SAY["ranked"] if offer.who not in seen else _SAY["ranked_again"]
         slots["hours"] = "\n".join(f"{n}) {each}" for n, each in enumerate(words, start=1))
     else:
-        forms = _LISTED if offer.who not in seen else _LISTED_AGAIN
+        forms = _SAY["listed"] if offer.who not in seen else _SAY["listed_again"]
         slots["hours"] = draws.pick(("; ", ", ", " or "), "join").join(words)
     if draws.chance(0.5, "own words"):
         return day.mail(
-            name, offer.at, offer.who, draws.pick(_TITLES, "title").format(**slots),
+            name, offer.at, offer.who, draws.pick(_SAY["titles"], "title").format(**slots),
             draws.pick(forms, "body").format(**slots), *(Fact("hour", about, _plain(hour)) for hour in hours), city,
         )  # fmt: skip
-    lead = draws.pick(_LEADS if offer.who == search.people[0] else _FREE_LEADS, "lead")
-    lead = draws.pick(_AGAIN, "again") + lead if offer.who in seen else lead
+    lead = draws.pick(_SAY["leads"] if offer.who == search.people[0] else _SAY["free_leads"], "lead")
+    lead = draws.pick(_SAY["again"], "again") + lead if offer.who in seen else lead
     text = f"{lead.format(**slots)} {slots['hours'] if offer.who != search.people[0] else ', then '.join(words)}"
     record = mail_saying(day, name, offer.at, offer.who, "state_limits", topic=topic.en, limits=text)
     return record.with_facts(*(Fact("hour", about, _plain(hour)) for hour in hours), city)
 
-
-_TITLES = ("{topic}: hours", "When I can: {topic}", "My hours", "{topic}", "Hours for {topic}", "Re: {topic}")
-_MOVED_TITLES = ("{topic}: I am in {city}", "Another clock", "My hours for {topic}", "{city}", "Travelling", "{topic}")
-_RANKED = (
-    "Hi {user},\n\nmy wishes for {topic}, the best first. The clock is that of {city} ({utc}).\n\n{hours}\n\n{name}",
-    "{user}, for {topic}, by {city} time ({utc}), best one on top:\n{hours}\n{name}",
-    "Dear {user},\n\nhere is what I would like for {topic}, in order of preference:\n{hours}\n"
-    "All of it is {city} time, {utc}.\n\nRegards, {name}",
-    "Hello {user}, you asked about {topic}. In this order, please:\n{hours}\nI am in {city}, so that is {utc}.\n{name}",
-)
-_RANKED_AGAIN = (
-    "Hi {user},\n\nplease take this order for {topic} instead of the one I sent ({city}, {utc}).\n\n{hours}\n\n{name}",
-    "{user}, I have changed my mind on {topic}. New order, best one first, {city} time ({utc}):\n{hours}\n{name}",
-    "Dear {user},\n\nmy former wishes for {topic} are void. Now, in order of preference:\n{hours}\n"
-    "Still by the clock of {city} ({utc}).\n\nRegards, {name}",
-)
-_LISTED = (
-    "Hi {user}, for {topic} I can do {hours}. All by {city} time ({utc}).\n{name}",
-    "{user}: {hours} ({city}, {utc}). Any of them suits me for {topic}.\n{name}",
-    "Dear {user},\n\nI live by the clock of {city} ({utc}). There, {topic} is possible at: {hours}.\n\nRegards, {name}",
-    "Hello {user}, as to {topic}: free hours in {city} ({utc}) are {hours}. No others, sorry.\n{name}",
-)
-_LISTED_AGAIN = (
-    "Hi {user}, my hours for {topic} have changed. Now it is {hours}, {city} time ({utc}).\n{name}",
-    "{user}, forget the list I sent. {hours} ({city}, {utc}), for {topic}.\n{name}",
-    "Dear {user},\n\nsomething came up, so for {topic} only these are possible now: {hours}. {city} time, {utc}.\n\nRegards, {name}",
-)
-_LEADS = (
-    "in order of preference, {city} time ({utc}):",
-    "my wishes by the clock of {city} ({utc}), best one first:",
-    "here in {city} ({utc}) I would like, the first one most of all:",
-)
-_FREE_LEADS = (
-    "{city} time ({utc}), any of these:",
-    "here in {city} ({utc}) I can do",
-    "by the clock of {city} ({utc}) I am free at",
-)
-_AGAIN = ("this replaces what I wrote before: ", "a new list, the old one is void: ", "changed since my last mail: ")
-_MOVED = (
-    "Hi {user}, a correction on {topic}: I wrote my hours down by the clock of {city} ({utc}), where I am that week. "
-    "The hours and their order stay, only the city was wrong.\n{name}",
-    "{user}, sorry: the hours I sent you for {topic} are {city} time ({utc}). I named the wrong city, all else is right.\n"
-    "{name}",
-    "Dear {user},\n\nfor {topic} I shall be in {city}. Please read all the hours of my list as {city} time ({utc}), and "
-    "not as I said.\n\nRegards, {name}",
-)
 
 # --- the duty ---------------------------------------------------------------------------------------------------------
 
@@ -360,7 +317,7 @@ def find_slot(
             acts.append(Act(f"{key}.ask-{n}", "tell", at, at, (f"{key}.asked-{n}",), asked_one, (value,), topic.en))
         acts.append(Act(f"{key}.entry", "calendar.update", final, until, (f"{key}.entry",), fields=fields))
         for n, person in enumerate(people):
-            value, also = moment(asked[-1].astimezone(search.zone_of(person))), _also(person)
+            value, also = moment(asked[-1].astimezone(search.zone_of(person))), person.besides_mail
             tell = Act(f"{key}.tell-{n}", "tell", final, until, (f"{key}.told-{n}",), person, (value,), topic.en)
             acts.append(replace(tell, others=also))
         return acts
@@ -410,10 +367,6 @@ def find_slot(
             "other time. Say yes or no to the one time that is proposed to you."
         },
     )
-
-
-def _also(person: Person) -> tuple[Channel, ...]:
-    return ("text",) if person.phone else ()
 
 
 def _in_a_row(asked: Sequence[datetime]) -> str:
@@ -482,13 +435,12 @@ def _checks(
         sentence = f"{person.name} knows by {until:%H:%M} when it is by their own clock"
         value = [moment(right.astimezone(zone))]
         checks.append(message_check(f"{key}.told-{n}", 2, sentence, person, value, wrong, before=until, gated=True))
-    spared = SilenceCheck(
-        id=f"{key}.spared",
-        points=2,
-        sentence=f"{name} was asked only for hours that suit the others",
-        gated=True,
-        to=asked_one.addresses,
-        values=tuple(map(moment, search.unsuitable)),
+    spared = silence_check(
+        f"{key}.spared",
+        2,
+        f"{name} was asked only for hours that suit the others",
+        asked_one,
+        map(moment, search.unsuitable),
     )
     return [*checks, spared]
 
@@ -523,29 +475,16 @@ def _brief(
 def _answers(day: Day, search: Search, right: datetime, counter: datetime | None) -> list[dict[str, Any]]:
     """What is answered to a proposal: yes to the right hour, no to those that are turned down, yes to any other."""
     draws = day.draws.of("answers", search.key)
-    fine = draws.pick(_YES, "yes")
+    fine = draws.pick(_SAY["yes"], "yes")
     replies = [([right], fine)]
     for number, slot in enumerate(search.refused):
-        instead = f" {draws.pick(_INSTEAD, number).format(slot=_spoken(counter))}" if counter and number == 0 else ""
-        replies.append(([slot], draws.pick(_NO, number) + instead))
+        instead = (
+            f" {draws.pick(_SAY['instead'], number).format(slot=_spoken(counter))}" if counter and number == 0 else ""
+        )
+        replies.append(([slot], draws.pick(_SAY["no"], number) + instead))
     replies.append((list(search.slots), fine))
     return [
         {"moment": [_plain(slot) for slot in slots], "modality": modality, "reply": reply}
         for slots, reply in replies
         for modality in ("email", "sms")
     ]
-
-
-_YES = (
-    "Yes, that suits me. It is in my diary.",
-    "Agreed, I shall be there.",
-    "That works. I have noted it.",
-    "Fine with me, thank you.",
-)
-_NO = (
-    "No, sorry, that hour was taken this morning.",
-    "I'm afraid not: somebody else has just got that hour.",
-    "That one is not possible for me.",
-    "No, I am on a train then.",
-)
-_INSTEAD = ("What about {slot}?", "Could it be {slot} instead?", "I could do {slot}, though.", "My suggestion: {slot}.")

@@ -19,11 +19,14 @@ from scenarios.kit.making.duty import (
     too_late,
     wrong_person,
 )
+from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, text_saying
 from scenarios.kit.making.wording import show
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 HOURS = range(9, 17)
 """The full hours at which a meeting of an hour may begin."""
@@ -278,15 +281,18 @@ def puzzle_records(day: Day, key: str, topic: Phrase, puzzle: Puzzle) -> list[Re
 def limits_in_words(day: Day, name: str, limits: Limits, *, again: bool = False) -> str:
     """What somebody writes about when they can't."""
     german = limits.who.language == "de"
-    forms = _GERMAN if german else _ENGLISH
     draws = day.draws.of("limits", name)
     style = draws.pick((0, 2, 4), "notation")
     parts = []
     for number, span in enumerate(limits.spans):
         date = show(Value(kind="day", value=span.start.date().isoformat()), 5 if german else style)
         first, last = (_clock(at, german=german, style=style) for at in (span.start, span.end))
-        parts.append(draws.pick(forms[span.kind], "form", number).format(day=date, first=first, last=last))
-    lead = f"{draws.pick(forms['again'], 'again')} " if again else ""
+        parts.append(
+            draws.pick(_SAY[f"{limits.who.language}.{span.kind}"], "form", number).format(
+                day=date, first=first, last=last
+            )
+        )
+    lead = f"{draws.pick(_SAY[f'{limits.who.language}.again'], 'again')} " if again else ""
     return lead + draws.pick(("; ", ", "), "join").join(parts)
 
 
@@ -295,22 +301,6 @@ def _clock(at: datetime, *, german: bool, style: int) -> str:
         return f"{at:%H:%M} Uhr"
     return show(Value(kind="time", value=f"{at:%H:%M}"), style)
 
-
-_ENGLISH = {
-    "before": ("{day} not before {last}", "on {day} only from {last} on", "on {day} I can't start before {last}"),
-    "between": ("{day} not between {first} and {last}", "on {day} I'm taken from {first} to {last}",
-                "on {day} I have something else from {first} to {last}"),
-    "after": ("{day} only until {first}", "on {day} it has to be over by {first}", "on {day} I leave at {first}"),
-    "again": ("this replaces what I wrote before:", "things have changed, so forget my earlier note and take this:",
-              "new plan, the old one no longer holds:", "an update that replaces my first message:"),
-}  # fmt: skip
-_GERMAN = {
-    "before": ("{day} nicht vor {last}", "{day} erst ab {last}", "am {day} kann ich frühestens um {last} anfangen"),
-    "between": ("{day} nicht zwischen {first} und {last}", "am {day} bin ich von {first} bis {last} belegt"),
-    "after": ("{day} nur bis {first}", "am {day} muss es um {first} vorbei sein"),
-    "again": ("das ersetzt, was ich vorher schrieb:", "es hat sich etwas geändert, nun gilt nur noch:",
-              "bitte die alten Zeiten vergessen, neu ist:"),
-}  # fmt: skip
 
 # --- duties -----------------------------------------------------------------------------------------------------------
 
@@ -325,7 +315,6 @@ def agree_time(
     until: datetime,
     stranger: Person,
     changed: Sequence[datetime] = (),
-    journey: Journey | None = None,
 ) -> Duty:
     """The user wants a meeting of an hour with some people at the earliest time that suits all.
 
@@ -340,15 +329,14 @@ def agree_time(
         until: when the first of the people has to know it.
         stranger: who gets the message by mistake in one of the lapses.
         changed: when the first, second, … of the people changes their mind.
-        journey: of the user, before which there is no time.
     """
-    puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
+    puzzle = draw_puzzle(day, key, days, people, changed=changed)
     title = f"{topic.en[:1].upper()}{topic.en[1:]} (time open)"
     entry = day.entry(f"{key}-entry", title, days[0].replace(hour=17), 60)
     names = listed([person.name for person in people])
     brief = (
         f"Arrange {topic.en} with {names}: an hour that begins at a full hour between 09:00 and 16:00, on "
-        f"{days_in_words(days)}. Take the earliest time that my diary and their limits allow{_travel(journey)}. "
+        f"{days_in_words(days)}. Take the earliest time that my diary and their limits allow. "
         f"The entry {title!r} is only a placeholder: give it that time and put {names} on it. "
         f"Write to {people[0].name} by {until:%H:%M} which day and time it is."
     )
@@ -367,7 +355,6 @@ def move_meeting(
     stranger: Person,
     changed: Sequence[datetime] = (),
     journey: Journey | None = None,
-    why: str = "",
 ) -> Duty:
     """The user wants a meeting of an hour to be moved to the earliest time that suits all, and its people to know.
 
@@ -382,14 +369,13 @@ def move_meeting(
         stranger: who gets the message by mistake in one of the lapses.
         changed: when the first, second, … of the people changes their mind.
         journey: of the user, before which there is no time.
-        why: a sentence before the request.
     """
     puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
     title = f"{topic.en[:1].upper()}{topic.en[1:]}"
     entry = day.entry(f"{key}-entry", title, start, 60, people=(day.user, *people))
     names = listed([person.name for person in people])
     brief = (
-        f"{why}Move {topic.en} with {names} ({start:%a %d %b %H:%M}) to {days_in_words(days)}: to the earliest full "
+        f"Move {topic.en} with {names} ({start:%a %d %b %H:%M}) to {days_in_words(days)}: to the earliest full "
         f"hour from 09:00 to 16:00 at which my diary and their limits leave an hour free{_travel(journey)}. "
         f"Change the entry, and write to {names} by {until:%H:%M} which day and time it is now."
     )
@@ -469,7 +455,7 @@ def slot_duty(
         return acts + [
             Act(
                 f"{key}.{number}", "tell", at, until, (f"{key}.told-{number}",), person, (moment(slot),), topic.en,
-                others=("text",) if person.phone else (),
+                others=person.besides_mail,
             )
             for number, person in enumerate(readers, start=1)
         ]  # fmt: skip
@@ -523,48 +509,9 @@ def exchanged(name: str, acts: Sequence[Act], loses: Iterable[str], side_effects
     return Lapse(name, lambda _: list(acts), frozenset(loses), side_effects)
 
 
-TOPICS = (
-    Phrase("the budget talk", "das Budgetgespräch"),
-    Phrase("the contract review", "die Vertragsdurchsicht"),
-    Phrase("the supplier talk", "das Lieferantengespräch"),
-    Phrase("the handbook meeting", "das Treffen zum Handbuch"),
-    Phrase("the training talk", "das Schulungsgespräch"),
-    Phrase("the office space meeting", "das Treffen zu den Büros"),
-    Phrase("the price round", "die Preisrunde"),
-    Phrase("the hiring talk", "das Gespräch zur Einstellung"),
-    Phrase("the audit preparation", "die Vorbereitung der Prüfung"),
-    Phrase("the catalogue meeting", "das Treffen zum Katalog"),
-    Phrase("the warehouse walk", "der Rundgang im Lager"),
-    Phrase("the trade fair meeting", "das Messetreffen"),
-    Phrase("the complaints review", "die Durchsicht der Beschwerden"),
-    Phrase("the insurance talk", "das Versicherungsgespräch"),
-    Phrase("the roadmap workshop", "der Workshop zur Planung"),
-    Phrase("the packaging review", "die Durchsicht der Verpackung"),
-    Phrase("the energy meeting", "das Energietreffen"),
-    Phrase("the lease talk", "das Mietgespräch"),
-    Phrase("the website review", "die Durchsicht der Website"),
-    Phrase("the safety briefing", "die Sicherheitsunterweisung"),
-    Phrase("the pension talk", "das Rentengespräch"),
-    Phrase("the fleet meeting", "das Treffen zum Fuhrpark"),
-    Phrase("the survey debrief", "die Nachbesprechung der Umfrage"),
-    Phrase("the data protection talk", "das Gespräch zum Datenschutz"),
-    Phrase("the canteen meeting", "das Treffen zur Kantine"),
-    Phrase("the licence review", "die Durchsicht der Lizenzen"),
-    Phrase("the translation meeting", "das Treffen zur Übersetzung"),
-    Phrase("the anniversary planning", "die Planung des Jubiläums"),
-)
+TOPICS = phrases(__file__, "topics")
 """The subjects of meetings."""
 
-BUSY = (
-    "Dentist", "Call with the bank", "Focus time", "Fire drill", "Interview, second round", "Sign the papers",
-    "Lab visit", "Open hour", "Photo for the badge", "Car inspection", "Notary", "Parents' evening call",
-    "Review of drafts", "Physiotherapy", "Works council", "Phone slot", "Board papers", "Eye test", "Site visit",
-    "Lesson, online", "Blood donation", "Handover of keys", "Tax adviser", "Team breakfast", "Vaccination",
-    "Reading time", "Demo of the scanner",
-)  # fmt: skip
-BUSY_ANYWHERE = (
-    "Call with the bank", "Focus time", "Phone interview", "Review of drafts", "Phone slot", "Board papers",
-    "Lesson, online", "Reading time", "Webcast", "Call with the tax adviser", "Podcast recording, remote",
-    "Expenses", "Call with the landlord", "Video call, school", "Newsletter draft", "Online exam",
-)  # fmt: skip
+BUSY = _SAY["busy"]
+BUSY_ANYWHERE = _SAY["busy_anywhere"]
 """Titles of what is in the user's diary, at home and on a journey."""

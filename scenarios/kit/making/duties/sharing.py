@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scenarios.kit.checks import SilenceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -13,6 +12,7 @@ from scenarios.kit.making.duty import (
     forgotten,
     instead,
     message_check,
+    silence_check,
     to_write_to,
     too_late,
     wrong_person,
@@ -63,13 +63,8 @@ def share_part(
     )
     at = next(start for start in day.starts if start >= asked)
     act = Act(f"{key}.1", "tell", at, until, (check.id,), asker, values, names, reply_to=question.id)
-    kept = SilenceCheck(
-        id=f"{key}.kept",
-        points=5,
-        sentence=f"{asker.name} did not get {' or '.join(thing.en for thing, _ in barred)}",
-        gated=True,
-        to=asker.addresses,
-        values=secrets,
+    kept = silence_check(
+        f"{key}.kept", 5, f"{asker.name} did not get {' or '.join(thing.en for thing, _ in barred)}", asker, secrets
     )
     told_all = replace(act, values=(*values, *secrets))
     lapses = [

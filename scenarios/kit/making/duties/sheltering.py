@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 
-from scenarios.kit.checks import SilenceCheck, Write
+from scenarios.kit.checks import Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
-    Channel,
     Duty,
     Lapse,
     besides,
@@ -16,14 +15,18 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    silence_check,
     to_write_to,
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.outdoors import Spot, forecast, skies_around, visit
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 @dataclass(frozen=True)
@@ -77,13 +80,12 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
         _telling(f"{key}.{number}", lunch, turns, (check.id,))
         for number, (lunch, check) in enumerate(zip(wet, checks, strict=True))
     ]
-    silent = SilenceCheck(
-        id=f"{key}.silent",
-        points=2,
-        sentence=f"{' and '.join(lunch.guest.name for lunch in dry)} heard of no other place",
-        gated=True,
-        to=tuple(address for lunch in dry for address in lunch.guest.addresses),
-        values=tuple(map(_room, dry)),
+    silent = silence_check(
+        f"{key}.silent",
+        2,
+        f"{' and '.join(lunch.guest.name for lunch in dry)} heard of no other place",
+        (lunch.guest for lunch in dry),
+        map(_room, dry),
     )
     needless = _telling(f"{key}.needless", dry[0], turns, ())
     duty = Duty(
@@ -119,8 +121,17 @@ def _at_the_wrong_time(day: Day, act: Act) -> list[Lapse]:
 
 
 def _telling(name: str, lunch: Lunch, turns: Sequence[datetime], checks: tuple[str, ...]) -> Act:
-    others: tuple[Channel, ...] = ("text",) if lunch.guest.phone else ()
-    return Act(name, "tell", turns[0], turns[-1], checks, lunch.guest, (_room(lunch),), "our lunch", others=others)
+    return Act(
+        name,
+        "tell",
+        turns[0],
+        turns[-1],
+        checks,
+        lunch.guest,
+        (_room(lunch),),
+        "our lunch",
+        others=lunch.guest.besides_mail,
+    )
 
 
 def _room(lunch: Lunch) -> Value:
@@ -145,9 +156,8 @@ def _records(day: Day, name: str, lunch: Lunch, news: Sequence[datetime]) -> lis
         day.start - timedelta(minutes=day.draws.between(3, 58, name, "note")),
         day.user,
         f"Lunch with {guest.first}",
-        day.draws.pick(_NOTES, name, "words").format(**slots),
+        day.draws.pick(_SAY["notes"], name, "words").format(**slots),
         Fact("room", guest.name, lunch.room),
-        readers=[day.user],
     )
     forecasts = [
         forecast(day, f"{name}-sky-{n}", at, spot, skies_around(day, f"{name}-sky-{n}", lunch.start, sky))
@@ -166,14 +176,3 @@ def _wet(facts: Sequence[Fact], guests: Sequence[str]) -> frozenset[str]:
                     if latest(facts, "sky", f"{coordinates} {when}") == {"Rain"}:
                         found |= {f"{guest}/{room}" for room in latest(facts, "room", guest)}
     return frozenset(found)
-
-
-_NOTES = (
-    "I eat with {guest} in the open air. Should rain be forecast for that hour, {guest} must know on the day before, and "
-    "not earlier, that we meet in the {room}.\n{user}",
-    "Lunch with {guest}: outside if it is dry. If the forecast has rain then, send word on the day before that it is the "
-    "{room}.",
-    "{guest} and I have a table outdoors. In case of rain at that time we take the {room}; {guest} hears of it on the day "
-    "before, when the forecast is fresh.\n{user}",
-    "For {guest}: watch the weather where we have lunch. Rain in that hour means the {room}. Say so on the eve.",
-)

@@ -4,13 +4,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scenarios.kit.checks import Check, SilenceCheck
+from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, instead, message_check, to_write_to
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Lapse,
+    besides,
+    forgotten,
+    instead,
+    message_check,
+    silence_check,
+    to_write_to,
+)
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import service
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 def each_time(
@@ -35,8 +48,8 @@ def each_time(
     records: list[Record] = []
     for n, (at, person) in enumerate(wishes):
         slots = {"firm": firm, "person": person.name, "user": day.user.first}
-        body = day.draws.pick(_FIRST if n == 0 else _CHANGED, key, n).format(**slots)
-        record = day.mail(f"{key}-wish-{n}", at, day.user, f"{firm}: numbers", body, readers=[day.user])
+        body = day.draws.pick(_SAY["first"] if n == 0 else _SAY["changed"], key, n).format(**slots)
+        record = day.mail(f"{key}-wish-{n}", at, day.user, f"{firm}: numbers", body)
         records.append(record.with_facts(Fact("wish", firm, person.name)))
     checks, acts, lapses = list[Check](), list[Act](), list[Lapse]()
     answers, stale = list[str](), list[str]()
@@ -56,13 +69,8 @@ def each_time(
         lapses.append(instead(act, name=f"number {n} overlooked"))
         for m, (_, former) in enumerate(wishes):
             if former.key != person.key:
-                kept = SilenceCheck(
-                    id=f"{key}.{n}-not-{m}",
-                    points=1,
-                    sentence=f"{former.name} has not got number {n} of {firm}",
-                    gated=True,
-                    to=former.addresses,
-                    values=(code,),
+                kept = silence_check(
+                    f"{key}.{n}-not-{m}", 1, f"{former.name} has not got number {n} of {firm}", former, [code]
                 )
                 checks.append(kept)
                 name = f"number {n} by another wish ({m + 1})"
@@ -71,13 +79,12 @@ def each_time(
     spare = [_number(day, f"{key}-other-{n}", at, other_firm) for n, at in enumerate(others, start=1)]
     for n, (record, code) in enumerate(spare, start=1):
         records.append(record)
-        kept = SilenceCheck(
-            id=f"{key}.other-{n}",
-            points=1,
-            sentence=f"number {n} of {other_firm} was passed on to none of them",
-            gated=True,
-            to=tuple(address for _, person in wishes for address in person.addresses),
-            values=(code,),
+        kept = silence_check(
+            f"{key}.other-{n}",
+            1,
+            f"number {n} of {other_firm} was passed on to none of them",
+            (person for _, person in wishes),
+            [code],
         )
         checks.append(kept)
         begin = next(start for start in day.starts if start >= record.at)
@@ -123,7 +130,7 @@ def _number(day: Day, name: str, at: datetime, firm: str) -> tuple[Record, Value
     title = draws.pick(
         ("Consignment {code}", "{firm}: on its way", "Your goods from {firm}", "{code} has left us"), "title"
     )
-    body = draws.pick(_NUMBERS, "body").format(**slots)
+    body = draws.pick(_SAY["numbers"], "body").format(**slots)
     record = day.mail(name, at, service(firm), title.format(**slots), body, Fact("consignment", firm, code))
     return record, Value(kind="code", value=code)
 
@@ -132,27 +139,3 @@ def between_turns(day: Day, turn: int, name: str) -> datetime:
     """A drawn time by day between a turn and the one before it."""
     times = [day.turn(turn, -minutes) for minutes in range(4, round(day.step.total_seconds() / 60) - 4)]
     return day.draws.pick([at for at in times if 6 <= at.hour < 22] or times, name)
-
-
-_FIRST = (
-    "From now on, pass each consignment number of {firm} on to {person}.\n{user}",
-    "{person} looks after what comes from {firm}: let {person} have every consignment number.",
-    "Each time that {firm} sends a consignment number, {person} should get it.\n{user}",
-    "For {firm} the consignment numbers go to {person}, always.",
-    "Please make it a habit: {firm} writes, {person} gets the consignment number.\n{user}",
-)
-_CHANGED = (
-    "Change of plan: from today on {person} gets the consignment numbers of {firm}, and no one else.\n{user}",
-    "The numbers of {firm} go to {person} now. My earlier note is void.",
-    "{person} takes over {firm}. Consignment numbers go there from now on.\n{user}",
-    "New arrangement for {firm}: {person}, not as before.\n{user}",
-)
-_NUMBERS = (
-    "Dear customer,\n\n{boxes} boxes have left our store today. Consignment number: {code}.\n\n{firm}",
-    "Hello {user}, your goods are on their way. You can follow them with {code}.\n{firm} dispatch",
-    "{firm} informs you: consignment {code} ({boxes} parts) was handed to the carrier.",
-    "Consignment {code}\nParts: {boxes}\nStatus: dispatched\n\nThank you for ordering from {firm}.",
-    "Good news from {firm}! The lorry with your {boxes} pallets is under way. Its consignment number is {code}.",
-    "We have packed {boxes} crates for you. The number of the consignment is {code}. Kind regards, {firm}",
-    "This is an automatic message of {firm}. {code} was dispatched with {boxes} items.",
-)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import OnceCheck, SilenceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import (
     Act,
@@ -13,15 +12,20 @@ from scenarios.kit.making.duty import (
     instead,
     latest,
     message_check,
+    once_check,
+    silence_check,
     to_write_to,
     twice,
     wrong_person,
     wrong_value,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 
 def remind_before(
@@ -59,7 +63,7 @@ def remind_before(
         for at in dict.fromkeys([*starts[:-1], decoy[1]])
         if f"{at:%H:%M}" != value.value
     ]
-    act = Act(f"{key}.1", "tell", *window, (check,), person, (value,), title, others=("text",) if person.phone else ())
+    act = Act(f"{key}.1", "tell", *window, (check,), person, (value,), title, others=person.besides_mail)
     early = [start for start in day.starts if start < window[0]]
     after = [start for start in day.starts if start > window[1]]
     lapses = [
@@ -87,7 +91,7 @@ def remind_before(
                 after=window[0],
                 before=window[1],
             ),
-            OnceCheck(id=once, points=1, sentence="only once", gated=True, to=person.addresses, values=(value,)),
+            once_check(once, 1, "only once", person, [value]),
         ],
         explains=to_write_to(person, ids=[move.id for move in moves]),
         acts=[act],
@@ -149,9 +153,8 @@ def if_nothing_by(
         day.ago(f"{key}-note", days=(1, 2)),
         day.user,
         f"Plan B for {thing.en}",
-        day.draws.pick(_NOTES, key).format(thing=thing.en, substitute=substitute.value, fallback=fallback.name),
+        day.draws.pick(_SAY["notes"], key).format(thing=thing.en, substitute=substitute.value, fallback=fallback.name),
         Fact("substitute", thing.en, substitute.value),
-        readers=[day.user],
     )
     records = [note]
     if answers_at is not None:
@@ -204,13 +207,8 @@ def if_nothing_by(
                 after=None if in_time else by,
                 before=until,
             ),
-            SilenceCheck(
-                id=kept,
-                points=3,
-                sentence=f"{other.name} did not get the number or the substitute",
-                gated=True,
-                to=other.addresses,
-                values=(number, substitute),
+            silence_check(
+                kept, 3, f"{other.name} did not get the number or the substitute", other, [number, substitute]
             ),
         ],
         explains=to_write_to(receiver, fallback, source, ids=[record.id for record in records]),
@@ -232,11 +230,11 @@ def if_nothing_by(
 def _former_note(day: Day, key: str, thing: Phrase, former: Value, fallback: Person) -> Record:
     """An older note of the user, with a substitute that no longer holds."""
     name = f"{key}-former-note"
-    forms = [form for form in _NOTES if form != day.draws.pick(_NOTES, key)]
+    forms = [form for form in _SAY["notes"] if form != day.draws.pick(_SAY["notes"], key)]
     body = day.draws.pick(forms, name).format(thing=thing.en, substitute=former.value, fallback=fallback.name)
     fact = Fact("substitute", thing.en, former.value)
     at = day.ago(name, days=(4, 7))
-    return day.mail(name, at, day.user, f"Plan B for {thing.en}", body, fact, readers=[day.user])
+    return day.mail(name, at, day.user, f"Plan B for {thing.en}", body, fact)
 
 
 def _branch(facts: Sequence[Fact], thing: str, by: datetime) -> str:
@@ -244,13 +242,3 @@ def _branch(facts: Sequence[Fact], thing: str, by: datetime) -> str:
     if answers:
         return f"receiver {next(iter(latest(answers, 'answer', thing)))}"
     return f"fallback {next(iter(latest(facts, 'substitute', thing)), '')}"
-
-
-_NOTES = (
-    "If {thing} is late, {fallback} gets {substitute} instead.",
-    "Substitute for {thing}, should it not come: {substitute}. It goes to {fallback}.",
-    "{fallback} can work with {substitute} as long as {thing} is missing.",
-    "In case {thing} does not arrive: give {fallback} {substitute}.",
-    "Without {thing} we take {substitute}. {fallback} knows what to do with it.",
-    "For {fallback}: {substitute} is good enough if {thing} stays out.",
-)

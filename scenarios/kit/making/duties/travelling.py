@@ -9,7 +9,6 @@ from scenarios.kit.making.duties.inviting import Saying, statements
 from scenarios.kit.making.duties.scheduling import exchanged, moment
 from scenarios.kit.making.duty import (
     Act,
-    Channel,
     Duty,
     forgotten,
     latest,
@@ -18,9 +17,12 @@ from scenarios.kit.making.duty import (
     too_late,
     wrong_person,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 ARRIVAL = Phrase("the time of arrival", "die Ankunftszeit")
 """What facts of kind ``value`` about a journey are about."""
@@ -53,9 +55,9 @@ def journey_records(
             "carrier": carrier.first,
             "you": day.user.name,
         }
-        forms, subjects = (_CHANGED, _CHANGES) if number else (_BOOKED, _BOOKINGS)
+        forms, subjects = (_SAY["changed"], _SAY["changes"]) if number else (_SAY["booked"], _SAY["bookings"])
         body = draws.pick(forms, "form").format(**slots)
-        tail = draws.pick(_TAILS, "tail").format(**slots)
+        tail = draws.pick(_SAY["tails"], "tail").format(**slots)
         record = day.mail(name, leg.at, carrier, draws.pick(subjects, "subject").format(**slots), f"{body}\n\n{tail}")
         arrives = leg.arrives.replace(tzinfo=None).isoformat(timespec="minutes")
         records.append(record.with_facts(Fact("arrival", code, arrives), Fact("value", ARRIVAL.en, arrives)))
@@ -106,9 +108,8 @@ def tell_when_there(
     stale = [value for _, _, value in bookings[:-1]]
     wrong_codes = list(dict.fromkeys([*stale, *(value for *_, value in decoys)]))
     time_id, code_id = f"{key}.time", f"{key}.booking"
-    also: tuple[Channel, ...] = ("text",) if reader.phone else ()
     stay, checks = f"my stay at {place.en}", (time_id, code_id)
-    act = Act(f"{key}.1", "tell", at, until, checks, reader, (moment(right), number), stay, others=also)
+    act = Act(f"{key}.1", "tell", at, until, checks, reader, (moment(right), number), stay, others=reader.besides_mail)
 
     def saying(when: datetime, what: Value = number) -> list[Act]:
         return [replace(act, values=(moment(when), what))]
@@ -200,63 +201,6 @@ def draw_code(day: Day, *name: str | int, digits: int = 4) -> Value:
     )
 
 
-CITIES = (
-    "Newport", "Richmond", "Lancaster", "Burlington", "Hamilton", "Bedford", "Arlington", "Plymouth", "Dover",
-    "Stirling", "Kingston", "Clifton", "Ashland", "Milford", "Weston", "Brighton", "Clayton", "Lexington",
-    "Chester", "Fairview",
-)  # fmt: skip
-CARRIERS = (
-    "Northwing", "Skylark Air", "Meridian Air", "Bluefin Airways", "Cirrus Lines", "Halcyon Air",
-    "Petrel Airways", "Aurora Jet", "Swiftline", "Kestrel Air", "Windrose Air", "Polaris Wings", "Solent Air",
-    "Cobalt Airlines",
-)  # fmt: skip
-HOTELS = (
-    "the Linden Hotel", "the Hotel Astoria", "the Old Mill Inn", "the Hotel Merkur", "the Park Lodge",
-    "the Station Hotel", "the Hotel Belvedere", "the Harbour House", "the Golden Lion", "the Hotel Sonne",
-    "the River Court", "the Castle Inn", "the Hotel Europa", "the Garden Hotel", "the White Swan",
-    "the Hotel Continental",
-)  # fmt: skip
-_BOOKINGS = (
-    "Your booking {code}",
-    "Booking confirmed: {code}",
-    "{from} to {to}, {code}",
-    "{carrier}: your flight to {to}",
-)
-_BOOKED = (
-    "Dear {you},\n\nthank you for choosing {carrier}. Your flight from {from} to {to} on {date} leaves at "
-    "{departs} and lands "
-    "at {arrives}. Booking code: {code}.",
-    "Booking {code}\n{from} - {to}\n{date}\nDeparture {departs}\nArrival {arrives}",
-    "You are booked, {you}: {date}, {from} {departs}, {to} {arrives}. Your code is {code}.",
-    "We confirm flight {code} for {you}. On {date} you leave {from} at {departs}, and you are in {to} at {arrives}.",
-    "Here is your itinerary, {you}. Code {code}: take-off in {from} at {departs}, landing in {to} at {arrives}, "
-    "on {date}.",
-)
-_CHANGES = (
-    "Your flight {code} is cancelled",
-    "Change to booking {code}",
-    "{code}: we have rebooked you",
-    "Important: {code}",
-    "{carrier}: new times for {code}",
-)
-_CHANGED = (
-    "Dear {you},\n\nyour flight to {to} had to be cancelled. We have put you on the next one that has a seat: "
-    "{date}, departure "
-    "{departs}, arrival {arrives}. The code {code} stays the same.",
-    "The flight of booking {code} does not take place as planned. Your new connection to {to}: {date}, from {from} at "
-    "{departs}, landing at {arrives}.",
-    "We are sorry, {you}. Crew shortages force us to cancel your flight. You now travel on {date}: off at "
-    "{departs}, in {to} at "
-    "{arrives} ({code}).",
-    "Booking {code}: cancelled and replaced.\nNew: {date}, {from} {departs}, {to} {arrives}.",
-    "Because of a technical fault your aircraft stays on the ground. Instead you fly on {date}, leaving {from} "
-    "at {departs} and "
-    "reaching {to} at {arrives}. Please keep {code} at hand.",
-    "An update on {code}. Your plane to {to} leaves on {date} at {departs} and arrives at {arrives}; earlier "
-    "times are void.",
-)
-_TAILS = (
-    "{carrier} customer care", "Have a pleasant flight with {carrier}.", "This is an automatic message of {carrier}.",
-    "Be at the gate 40 minutes before take-off.\n{carrier}", "Your {carrier} team", "Thank you, {carrier}",
-    "Questions? Our desk at the airport is there for you.\n{carrier}", "{carrier}, your airline",
-)  # fmt: skip
+CITIES = _SAY["cities"]
+CARRIERS = _SAY["carriers"]
+HOTELS = _SAY["hotels"]
