@@ -85,7 +85,8 @@ def import_makers() -> None:
     """Import what makes the days of families, with the library of names; only once it is wanted.
 
     A first world is made here, too: its lists of names and its grammar take most of the time that a small day takes,
-    and are there for all processes from then on. What can't be imported says so in the process that is to make a day.
+    and are there for all processes from then on. A module that can't be imported fails the process that is to make a
+    day.
     """
     folder = installed_kit()
     for path in sorted((folder / "making").rglob("*.py")):
