@@ -274,8 +274,8 @@ class Origins:
         played = Inherited(
             turns=notes,
             has_ended_early=_ends_early(turns, last),
-            has_reported_all=last in [action.turn for action in report.reported]
-            or last in [action.turn for action in report.unreported],
+            has_reported_all=last
+            in {each.turn for each in report.reported} | {each.turn for each in report.unreported},
             action_log=results.action_log,
             reported=report.reported,
             turn_notes={turn.turn: turn.notes for turn in turns if turn.notes},

@@ -15,6 +15,7 @@ import signal
 import socket
 import sys
 from contextlib import suppress
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -79,10 +80,13 @@ def import_late_ones() -> None:
         importlib.import_module(KIT_NAME if path.stem == "__init__" else f"{KIT_NAME}.{path.stem}")
 
 
+@cache
 def import_makers() -> None:
     """Import what makes the days of families, with the library of names; only once it is wanted.
 
-    What can't be imported says so in the process that is to make a day.
+    A first world is made here, too: its lists of names and its grammar take most of the time that a small day takes,
+    and are there for all processes from then on. A module that can't be imported fails the process that is to make a
+    day.
     """
     folder = installed_kit()
     for path in sorted((folder / "making").rglob("*.py")):
@@ -90,6 +94,9 @@ def import_makers() -> None:
         with suppress(Exception):
             importlib.import_module(f"{KIT_NAME}.{name}")
     build_models(BaseModel)
+    with suppress(Exception):
+        worlds, draws = (importlib.import_module(f"{KIT_NAME}.making.{name}") for name in ("worlds", "draws"))
+        worlds.make_world(draws.Draws("first"))
 
 
 def build_models(base: type[BaseModel]) -> None:

@@ -12,11 +12,12 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Act
 from scenarios.kit.making.wording import message
 
+_CHANGING = {"calendar": "events", "email": "emails"}
+
 
 def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
     """The outcome of acts as if each had been done at its time; only mails, texts, chat and the calendar change."""
-    changing = {"calendar": {"events": {}}, "email": {"emails": {}}}
-    changing = {room: stage.before.get(room, empty) for room, empty in changing.items()}
+    changing = {room: stage.before.get(room, {inner: {}}) for room, inner in _CHANGING.items()}
     states = {**stage.before, **orjson.loads(orjson.dumps(changing))}  # a copy, many times faster than deepcopy
     log = []
     for act in sorted(acts, key=lambda act: act.at):

@@ -11,8 +11,10 @@ from uuid import uuid4
 import pytest
 
 from activities.scenario_code.confinement import Limits
+from activities.scenario_code.fork_server import import_makers
 from activities.scenario_code.frames import HungUpError
 from activities.scenario_code.processes import ForkServer, ScenarioCode
+from scenarios.kit.making.names import last_names
 from tests.processes import ROOT
 from tests.stack import SCENARIOS
 from tests.waiting import PATIENCE
@@ -42,6 +44,13 @@ def test_a_question_to_the_simulator_imports_nothing_more() -> None:
     """It would be imported in every process anew: a third of what judging a scenario costs."""
     done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == ["204"]
+
+
+def test_names_are_read_before_processes_that_make_days_are_forked() -> None:
+    """Each process would read them again: most of what a small day costs."""
+    last_names.cache_clear()
+    import_makers.__wrapped__()
+    assert last_names.cache_info().currsize > 0
 
 
 @pytest.fixture

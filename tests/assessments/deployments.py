@@ -19,7 +19,8 @@ async def services(
     """A worker and a gateway on task queues of their own; gives the gateway's address."""
     queues = {f"AGENTBEATS_GREEN_{name}": f"{name}-{queue}" for name in ("TASK_QUEUE", "MODELS_TASK_QUEUE")}
     known = {name: value for name, value in stack.local.make_environment().items() if value is not None}
-    shared = {**known, **queues, "AGENTBEATS_GREEN_CONTAINERS": "off", **environment}
+    lean = {"AGENTBEATS_GREEN_CONTAINERS": "off", "AGENTBEATS_GREEN_WORKER_PROCESSES": "1"}
+    shared = {**known, **queues, **lean, **environment}
     async with (
         running_beside(module("proctor", "worker"), {**shared, **over.get("worker", {})}) as worker,
         running_beside(module("proctor", "gateway", "--port", "0"), {**shared, **over.get("gateway", {})}) as gateway,

@@ -163,7 +163,7 @@ def from_the_past(chosen: argparse.Namespace) -> int:
 
 def of_abilities(chosen: argparse.Namespace) -> int:
     """Disturb the later abilities; the number of placements that went wrong."""
-    placements = abilities.drawn(chosen.seed, chosen.count, chosen.cases)
+    placements = abilities.drawn(chosen.seed, chosen.count, chosen.cases, chosen.only)
     played = play_in_lanes(placements[chosen.skip :], chosen.lanes, chosen.minutes)
     print(counted(played))
     different = sum(bool(each.problems) for each in played)
@@ -191,6 +191,9 @@ def main() -> int:
         "--cases", nargs="*", default=list(abilities.NAMES), choices=abilities.NAMES, help="which of them"
     )
     parser.add_argument("--count", type=int, default=200, help="how many placements of the abilities")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="only placements of the abilities with this in the name"
+    )
     parser.add_argument("--skip", type=int, default=0, help="how many placements to leave out, in the seed's order")
     parser.add_argument(
         "--minutes", type=float, default=math.inf, help="after which none begins: past, abilities or fleet"

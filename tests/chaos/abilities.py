@@ -91,17 +91,25 @@ CASES = (USER, CLOCK, NOISE, TWO, NIGHTS)
 NAMES = tuple(case.name for case in CASES)
 
 
-def drawn(seed: int, count: int, names: Sequence[str] = NAMES) -> list[Placement]:
-    """So many placements, in the order of a seed: kills, freezes and resets of each named case by turns."""
+def drawn(seed: int, count: int, names: Sequence[str] = NAMES, only: str = "") -> list[Placement]:
+    """So many placements, in the order of a seed: kills, freezes and resets of each named case by turns.
+
+    Args:
+        seed: of the order.
+        count: how many at most.
+        names: of the cases.
+        only: what the printed name has to contain: ``two participants, killed | one delivery``.
+    """
     draw = random.Random(f"abilities {seed}")
     kinds: dict[str, list[Placement]] = defaultdict(list)
     for placement in chain.from_iterable(placements(case) for case in CASES if case.name in names):
-        kinds[placement.kind].append(placement)
+        if only in str(placement):
+            kinds[placement.kind].append(placement)
     for of_kind in kinds.values():
         draw.shuffle(of_kind)
     in_turns = (
         of_kind[number]
-        for number in range(max(map(len, kinds.values())))
+        for number in range(max(map(len, kinds.values()), default=0))
         for of_kind in kinds.values()
         if number < len(of_kind)
     )

@@ -30,6 +30,9 @@ class Placement:
     play: Callable[[Services, Outcome], Awaitable[list[Recovery]]]
     case: Case = USUAL
 
+    def __str__(self) -> str:
+        return f"{self.kind} | {self.name}"
+
 
 @dataclass(frozen=True)
 class Played:
@@ -73,7 +76,7 @@ def play_in_lanes(placements: Sequence[Placement], lanes: int, minutes: float = 
             played.append(Played(placement, recoveries))
             told = "; ".join(map(str, recoveries))
             print(
-                f"{len(played)}/{len(placements)}. {placement.kind} | {placement.name}: {told}",
+                f"{len(played)}/{len(placements)}. {placement}: {told}",
                 file=sys.stderr,
                 flush=True,
             )

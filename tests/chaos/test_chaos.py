@@ -58,6 +58,9 @@ def test_placements_are_those_of_their_seed_and_some_of_each_kind() -> None:
     kinds = Counter(kind for kind, _ in names)
     assert len(kinds) == 3 * len(abilities.CASES)
     assert min(kinds.values()) >= 10
+    kind, name = names[0]
+    assert [placement.name for placement in abilities.drawn(3, 200, only=f"{kind} | {name}")] == [name]
+    assert abilities.drawn(3, 200, only="no such place") == []
 
 
 def test_two_are_held_together_and_the_same_one_only_once() -> None:

@@ -29,8 +29,8 @@ async def speak_slowly(turn: int, ues: AsyncUESClient, now: datetime) -> None:
     await asyncio.sleep(1.0)
 
 
-def arguments(stack: Stack, agent_url: str, *more: str) -> list[str]:
-    return ["assess", SCENARIO, "--agent", agent_url, "--gateway", stack.gateway_url, "--offline", *more]
+def arguments(stack: Stack, agent_url: str, *more: str, scenario: str = SCENARIO) -> list[str]:
+    return ["assess", scenario, "--agent", agent_url, "--gateway", stack.gateway_url, "--offline", *more]
 
 
 def turns_told(output: str) -> list[int]:
@@ -57,14 +57,14 @@ async def test_an_assessment_is_shown_and_its_exact_result_written(stack: Stack,
 
 def test_the_result_alone_goes_to_standard_output(stack: Stack, sandbox: Sandbox) -> None:
     with stack.serving(speak) as url:
-        done = sandbox.call(*arguments(stack, url, "--max-turns", "1", "--json", "-"))
+        done = sandbox.call(*arguments(stack, url, "--max-turns", "1", "--json", "-", scenario="tiny"))
     assert AssessmentResults.model_validate_json(done.stdout).turns_taken == 1
     assert turns_told(done.stderr) == [1]
 
 
 def test_quiet_is_quiet(stack: Stack, sandbox: Sandbox) -> None:
     with stack.serving(speak) as url:
-        done = sandbox.call(*arguments(stack, url, "--max-turns", "1", "--quiet"))
+        done = sandbox.call(*arguments(stack, url, "--max-turns", "1", "--quiet", scenario="tiny"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -15,7 +15,7 @@ from tests.stack import Stack
 from tests.waiting import PATIENCE, eventually
 from tests.work import NIGHTLY, only_nightly
 
-SCENARIO = "email_triage_basic"
+SCENARIO = "tiny"
 
 
 def test_a_completed_assessment_is_reset_only_when_that_is_agreed(stack: Stack, sandbox: Sandbox) -> None:

@@ -93,7 +93,6 @@ def _declared() -> tuple[Route[Any], ...]:
             summary=summary,
             handler=_never,
             permission=None,
-            tag="server",
             responses=responses,
         )
         for path, summary, responses in (

@@ -58,6 +58,8 @@ class Reply:
 C = TypeVar("C")
 """What a route's handler gets: a ``Call``, or the host's counterpart."""
 
+_SUBJECTS = {"simulator": "time", "simulations": "host", "": "server", "health": "server"}
+
 Handler = Callable[[C], JsonObject | Reply]
 
 
@@ -71,7 +73,6 @@ class Route(Generic[C]):
     handler: Handler[C]
     permission: str | None
     """The one permission that the caller's key needs. None: the route is open."""
-    tag: str
     body: type[BaseModel] | type[bytes] | None = None
     body_required: bool = True
     params: type[Request] | None = None
@@ -90,6 +91,12 @@ class Route(Generic[C]):
     """Whether what the body says becomes part of the simulation."""
     asks: bool = False
     """Whether it is a POST that only asks, so that it needs no fence."""
+
+    @cached_property
+    def tag(self) -> str:
+        """The subject that it is listed under: the first part of its path, or what that is called."""
+        first = self.path.split("/")[1]
+        return _SUBJECTS.get(first, first)
 
     @property
     def changes(self) -> bool:

@@ -158,7 +158,7 @@ def _rules(day: Day, key: str, department: str, subject: str, aspects: list[str]
             department=department, subject=subject, may=may, may_not=" and ".join(may_not), user=day.user.first
         )
         title = day.draws.shuffled(_SAY["rule_titles"], key, "titles")[n].format(department=department, subject=subject)
-        record = day.mail(name, start + timedelta(days=n), day.user, title, body, readers=[day.user])
+        record = day.mail(name, start + timedelta(days=n), day.user, title, body)
         records.append(record.with_facts(Fact("rule", f"{department}/{subject}", may)))
     return records
 

@@ -96,7 +96,6 @@ ROUTES = (
         summary="Search the access log.",
         handler=_search,
         permission="logs:read",
-        tag="access-logs",
         params=AccessLogParams,
         responses=(AccessLogResponse,),
     ),
@@ -106,7 +105,6 @@ ROUTES = (
         summary="Count the requests.",
         handler=_stats,
         permission="logs:read",
-        tag="access-logs",
         responses=(AccessLogStatsResponse,),
     ),
     Route(
@@ -115,7 +113,6 @@ ROUTES = (
         summary="Forget the access log.",
         handler=_clear,
         permission="logs:clear",
-        tag="access-logs",
         responses=(AccessLogClearResponse,),
     ),
 )

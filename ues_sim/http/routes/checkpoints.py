@@ -102,7 +102,6 @@ ROUTES = (
         "the parts that are new since the checkpoint that was claimed last.",
         handler=_take_in_parts,
         permission="simulation:checkpoint",
-        tag="simulation",
         params=PartsParams,
         responses=(PartsResponse,),
         also_text=True,
@@ -113,7 +112,6 @@ ROUTES = (
         summary="Fetch a new part of the checkpoint in parts that was taken last.",
         handler=_part,
         permission="simulation:checkpoint",
-        tag="simulation",
         errors=(404,),
     ),
     Route(
@@ -122,7 +120,6 @@ ROUTES = (
         summary="Take a checkpoint. ETag carries the SHA-256 of the body, in hexadecimal.",
         handler=_take,
         permission="simulation:checkpoint",
-        tag="simulation",
         responses=(CheckpointResponse,),
     ),
     Route(
@@ -131,7 +128,6 @@ ROUTES = (
         summary="Which checkpoint the simulation is equal to, if any.",
         handler=_current,
         permission="simulation:checkpoint",
-        tag="simulation",
         responses=(CurrentCheckpointResponse,),
     ),
     Route(
@@ -140,7 +136,6 @@ ROUTES = (
         summary="Note the current step of the simulation; the note lasts until the next restore.",
         handler=_mark,
         permission="simulation:restore",
-        tag="simulation",
         body=MarkRequest,
         responses=(CurrentCheckpointResponse,),
     ),
@@ -150,7 +145,6 @@ ROUTES = (
         summary="Make the simulation equal to a checkpoint, running or not.",
         handler=_restore,
         permission="simulation:restore",
-        tag="simulation",
         body=bytes,
         responses=(RestoreResponse,),
         errors=(400,),

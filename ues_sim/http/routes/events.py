@@ -122,21 +122,12 @@ class BatchResponse(Response):
 _ITEM: TypeAdapter[CreateEventRequest] = TypeAdapter(CreateEventRequest)
 
 
+_SHOWN = tuple(EventResponse.model_fields)
+
+
 def answer(event: Event) -> JsonObject:
     """An event as callers see it."""
-    return {
-        "event_id": event["event_id"],
-        "scheduled_time": event["scheduled_time"],
-        "modality": event["modality"],
-        "status": event["status"],
-        "priority": event["priority"],
-        "created_at": event["created_at"],
-        "executed_at": event["executed_at"],
-        "error_message": event["error_message"],
-        "data": event["data"],
-        "agent_id": event["agent_id"],
-        "metadata": event["metadata"],
-    }
+    return {name: event[name] for name in _SHOWN}
 
 
 def _matching(call: Call) -> Iterator[Event]:
@@ -261,7 +252,6 @@ ROUTES = (
         summary="List events.",
         handler=_list,
         permission="events:list",
-        tag="events",
         params=EventListParams,
         responses=(EventListResponse,),
         errors=(400,),
@@ -272,7 +262,6 @@ ROUTES = (
         summary="Schedule an event.",
         handler=_create,
         permission="events:create",
-        tag="events",
         body=CreateEventRequest,
         responses=(EventResponse,),
         errors=(400, 404),
@@ -283,7 +272,6 @@ ROUTES = (
         summary="Execute an event now.",
         handler=_immediate,
         permission="events:execute",
-        tag="events",
         body=ImmediateEventRequest,
         responses=(EventResponse,),
         errors=(400, 404),
@@ -294,7 +282,6 @@ ROUTES = (
         summary="Schedule up to 1000 events.",
         handler=_batch,
         permission="events:batch",
-        tag="events",
         body=BatchRequest,
         responses=(BatchResponse,),
         status=201,
@@ -310,7 +297,6 @@ ROUTES = (
         summary="The pending event that runs first.",
         handler=_next,
         permission="events:read",
-        tag="events",
         responses=(EventResponse,),
         errors=(404,),
     ),
@@ -320,7 +306,6 @@ ROUTES = (
         summary="Count the events.",
         handler=_summary,
         permission="events:summary",
-        tag="events",
         responses=(EventSummaryResponse,),
     ),
     Route(
@@ -329,7 +314,6 @@ ROUTES = (
         summary="Read one event.",
         handler=_get,
         permission="events:read",
-        tag="events",
         responses=(EventResponse,),
         errors=(404,),
     ),
@@ -339,7 +323,6 @@ ROUTES = (
         summary="Cancel a pending event.",
         handler=_delete,
         permission="events:delete",
-        tag="events",
         responses=(CancelEventResponse,),
         errors=(404, 409),
     ),

@@ -118,7 +118,6 @@ ROUTES = (
         summary="Export the clock and every modality's state.",
         handler=_export_environment,
         permission="scenario:export",
-        tag="scenario",
         responses=(EnvironmentExport,),
     ),
     Route(
@@ -127,7 +126,6 @@ ROUTES = (
         summary="Export the events.",
         handler=_export_events,
         permission="scenario:export",
-        tag="scenario",
         responses=(EventsExport,),
     ),
     Route(
@@ -136,7 +134,6 @@ ROUTES = (
         summary="Export a scenario file.",
         handler=_export_full,
         permission="scenario:export",
-        tag="scenario",
         responses=(ScenarioExport,),
     ),
     Route(
@@ -145,7 +142,6 @@ ROUTES = (
         summary="Replace the clock and every modality's state.",
         handler=_import_environment,
         permission="scenario:import",
-        tag="scenario",
         body=ImportEnvironmentRequest,
         responses=(ImportResponse,),
         errors=(400, 409),
@@ -156,7 +152,6 @@ ROUTES = (
         summary="Load events, with new ids.",
         handler=_import_events,
         permission="scenario:import",
-        tag="scenario",
         body=ImportEventsRequest,
         responses=(ImportResponse,),
         errors=(400, 409),
@@ -167,7 +162,6 @@ ROUTES = (
         summary="Load a scenario file.",
         handler=_import_full,
         permission="scenario:import",
-        tag="scenario",
         body=ImportFullRequest,
         responses=(ImportResponse,),
         errors=(400, 409),

@@ -295,7 +295,6 @@ def _post(
         summary=summary,
         handler=handler,
         permission=f"simulation:{action}",
-        tag="simulation",
         body=body,
         body_required=body_required,
         responses=(response,),
@@ -314,7 +313,6 @@ ROUTES = (
         summary="The state of the simulation.",
         handler=_status,
         permission="simulation:status",
-        tag="simulation",
         responses=(SimulationStatusResponse,),
     ),
     _post(
@@ -352,7 +350,6 @@ ROUTES = (
         summary="List the active holds.",
         handler=_holds,
         permission="simulation:holds",
-        tag="simulation",
         responses=(HoldsResponse,),
     ),
 )

@@ -162,7 +162,6 @@ def _post(
         summary=summary,
         handler=handler,
         permission=f"time:{action}",
-        tag="time",
         responses=(response,),
         **more,
     )
@@ -175,7 +174,6 @@ ROUTES = (
         summary="Read the clock.",
         handler=_read,
         permission="time:read",
-        tag="time",
         responses=(TimeStateResponse,),
         participant=True,
     ),

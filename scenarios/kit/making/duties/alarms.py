@@ -176,7 +176,7 @@ def _notes(day: Day, key: str, source: str, orders: Orders) -> list[Record]:
             source=source, user=day.user.first, **words
         )
         title = day.draws.pick(_SAY["note_titles"], name, "title").format(source=source)
-        note = day.mail(name, at, day.user, title, body, readers=[day.user])
+        note = day.mail(name, at, day.user, title, body)
         notes.append(note.with_facts(Fact(kind, source, value)))
     return notes
 

@@ -103,7 +103,7 @@ def let_go(
     records = list(_promises(day, key, person, thing, [(day.start - timedelta(minutes=47), promised)]))
     slots = {"person": person.name, "thing": thing.en}
     text = day.draws.pick(_SAY["releases"], key, "release").format(**slots)
-    note = day.mail(f"{key}-release", released, day.user, f"For {person.first}", text, readers=[day.user])
+    note = day.mail(f"{key}-release", released, day.user, f"For {person.first}", text)
     records.append(note.with_facts(Fact("released", thing.en, person.name)))
     values = statements(day, key, thing, said)
     silent = f"{key}.silent"

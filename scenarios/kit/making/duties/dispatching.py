@@ -92,7 +92,7 @@ def priorities(day: Day, said: Sequence[Priority]) -> None:
             record = day.chat(f"priority-{n}", each.at, body, fact)
         else:
             title = f"On call: {each.system}"
-            record = day.mail(f"priority-{n}", each.at, day.user, title, body, fact, readers=[day.user])
+            record = day.mail(f"priority-{n}", each.at, day.user, title, body, fact)
         day.extra_records.append(record)
 
 

@@ -142,7 +142,7 @@ def tell_now(
     if deputy and noted:
         slots = {"who": deputy.name, "topic": due[0].topic, "me": day.user.first}
         body = day.draws.pick(_SAY["deputies"], key, "deputy").format(**slots)
-        note = day.mail(f"{key}-deputy", noted, day.user, f"About {due[0].topic}", body, readers=[day.user])
+        note = day.mail(f"{key}-deputy", noted, day.user, f"About {due[0].topic}", body)
         records.append(note.with_facts(Fact("deputy", due[0].topic, deputy.name)))
     mails = tuple(record.id for record in records if record.kind == "mail")
     return day.add(

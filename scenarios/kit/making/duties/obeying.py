@@ -163,7 +163,7 @@ def deputy_notes(day: Day, deputies: Sequence[tuple[datetime, Person]]) -> None:
         form = day.draws.pick(_SAY["deputies"] if n == 0 else _SAY["new_deputies"], "deputy", n)
         slots = {"who": person.name, "email": person.email, "me": day.user.first}
         title = day.draws.pick(("My deputy", "Who may order", "Deputy", "About my deputy"), "deputy", n, "title")
-        note = day.mail(f"deputy-{n}", at, day.user, title, form.format(**slots), readers=[day.user])
+        note = day.mail(f"deputy-{n}", at, day.user, title, form.format(**slots))
         day.extra_records.append(note.with_facts(Fact("deputy", day.user.name, person.email)))
 
 

@@ -158,7 +158,6 @@ def _records(day: Day, name: str, lunch: Lunch, news: Sequence[datetime]) -> lis
         f"Lunch with {guest.first}",
         day.draws.pick(_SAY["notes"], name, "words").format(**slots),
         Fact("room", guest.name, lunch.room),
-        readers=[day.user],
     )
     forecasts = [
         forecast(day, f"{name}-sky-{n}", at, spot, skies_around(day, f"{name}-sky-{n}", lunch.start, sky))

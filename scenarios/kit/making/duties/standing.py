@@ -49,7 +49,7 @@ def each_time(
     for n, (at, person) in enumerate(wishes):
         slots = {"firm": firm, "person": person.name, "user": day.user.first}
         body = day.draws.pick(_SAY["first"] if n == 0 else _SAY["changed"], key, n).format(**slots)
-        record = day.mail(f"{key}-wish-{n}", at, day.user, f"{firm}: numbers", body, readers=[day.user])
+        record = day.mail(f"{key}-wish-{n}", at, day.user, f"{firm}: numbers", body)
         records.append(record.with_facts(Fact("wish", firm, person.name)))
     checks, acts, lapses = list[Check](), list[Act](), list[Lapse]()
     answers, stale = list[str](), list[str]()

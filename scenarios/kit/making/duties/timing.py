@@ -155,7 +155,6 @@ def if_nothing_by(
         f"Plan B for {thing.en}",
         day.draws.pick(_SAY["notes"], key).format(thing=thing.en, substitute=substitute.value, fallback=fallback.name),
         Fact("substitute", thing.en, substitute.value),
-        readers=[day.user],
     )
     records = [note]
     if answers_at is not None:
@@ -235,7 +234,7 @@ def _former_note(day: Day, key: str, thing: Phrase, former: Value, fallback: Per
     body = day.draws.pick(forms, name).format(thing=thing.en, substitute=former.value, fallback=fallback.name)
     fact = Fact("substitute", thing.en, former.value)
     at = day.ago(name, days=(4, 7))
-    return day.mail(name, at, day.user, f"Plan B for {thing.en}", body, fact, readers=[day.user])
+    return day.mail(name, at, day.user, f"Plan B for {thing.en}", body, fact)
 
 
 def _branch(facts: Sequence[Fact], thing: str, by: datetime) -> str:
