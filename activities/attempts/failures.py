@@ -55,6 +55,9 @@ OVERTAKEN = "Overtaken"
 SERVER_FAILED = "ServerFailed"
 """A UES server of one's own can't be started."""
 
+STORE_UNAVAILABLE = "StoreUnavailableError"
+"""The store of blobs is full, read-only, away or doesn't answer; ``proctor_storage.blobs`` raises it by this name."""
+
 SCENARIO_BROKEN = "ScenarioBroken"
 """The scenario can't be played as it is."""
 
