@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from activities.characters.messages import OutgoingMessage
 from activities.characters.prompts import check_question, persona, written_out
+from activities.characters.wording import unlike_a_message
 from activities.models.structured import ask
 from proctor_language.patterns import compiled
 from proctor_protocol.provenance import Drafts
@@ -103,6 +104,8 @@ def rule_broken(draft: str, message: OutgoingMessage, character_id: str, scenari
         return f"it falls out of role: {found.group()!r}"
     person = scenario.characters[character_id]
     known = _known(message, person, scenario, is_user=character_id == scenario.user_character)
+    if fault := unlike_a_message(draft, message, character_id, scenario, known):
+        return fault
     if unknown := next((value for value in _values(draft) if not _is_known(value, known)), None):
         return f"the person can't know {unknown!r}"
     if unknown := next((at for at, time in _clock(draft) if time not in _all_times(known, scenario)), None):

@@ -48,6 +48,8 @@ def _mail(**changes: Any) -> OutgoingMessage:
         "2 pm, then? Or 15:30, as you say. Room 12 is good.",
         "I'll call the caterer, and see you on 5 March 2026.",
         "Sorry, I can't. Please ask Cleo Chan. Ben Brook, Ben@Work.example, +34 600-000-002",
+        "Ok.",
+        "Hi Ana, I asked Ana <ana@home.example>. Dear all: ten. Ben",
     ],
 )
 def test_what_a_person_knows_can_be_said(draft: str) -> None:
@@ -70,6 +72,14 @@ def test_what_a_person_knows_can_be_said(draft: str) -> None:
         ("I have already booked the room.", "claims what the person did not do"),
         ("As an AI language model I can't meet.", "falls out of role"),
         ("The words of an email or SMS.", "falls out of role"),
+        ("You get an email from Ana: ten it is", "falls out of role: 'you get an email from'"),
+        ("Fine. <|im_end|>", "falls out of role"),
+        ("Ten is fine. </message>", "falls out of role"),
+        ("At 2026-03-02T10:00 then.", "falls out of role"),
+        ("Hello Mr. Brook, ten is fine.", "greets themselves"),
+        ("Ben, ten is fine.", "greets themselves"),
+        ("388ee58b, 12.", "has no words"),
+        ("I am not sure. I am not sure, no. I am not sure. I am not sure. Or I am not sure.", "again and again"),
         ("Does ten suit you? Room 12, 15:30 at the latest. Ben", "repeats the message"),
     ],
 )
