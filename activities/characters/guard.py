@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from activities.characters.messages import OutgoingMessage
 from activities.characters.prompts import check_question, persona, written_out
-from activities.characters.wording import unlike_a_message
+from activities.characters.wording import joined, runs, unlike_a_message
 from activities.models.structured import ask
 from proctor_language.patterns import compiled
 from proctor_protocol.provenance import Drafts
@@ -110,11 +110,11 @@ def rule_broken(draft: str, message: OutgoingMessage, character_id: str, scenari
         return f"the person can't know {unknown!r}"
     if unknown := next((at for at, time in _clock(draft) if time not in _all_times(known, scenario)), None):
         return f"the person knows nothing of the time {unknown!r}"
-    runs = list(_runs(draft))
-    if runs and sum(run in " ".join(message.body.lower().split()) for run in runs) >= _PARROTED * len(runs):
+    own_runs = list(runs(draft, _SHARED_WORDS))
+    if own_runs and sum(run in joined(message.body) for run in own_runs) >= _PARROTED * len(own_runs):
         return "it repeats the message that it answers"
     others = [other for key, other in scenario.characters.items() if key != character_id]
-    if secret := next((run for run in runs if run not in known.lower() and _is_secret(run, others)), None):
+    if secret := next((run for run in own_runs if run not in known.lower() and _is_secret(run, others)), None):
         return f"it gives away what somebody else knows: {secret!r}"
     return _wrong_promise(draft, person)
 
@@ -183,10 +183,5 @@ def _all_times(text: str, scenario: ScenarioConfig) -> set[tuple[int, int]]:
     return spoken | iso | {time for _, time in _clock(text)}
 
 
-def _runs(text: str) -> Iterator[str]:
-    words = text.lower().split()
-    return (" ".join(words[at : at + _SHARED_WORDS]) for at in range(len(words) - _SHARED_WORDS + 1))
-
-
 def _is_secret(run: str, others: list[CharacterProfile]) -> bool:
-    return any(run in " ".join((other.special_instructions or "").lower().split()) for other in others)
+    return any(run in joined(other.special_instructions or "") for other in others)

@@ -33,16 +33,16 @@ def unlike_a_message(
     """
     if found := compiled(_FRAME).search(draft):
         return f"it falls out of role: {found.group()!r}"
-    prompt = _joined(f"{persona(character_id, scenario)}\n{reply_question(message, scenario, '')}")
-    quotable = _joined(known)
-    if copied := next((run for run in _runs(draft, _COPIED) if run in prompt and run not in quotable), None):
+    prompt = joined(f"{persona(character_id, scenario)}\n{reply_question(message, scenario, '')}")
+    quotable = joined(known)
+    if copied := next((run for run in runs(draft, _COPIED) if run in prompt and run not in quotable), None):
         return f"it falls out of role: {copied!r}"
     person = scenario.characters[character_id]
     if message.sender not in (person.email, person.phone) and _greets(draft, person.name):
         return "the person greets themselves"
     if draft.strip() and not compiled(_WORD).search(compiled(_OF_VALUES).sub(" ", draft)):
         return "it has no words"
-    if looped := next((run for run, times in Counter(_runs(draft, _LOOPED)).items() if times >= _ROUNDS), None):
+    if looped := next((run for run, times in Counter(runs(draft, _LOOPED)).items() if times >= _ROUNDS), None):
         return f"it says the same again and again: {looped!r}"
     return None
 
@@ -52,10 +52,12 @@ def _greets(draft: str, name: str) -> bool:
     return bool(compiled(rf"\A\W*(?:{_HELLO}(?:{names})(?:\W|\z)|(?:{names})\s*[,:])").search(draft))
 
 
-def _joined(text: str) -> str:
+def joined(text: str) -> str:
+    """A text in small letters, with single spaces."""
     return " ".join(text.lower().split())
 
 
-def _runs(text: str, length: int) -> Iterator[str]:
+def runs(text: str, length: int) -> Iterator[str]:
+    """All runs of ``length`` words of a text, in small letters."""
     words = text.lower().split()
     return (" ".join(words[at : at + length]) for at in range(len(words) - length + 1))

@@ -13,7 +13,7 @@ from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.assistant_agent.memory import Memory, cut
 from purple_sdk.examples.assistant_agent.models import make_model
-from purple_sdk.examples.assistant_agent.talk import Conversation, ModelReply, ResponseFormat, Wish
+from purple_sdk.examples.assistant_agent.talk import JSON_FORMATS, Conversation, ModelReply, Wish
 from purple_sdk.examples.assistant_agent.tools import Toolbox
 from purple_sdk.ues import UESError
 
@@ -71,7 +71,7 @@ class AssistantAgent(BasePurpleAgent):
         self.state = AssistantState()
         self._model = make_model(config)
         self._calling = config.tool_calling
-        self._formats: list[ResponseFormat] = ["json_schema", "json_object"]
+        self._formats = list(JSON_FORMATS)
 
     async def execute_turn(self) -> TurnCompleteMessage:
         """Play one turn."""

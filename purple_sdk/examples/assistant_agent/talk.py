@@ -14,6 +14,7 @@ from purple_sdk.examples.assistant_agent.tools import Tool
 
 ToolCalling = Literal["auto", "native", "json"]
 ResponseFormat = Literal["json_schema", "json_object"]
+JSON_FORMATS: tuple[ResponseFormat, ...] = ("json_schema", "json_object")
 
 _IN_JSON = """
 You can use these tools ([fields] in brackets may be left out):
@@ -75,7 +76,7 @@ class Conversation:
     tools: Sequence[Tool]
     calling: ToolCalling
     context_tokens: int
-    formats: list[ResponseFormat] = field(default_factory=lambda: ["json_schema", "json_object"])
+    formats: list[ResponseFormat] = field(default_factory=lambda: list(JSON_FORMATS))
     _instructions: str = ""
     _functions: list[dict[str, Any]] = field(default_factory=list)
     _messages: list[BaseMessage] = field(default_factory=list)
