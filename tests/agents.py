@@ -1,11 +1,14 @@
 """``python -m tests.agents [NAME…] [--family FAMILY]``: install CLI agents and play a day with each, by a script.
 
 The model asks for what the day's oracle does, so a CLI agent that works earns all points. Some 2 GB are installed. With
-``--small`` a small real model on this machine plays the first turn instead: its scores are poor, its tokens real.
+``--small`` a small real model on this machine plays the first turn instead, and is installed: its scores are poor, its
+tokens real.
 """
 
 import argparse
 import asyncio
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -19,7 +22,8 @@ from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.installing import find_program, install
 from tests.oracle_script import oracle_script
 from tests.scripted_model import ScriptedModel
-from tests.served_model import MODEL, served_model
+from tests.served_model import MODEL, PACKAGES
+from tests.small_endpoint import small_endpoint
 from tests.stack import Stack, assess, running_stack
 from viewer.trajectories import trajectory_of
 
@@ -45,7 +49,8 @@ def scripted(family: str) -> Iterator[tuple[str, str]]:
 @contextmanager
 def small() -> Iterator[tuple[str, str]]:
     """A model's name and address: a real one."""
-    with served_model(threads=1) as url:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *PACKAGES.split()], check=True)
+    with small_endpoint(threads=os.cpu_count() or 1) as url:
         yield MODEL.partition("/")[2], url
 
 
