@@ -59,18 +59,20 @@ class _Handler(BaseHTTPRequestHandler):
         question = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
         path = self.path.partition("?")[0]
         if path.endswith(("generateContent", "GenerateContent")):
-            status, _, body = self._ask(_CHAT, chat_of(question))
-            if status == 200:
-                answer = json.dumps(gemini_of(json.loads(body)))
-                is_stream = "stream" in path
-                body = (f"data: {answer}\n\n" if is_stream else answer).encode()
-                return self._send(200, "text/event-stream" if is_stream else "application/json", body)
-            return self._send(status, "application/json", body)
+            self._send(*self._ask_for_gemini(question, is_stream="stream" in path))
+            return
         limit = next((field for end, field in _LIMITS.items() if path.endswith(end)), None)
         if limit:
             question.pop("max_completion_tokens", None)
             question[limit] = min(question.get(limit) or _LONGEST, _LONGEST)
         self._send(*self._ask(self.path, question))
+
+    def _ask_for_gemini(self, question: dict[str, Any], *, is_stream: bool) -> tuple[int, str, bytes]:
+        status, kind, body = self._ask(_CHAT, chat_of(question))
+        if status != 200:
+            return status, kind, body
+        answer = json.dumps(gemini_of(json.loads(body)))
+        return (200, "text/event-stream", f"data: {answer}\n\n".encode()) if is_stream else (200, kind, answer.encode())
 
     def _ask(self, path: str, question: dict[str, Any] | None) -> tuple[int, str, bytes]:
         """Status, content type and body of the model's server."""
@@ -137,8 +139,10 @@ def gemini_of(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer of chat as one of Gemini's ``generateContent``."""
     message, usage = answer["choices"][0]["message"], answer["usage"]
     parts: list[dict[str, Any]] = [{"text": message["content"]}] if message.get("content") else []
-    for call in message.get("tool_calls") or []:
-        parts.append({"functionCall": {"name": call["function"]["name"], "args": _arguments(call)}})
+    parts += [
+        {"functionCall": {"name": call["function"]["name"], "args": _arguments(call)}}
+        for call in message.get("tool_calls") or []
+    ]
     counted = {"promptTokenCount": usage["prompt_tokens"], "candidatesTokenCount": usage["completion_tokens"]}
     candidate = {"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
     return {"candidates": [candidate], "usageMetadata": counted | {"totalTokenCount": usage["total_tokens"]}}
