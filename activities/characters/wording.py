@@ -13,7 +13,7 @@ _FRAME = r"<\||</?[a-z][a-z0-9]*(?:\s[^@>\n]*)?>|\b\d{4}-\d\d-\d\dT\d\d"
 """Markers and tags, and times as machines write them."""
 
 _HELLO = r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)),?\s+(?:(?:Mr|Ms|Mrs|Dr)\.?\s+)?"
-_WORD = r"[^\W\d_]{2,}"
+_WORD = r"\pL{2,}"
 _OF_VALUES = r"\S*[@\d/]\S*"
 _COPIED, _LOOPED, _ROUNDS = 5, 4, 3
 """Words in a row of the prompt; words in a row that come again, and how often."""

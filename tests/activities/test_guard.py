@@ -50,6 +50,8 @@ def _mail(**changes: Any) -> OutgoingMessage:
         "Sorry, I can't. Please ask Cleo Chan. Ben Brook, Ben@Work.example, +34 600-000-002",
         "Ok.",
         "Hi Ana, I asked Ana <ana@home.example>. Dear all: ten. Ben",
+        "Хорошо, договорились.",
+        "明白了,谢谢。",
     ],
 )
 def test_what_a_person_knows_can_be_said(draft: str) -> None:
