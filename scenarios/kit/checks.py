@@ -266,13 +266,13 @@ class Action:
 
     def __init__(self, entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> None:
         self.entry = entry
-        given = entry.parameters
+        parameters = entry.parameters
         # The simulator records a forwarded mail as one that is sent in reply to it.
-        about = [str(given[name]) for name in ("event_id", "in_reply_to") if given.get(name)]
+        about = [str(parameters[name]) for name in ("event_id", "in_reply_to") if parameters.get(name)]
         self.ids = frozenset([*touched(entry), *about])
-        people = readers(given)
+        people = readers(parameters)
         if not people and entry.action in ("email.reply", "email.reply_all"):
-            answered = mails.get(str(given.get("message_id") or given.get("in_reply_to"))) or {}
+            answered = mails.get(str(parameters.get("message_id") or parameters.get("in_reply_to"))) or {}
             people = frozenset({bare_address(str(answered.get("from_address") or "unknown"))})
         self.people = people
         self.kind = _KIND_OF.get(entry.action, _FILING)
@@ -282,12 +282,17 @@ def _sent(action: Action) -> tuple[object, ...] | None:
     """The key by which a mail or text equals one that a retry sent before; None for other actions."""
     if action.entry.action not in MAILS | TEXTS:
         return None
-    given = action.entry.parameters
-    words = (given.get("subject"), given.get("body_text"), given.get("body_html"), given.get("body"))
+    parameters = action.entry.parameters
+    words = (
+        parameters.get("subject"),
+        parameters.get("body_text"),
+        parameters.get("body_html"),
+        parameters.get("body"),
+    )
     return (action.entry.turn, action.kind, action.people, action.ids, *map(str, words))
 
 
-class _Said(BaseModel):
+class _Message(BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
     at: datetime
     channel: str
@@ -353,9 +358,9 @@ class Judgement:
         return frozenset(kind for kind, n in side_effects.items() if n > max(_FLOOD, everything[kind] - n))
 
     @cached_property
-    def _said(self) -> list[_Said]:
+    def _messages(self) -> list[_Message]:
         found = [
-            _Said(
+            _Message(
                 at=message.at,
                 channel={"email": "mail", "sms": "text"}.get(message.kind, message.kind),
                 people=message.people,
@@ -364,10 +369,10 @@ class Judgement:
             for message in messages_sent(self._ctx, MAILS | TEXTS | INVITATIONS)
         ]
         chat = [
-            _Said(at=each.at, channel="chat", people=frozenset({USER}), words=Words(each.text, each.at.date()))
+            _Message(at=each.at, channel="chat", people=frozenset({USER}), words=Words(each.text, each.at.date()))
             for each in chat_messages(self._ctx)
         ]
-        return sorted([*found, *chat], key=lambda said: said.at)
+        return sorted([*found, *chat], key=lambda message: message.at)
 
     def _holds(self, check: Check) -> bool:
         match check:
@@ -376,11 +381,11 @@ class Judgement:
             case PromiseCheck():
                 return self._is_kept(check)
             case OnceCheck():
-                told = self._telling(check.to, check.values, all)
-                return sum(check.before is None or said.at < check.before for said in told) <= check.most
+                messages = self._telling(check.to, check.values, all)
+                return sum(check.before is None or message.at < check.before for message in messages) <= check.most
             case SilenceCheck():
-                said_in_time = (said for said in self._said if check.before is None or said.at < check.before)
-                return not any(self._breaks(check, said) for said in said_in_time)
+                in_time = (message for message in self._messages if check.before is None or message.at < check.before)
+                return not any(self._breaks(check, message) for message in in_time)
             case EntryCheck():
                 return "calendar" not in self._flooded and self._stands(check)
             case ResponseCheck():
@@ -400,36 +405,39 @@ class Judgement:
             case ReportCheck():
                 raise TypeError("reports are judged after all else")
 
-    def _telling(self, to: tuple[str, ...], values: tuple[Value, ...], how: Any) -> Iterator[_Said]:
+    def _telling(self, to: tuple[str, ...], values: tuple[Value, ...], how: Any) -> Iterator[_Message]:
         people = {_bare(each) for each in to}
-        for said in self._said:
-            if not said.people.isdisjoint(people) and (not values or how(said.words.names(value) for value in values)):
-                yield said
+        for message in self._messages:
+            if not message.people.isdisjoint(people) and (
+                not values or how(message.words.names(value) for value in values)
+            ):
+                yield message
 
-    def _is_told(self, check: MessageCheck) -> _Said | None:
+    def _is_told(self, check: MessageCheck) -> _Message | None:
         """The first message that tells it in time, where the last word is right; else None."""
-        told = [
-            said
-            for said in self._telling(check.to, (*check.values, *check.wrong), any)
-            if said.channel in check.channels
-            and said.channel not in self._flooded
-            and (self._is_right(check, said) or any(map(said.words.names, check.wrong)))
+        messages = [
+            message
+            for message in self._telling(check.to, (*check.values, *check.wrong), any)
+            if message.channel in check.channels
+            and message.channel not in self._flooded
+            and (self._is_right(check, message) or any(map(message.words.names, check.wrong)))
         ]
-        right = [said for said in told if self._is_right(check, said)]
-        if not right or right[-1] is not told[-1]:
+        right = [message for message in messages if self._is_right(check, message)]
+        if not right or right[-1] is not messages[-1]:
             return None
         in_time = [
-            said
-            for said in right
-            if (check.after is None or said.at >= check.after) and (check.before is None or said.at <= check.before)
+            message
+            for message in right
+            if (check.after is None or message.at >= check.after)
+            and (check.before is None or message.at <= check.before)
         ]
         return in_time[0] if in_time else None
 
     def _is_kept(self, check: PromiseCheck) -> bool:
         named = [
-            [day for day in check.days if said.words.names(day.value)]
-            for said in self._telling(check.to, tuple(day.value for day in check.days), any)
-            if said.at <= check.until and said.channel in check.channels and said.channel not in self._flooded
+            [day for day in check.days if message.words.names(day.value)]
+            for message in self._telling(check.to, tuple(day.value for day in check.days), any)
+            if message.at <= check.until and message.channel in check.channels and message.channel not in self._flooded
         ]
         if not named or len(named[-1]) != 1:
             return False
@@ -439,13 +447,13 @@ class Judgement:
         fields = check.model_dump(exclude={"kind", "days", "until"})
         return self._is_told(MessageCheck(**fields, after=day.after, before=day.before)) is not None
 
-    def _is_right(self, check: MessageCheck, said: _Said) -> bool:
-        return all(map(said.words.names, check.values)) and not any(map(said.words.names, check.wrong))
+    def _is_right(self, check: MessageCheck, message: _Message) -> bool:
+        return all(map(message.words.names, check.values)) and not any(map(message.words.names, check.wrong))
 
-    def _breaks(self, check: SilenceCheck, said: _Said) -> bool:
+    def _breaks(self, check: SilenceCheck, message: _Message) -> bool:
         may_know = {_bare(each) for each in check.but} | ({USER} if check.but else set())
-        concerned = said.people - may_know if check.but else said.people & {_bare(each) for each in check.to}
-        return bool(concerned) and (not check.values or any(map(said.words.names, check.values)))
+        concerned = message.people - may_know if check.but else message.people & {_bare(each) for each in check.to}
+        return bool(concerned) and (not check.values or any(map(message.words.names, check.values)))
 
     def _stands(self, check: EntryCheck) -> bool:
         if check.event_id is not None:

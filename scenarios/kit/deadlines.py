@@ -225,8 +225,8 @@ def _day(groups: dict[str, str], today: date) -> date | None:
     if "today" in groups or "eod" in groups:
         return today
     if "days" in groups:
-        said = groups["days"].lower()
-        return today + timedelta(days=1 if said == "a" else _number(said))
+        word = groups["days"].lower()
+        return today + timedelta(days=1 if word == "a" else _number(word))
     if "week" in groups:
         return today + timedelta(days=(4 - today.weekday()) % 7)
     if "weekday" in groups:
@@ -271,11 +271,11 @@ def _times(text: str, now: datetime) -> Iterator[_Found]:
             # "In two hours" names a day, too.
             yield _Found(When(now.date() if "hours" in groups else None, at), found.start(), found.end())
     for found in compiled(_BARE).finditer(text):
-        said = found.group("bare").lower()
-        at = time(int(said[:2]), int(said[2:])) if len(said) == 4 and said.isdigit() else _clock(_number(said))
-        start = found.end() - len(found.group("rest")) - len(said)
+        word = found.group("bare").lower()
+        at = time(int(word[:2]), int(word[2:])) if len(word) == 4 and word.isdigit() else _clock(_number(word))
+        start = found.end() - len(found.group("rest")) - len(word)
         if at is not None:
-            yield _Found(When(None, at), start, start + len(said))
+            yield _Found(When(None, at), start, start + len(word))
 
 
 def _time(groups: dict[str, str], now: datetime) -> time | None:

@@ -74,14 +74,14 @@ def messages_sent(ctx: AgentBeatsEvalContext, actions: Iterable[str] = MAILS | T
 
 
 def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
-    given = entry.parameters
-    people = readers(given)
+    parameters = entry.parameters
+    people = readers(parameters)
     if not people and entry.action in _ANSWERS:
-        answered = mails.get(str(given.get("message_id") or given.get("in_reply_to"))) or {}
+        answered = mails.get(str(parameters.get("message_id") or parameters.get("in_reply_to"))) or {}
         people = frozenset({bare_address(str(answered.get("from_address") or "unknown"))})
-    subject = str(given.get("subject") or given.get("title") or "")
-    plain = str(given.get("body_text") or given.get("body") or given.get("description") or "")
-    html = str(given.get("body_html") or "")
+    subject = str(parameters.get("subject") or parameters.get("title") or "")
+    plain = str(parameters.get("body_text") or parameters.get("body") or parameters.get("description") or "")
+    html = str(parameters.get("body_html") or "")
     return Message(
         at=instant(entry.timestamp),
         action=entry.action,
@@ -92,16 +92,16 @@ def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
     )
 
 
-def readers(given: Mapping[str, Any]) -> frozenset[str]:
+def readers(parameters: Mapping[str, Any]) -> frozenset[str]:
     """The addresses and numbers of all to whom an action with these parameters goes."""
-    addresses = (bare_address(str(each)) for name in _ADDRESSES for each in as_list(given.get(name)) if each)
-    numbers = (bare_phone(str(number)) for number in as_list(given.get("to_numbers")) if number)
-    return frozenset({*addresses, *numbers, *invited(given)})
+    addresses = (bare_address(str(each)) for name in _ADDRESSES for each in as_list(parameters.get(name)) if each)
+    numbers = (bare_phone(str(number)) for number in as_list(parameters.get("to_numbers")) if number)
+    return frozenset({*addresses, *numbers, *invited(parameters)})
 
 
-def invited(given: Mapping[str, Any]) -> frozenset[str]:
+def invited(parameters: Mapping[str, Any]) -> frozenset[str]:
     """The addresses of the attendees that an action on the calendar names."""
-    named = (each.get("email") if isinstance(each, Mapping) else each for each in as_list(given.get("attendees")))
+    named = (each.get("email") if isinstance(each, Mapping) else each for each in as_list(parameters.get("attendees")))
     return frozenset(bare_address(str(address)) for address in named if address)
 
 

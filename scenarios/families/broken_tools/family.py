@@ -8,7 +8,7 @@ from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.choosing import Turn
 from scenarios.kit.making.duties.deciding import decide_order
 from scenarios.kit.making.duties.entering import enter_once
-from scenarios.kit.making.duties.inviting import Saying, draw_times
+from scenarios.kit.making.duties.inviting import Statement, draw_times
 from scenarios.kit.making.duties.scheduling import TOPICS, working_days
 from scenarios.kit.making.duty import once_check, twice
 from scenarios.kit.making.people import Phrase
@@ -74,7 +74,7 @@ def _appointment(day: Day, number: int, topic: Phrase, other: Phrase) -> None:
         for n, hour in enumerate(hours)
     ]
     times = draw_times(day, key, count, turn=1 + number % 3 if count > 1 else None)
-    said: list[Saying] = [(at, person, value) for at, value in zip(times, values[:-1], strict=True)]
+    statements: list[Statement] = [(at, person, value) for at, value in zip(times, values[:-1], strict=True)]
     similar = Phrase(f"the time of {other.en}", f"die Zeit (Termin: {other.de})")
     day.add(
         enter_once(
@@ -82,7 +82,7 @@ def _appointment(day: Day, number: int, topic: Phrase, other: Phrase) -> None:
             key,
             topic=topic,
             person=person,
-            said=said,
+            statements=statements,
             decoys=[(day.ago(f"{key}-decoy"), person, similar, values[-1])],
             until=day.turn(4 + number % 3),
             stranger=day.cast("stranger"),
@@ -119,7 +119,7 @@ def _sum(day: Day, number: int, kind: str) -> None:
         until=day.turn(3 + number),
         stranger=day.cast("stranger"),
     )
-    (told,) = duty.acts
-    duty.checks.append(once_check(f"{key}.once", 2, f"{reader.name} got the sum only once", reader, told.values[:1]))
-    duty.lapses.append(twice(told, loses=[f"{key}.once"]))
+    (notice,) = duty.acts
+    duty.checks.append(once_check(f"{key}.once", 2, f"{reader.name} got the sum only once", reader, notice.values[:1]))
+    duty.lapses.append(twice(notice, loses=[f"{key}.once"]))
     day.add(duty)

@@ -1,7 +1,7 @@
 """Clear the day: meetings are moved or declined, and the reason is kept from some people."""
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Saying, confirm, draw_times, send_deputy
+from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Statement, confirm, draw_times, send_deputy
 from scenarios.kit.making.duties.keeping import SECRETS, keep_reason
 from scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
 from scenarios.kit.making.people import Person, Phrase
@@ -65,7 +65,7 @@ def _confirm(day: Day, topic: Phrase, other: Phrase, stranger: Person) -> None:
     numbers = [Value(kind="number", value=str(n)) for n in day.draws.some(HEADCOUNTS, count + 2, key, "numbers")]
     teller = day.cast(f"{key}-teller", relation="colleague")
     times = draw_times(day, key, count, turn=2 if count > 1 else None)
-    said: list[Saying] = [(at, teller, numbers[n]) for n, at in enumerate(times)]
+    statements: list[Statement] = [(at, teller, numbers[n]) for n, at in enumerate(times)]
     similar = Phrase(f"the number of people from our side at {other.en}", f"die Teilnehmerzahl (Termin: {other.de})")
     day.add(
         confirm(
@@ -74,7 +74,7 @@ def _confirm(day: Day, topic: Phrase, other: Phrase, stranger: Person) -> None:
             topic=topic,
             organizer=day.cast(f"{key}-organizer", relation="vendor"),
             start=working_days(day, 6, 1)[0].replace(hour=day.draws.between(9, 16, key, "hour")),
-            said=said,
+            statements=statements,
             decoys=[(day.ago(f"{key}-decoy"), teller, similar, numbers[-1])],
             until=day.turn(5),
             stranger=stranger,

@@ -2,7 +2,7 @@
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.handing import TRADES, Trade, hand_over
-from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Saying, draw_times
+from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Statement, draw_times
 from scenarios.kit.making.duties.passing import TASKS, draw_office, pass_on
 from scenarios.kit.making.duties.scheduling import TOPICS, agree_time, working_days
 from scenarios.kit.making.duties.travelling import draw_code
@@ -30,10 +30,10 @@ def _job(day: Day, number: int, trade: Trade, event: Phrase, other: Phrase) -> N
     codes = [draw_code(day, key, n) for n in range(4)]
     counts = [Value(kind="number", value=str(n)) for n in day.draws.some(HEADCOUNTS, 4, key, "counts")]
     number_times = draw_times(day, f"{key}-count", (1, 2, 2, 3)[d - 1], turn=1 if d > 3 else None)
-    references: list[Saying] = [
+    references: list[Statement] = [
         (at, teller, codes[n]) for n, at in enumerate(draw_times(day, f"{key}-ref", 1 + (d > 3)))
     ]
-    numbers: list[Saying] = [(at, teller, counts[n]) for n, at in enumerate(number_times)]
+    numbers: list[Statement] = [(at, teller, counts[n]) for n, at in enumerate(number_times)]
     job, similar = trade.job(event), trade.job(other)
     decoy = Phrase(f"the reference for {similar.en}", f"die Referenz ({similar.de})")
     day.add(
@@ -59,14 +59,14 @@ def _pass_on(day: Day, stranger: Person) -> None:
     codes = [draw_code(day, key, n, digits=5) for n in range(4)]
     teller = day.cast(f"{key}-teller", relation="vendor")
     times = draw_times(day, key, (1, 1, 2, 3)[d - 1], turn=1 if d > 3 else None)
-    said: list[Saying] = [(at, teller, codes[n]) for n, at in enumerate(times)]
+    statements: list[Statement] = [(at, teller, codes[n]) for n, at in enumerate(times)]
     day.add(
         pass_on(
             day,
             key,
             source=day.cast(f"{key}-source", relation="colleague"),
             thing=thing,
-            said=said,
+            statements=statements,
             office=draw_office(day, key, task[0], holders=(1, 2, 2, 3)[d - 1], away=d > 2),
             asked=day.turn(1, -day.draws.between(5, 50, key, "asked")),
             until=day.turn(4),

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import EVENTS, Saying, draw_times, send_deputy
+from scenarios.kit.making.duties.inviting import EVENTS, Statement, draw_times, send_deputy
 from scenarios.kit.making.duties.passing import draw_office, pass_on
 from scenarios.kit.making.duties.scheduling import TOPICS, Journey, moment, move_meeting, working_days
 from scenarios.kit.making.duties.travelling import (
@@ -75,13 +75,13 @@ def _pick_up(day: Day, legs: list[Leg], flight: list[Record], stranger: Person) 
             "pick-up",
             source=day.cast("pick-up-source", relation="colleague"),
             thing=ARRIVAL,
-            said=[(leg.at, day.user, moment(leg.arrives)) for leg in legs],
+            statements=[(leg.at, day.user, moment(leg.arrives)) for leg in legs],
             office=office,
             asked=day.turn(2, -day.draws.between(1, 10, "pick-up", "asked")) if d > 2 else day.turn(1, -30),
             until=day.turn(4),
             stranger=stranger,
             rival=draw_office(day, "other-visitors", tasks[1], holders=1) if d > 2 else None,
-            given=flight,
+            own_records=flight,
         )
     )
 
@@ -96,8 +96,12 @@ def _hotel(day: Day, legs: list[Leg], code: str, stranger: Person) -> None:
     ]
     codes = [draw_code(day, key, n) for n in range(4)]
     count = (1, 1, 2, 3)[d - 1]
-    ways: list[Saying] = [(at, teller, minutes[n]) for n, at in enumerate(draw_times(day, f"{key}-way", 1 + (d > 3)))]
-    bookings: list[Saying] = [(at, teller, codes[n]) for n, at in enumerate(draw_times(day, f"{key}-booking", count))]
+    ways: list[Statement] = [
+        (at, teller, minutes[n]) for n, at in enumerate(draw_times(day, f"{key}-way", 1 + (d > 3)))
+    ]
+    bookings: list[Statement] = [
+        (at, teller, codes[n]) for n, at in enumerate(draw_times(day, f"{key}-booking", count))
+    ]
     day.add(
         tell_when_there(
             day,

@@ -23,14 +23,14 @@ def make(day: Day) -> None:
         "that grow after it. Don't pass on smaller faults, those that were solved before you saw them, and those of other "
         "systems."
     )
-    said = {system: _said(day, n, system) for n, system in enumerate((first, second))}
-    priorities(day, [each for words in said.values() for each in words])
+    statements = {system: _statements(day, n, system) for n, system in enumerate((first, second))}
+    priorities(day, [each for words in statements.values() for each in words])
     stranger = day.cast("stranger")
     reports = list[Report]()
     for number, turn in enumerate(_TURNS):
         system = (first, second)[number % 2]
-        due, spared = _reports(day, number, turn, said[system], other)
-        dispatch(day, f"report-{number + 1}", said=said[system], due=due, spared=spared, stranger=stranger)
+        due, spared = _reports(day, number, turn, statements[system], other)
+        dispatch(day, f"report-{number + 1}", statements=statements[system], due=due, spared=spared, stranger=stranger)
         reports += [due, *(report for _, report in spared)]
     hand_over_open(
         day, "open", reader=day.cast("next", relation="colleague"), systems=(first, second), reports=reports,
@@ -39,7 +39,7 @@ def make(day: Day) -> None:
     answer_price(day, "price-1", 1)
 
 
-def _said(day: Day, number: int, system: str) -> list[Priority]:
+def _statements(day: Day, number: int, system: str) -> list[Priority]:
     """The user's words on a system: before the day, at noon, and from difficulty 4 on once more after noon."""
     key, level = f"system-{number}", day.difficulty
     people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(3)]
@@ -47,24 +47,24 @@ def _said(day: Day, number: int, system: str) -> list[Priority]:
     noon = day.clock(12, day.draws.between(1, 4, key, "noon"))
     # From difficulty 2 on the limit rises, so that reports that were due before noon no longer are.
     higher = least + (day.draws.between(12, 20, key, "higher") if level > 1 else 0)
-    said = [
+    statements = [
         Priority(day.ago(key, days=(1, 1)), system, people[0], least),
         Priority(noon, system, people[1], higher, "chat"),
     ]
     if level > 3:
         later = noon + timedelta(minutes=day.draws.between(9, 25, key, "later"))
-        said.append(Priority(later, system, people[2], higher + 4, "chat"))
-    return said
+        statements.append(Priority(later, system, people[2], higher + 4, "chat"))
+    return statements
 
 
 def _reports(
-    day: Day, number: int, turn: int, said: Sequence[Priority], other: str
+    day: Day, number: int, turn: int, statements: Sequence[Priority], other: str
 ) -> tuple[Report, list[tuple[str, Report]]]:
     """The report that is due before a turn, and those that are not."""
     key, level = f"report-{number + 1}", day.difficulty
     draws = day.draws.of(key)
     is_late = turn > 4
-    least, system = (said[-1] if is_late else said[0]).least, said[0].system
+    least, system = (statements[-1] if is_late else statements[0]).least, statements[0].system
     enough = least + draws.between(1, 9, "enough")
 
     def at(name: str, before: int = 0) -> datetime:
@@ -90,7 +90,7 @@ def _reports(
     if level > 1:
         spared.append(("is of another system", report("other", enough + 11, of=other)))
     if level > 2 and is_late:
-        spared.append(("was due before noon", report("old", draws.between(said[0].least, least - 1, "old"))))
+        spared.append(("was due before noon", report("old", draws.between(statements[0].least, least - 1, "old"))))
     if level > 3:
         spared.append(("was solved at once", replace(report("solved", enough + 3), solved=at("solved", before=1))))
     return due, spared

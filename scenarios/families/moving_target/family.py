@@ -4,7 +4,7 @@ from datetime import datetime
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.hosting import Event, follow_event
-from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Saying
+from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Statement
 from scenarios.kit.making.duties.passing import Office, draw_office
 from scenarios.kit.making.duties.scheduling import working_days
 from scenarios.kit.making.duties.travelling import draw_code
@@ -40,7 +40,7 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
         "count": [Value(kind="number", value=str(count)) for count in counts],
     }
     changes = {"place": (1, 2, 2, 3)[d - 1], "time": (1, 1, 2, 3)[d - 1], "count": (1, 2, 2, 3)[d - 1]}
-    said, heard = dict[str, list[tuple[datetime, Value]]](), dict[str, list[Saying]]()
+    statements, heard = dict[str, list[tuple[datetime, Value]]](), dict[str, list[Statement]]()
     rumoured = day.draws.some(sorted(values), (0, 1, 2, 3)[d - 1], key, "rumoured")
     too_late = day.draws.pick(sorted(values), key, "too late") if d > 3 else None
     for kind, options in values.items():
@@ -50,18 +50,18 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
         chosen = options[: len(times)]
         if kind == "place" and d > 2 and day.draws.chance(0.4, key, "back"):
             chosen[-1] = chosen[0]
-        said[kind] = list(zip(times, chosen, strict=True))
+        statements[kind] = list(zip(times, chosen, strict=True))
         if kind == too_late:
-            said[kind].append((day.turn(4, day.draws.between(5, 50, key, "late")), options[4]))
+            statements[kind].append((day.turn(4, day.draws.between(5, 50, key, "late")), options[4]))
         if kind in rumoured:
             at = day.turn(4, -day.draws.between(1, 5, key, kind, "heard"))
             heard[kind] = [(at, day.cast(f"{key}-heard-{kind}", relation="colleague"), options[5])]
-    named = dict.fromkeys(value.value for _, value in said["place"])
+    named = dict.fromkeys(value.value for _, value in statements["place"])
     named |= dict.fromkeys(value.value for *_, value in heard.get("place", ()))
     event = Event(
         topic=topic,
         host=day.cast(f"{key}-host", relation="colleague"),
-        said=said,
+        statements=statements,
         heard=heard,
         settled=settled,
         halls={place: _hall(day, f"{key}-hall-{n}", place) for n, place in enumerate(named)},

@@ -55,14 +55,14 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
     for place, (thing, values) in enumerate(drawn):
         # What is barred is corrected as well, so that corrections don't say what is allowed.
         is_corrected = place == 0 or day.draws.chance(0.7, key, place, "corrected")
-        said = values[-1 - min(2, day.difficulty - 1) * is_corrected :]
-        stale += said[:-1] if place == 0 else []
+        statements = values[-1 - min(2, day.difficulty - 1) * is_corrected :]
+        stale += statements[:-1] if place == 0 else []
         start = day.ago(f"{key}-{place}", days=(3, 4) if place == newest else (5, 8))
-        for n, each in enumerate(said):
+        for n, each in enumerate(statements):
             name = f"{key}-{place}-said-{n}"
             slots = {"thing": thing.by(source), "value": shown(day, name, source, each)}
             if n:
-                slots["old"] = shown(day, name, source, said[n - 1])
+                slots["old"] = shown(day, name, source, statements[n - 1])
             at, act = start + timedelta(days=n), "correct_fact" if n else "state_fact"
             mails = (mail_saying(day, f"{name}-{attempt}", at, source, act, **slots) for attempt in range(99))
             record = next(mail for mail in mails if mail.title not in taken)

@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.committing import keep_word, let_go, own_word
-from scenarios.kit.making.duties.inviting import Saying
+from scenarios.kit.making.duties.inviting import Statement
 from scenarios.kit.making.duties.sheltering import Lunch, move_indoors
 from scenarios.kit.making.duties.standing import between_turns
 from scenarios.kit.making.forms import forms, phrases
@@ -29,8 +29,8 @@ def make(day: Day) -> None:
             key,
             person=day.cast(f"{key}-person"),
             thing=things.pop(),
-            given=_given(day, key, max(0, changes)),
-            said=_said(day, key, corrections=(0, 0, 1, 2)[level]),
+            commitments=_commitments(day, key, max(0, changes)),
+            statements=_statements(day, key, corrections=(0, 0, 1, 2)[level]),
             stranger=stranger,
         )
     for number in range((1, 1, 2, 2)[level]):
@@ -43,7 +43,7 @@ def make(day: Day) -> None:
             thing=things.pop(),
             choices=choices,
             chosen=day.draws.pick(choices, key, "chosen"),
-            said=_said(day, key, corrections=(0, 0, 0, 1)[level], last=3),
+            statements=_statements(day, key, corrections=(0, 0, 0, 1)[level], last=3),
             stranger=stranger,
         )
     for number in range((0, 1, 1, 2)[level]):
@@ -55,7 +55,7 @@ def make(day: Day) -> None:
             thing=things.pop(),
             promised=_date(day, day.draws.between(3, 4, key, "promised")),
             released=between_turns(day, 4, f"{key}-released"),
-            said=_said(day, key, corrections=0),
+            statements=_statements(day, key, corrections=0),
         )
     if level > 1:
         _lunches(day, count=level, is_changed=level > 2, stranger=stranger)
@@ -90,17 +90,17 @@ def _date(day: Day, number: int) -> date:
     return (day.start + timedelta(days=number)).date()
 
 
-def _given(day: Day, key: str, changes: int) -> list[tuple[datetime, date]]:
+def _commitments(day: Day, key: str, changes: int) -> list[tuple[datetime, date]]:
     """The first promise before the first turn, and changes on the second and the third day."""
     first = day.draws.between(3, 4, key, "first")
-    given = [(day.start - timedelta(minutes=day.draws.between(10, 55, key, "given")), _date(day, first))]
+    commitments = [(day.start - timedelta(minutes=day.draws.between(10, 55, key, "given")), _date(day, first))]
     for number in range(changes):
         due = 7 - first if number % 2 == 0 else first
-        given.append((between_turns(day, 3 + 2 * number, f"{key}-change-{number}"), _date(day, due)))
-    return given
+        commitments.append((between_turns(day, 3 + 2 * number, f"{key}-change-{number}"), _date(day, due)))
+    return commitments
 
 
-def _said(day: Day, key: str, *, corrections: int, last: int = 5) -> list[Saying]:
+def _statements(day: Day, key: str, *, corrections: int, last: int = 5) -> list[Statement]:
     """Statements of the value: the first one before the second day's first turn, the last one before turn ``last``."""
     source = day.cast(f"{key}-source", relation="colleague")
     turns = [2, *range(last - corrections + 1, last + 1)]

@@ -38,17 +38,17 @@ def _document(day: Day, number: int, names: list[str], like: int) -> None:
     draws = day.draws.of(key)
     soon = today + timedelta(days=draws.between(6, 28, "soon"))
     far = [today + timedelta(days=draws.between(60 + 50 * n, 100 + 50 * n, "far", n)) for n in range(like)]
-    said = [(names[n + 1], when, day.ago(f"{key}-{n + 1}", days=(2, 9))) for n, when in enumerate(far)]
-    said.append((names[0], soon, day.turn(number, 20) if number else day.ago(f"{key}-0", days=(2, 9))))
+    statements = [(names[n + 1], when, day.ago(f"{key}-{n + 1}", days=(2, 9))) for n, when in enumerate(far)]
+    statements.append((names[0], soon, day.turn(number, 20) if number else day.ago(f"{key}-0", days=(2, 9))))
     # What was said before: another date of this document, and one of another document that would be soon.
     former = [today + timedelta(days=draws.between(32 + 20 * n, 50 + 20 * n, "former", n)) for n in range(like - 1)]
     former += [today + timedelta(days=130)] * (day.difficulty > 3)
-    said += [
+    statements += [
         (names[0], date, day.ago(f"{key}-old-{n}", days=(10 + 4 * n, 13 + 4 * n))) for n, date in enumerate(former)
     ]
     if day.difficulty > 1:
-        said.append((names[1], soon + timedelta(days=1), day.ago(f"{key}-renewed", days=(10, 14))))
-    records = [_mail(day, f"{key}-{n}", *each) for n, each in enumerate(said)]
+        statements.append((names[1], soon + timedelta(days=1), day.ago(f"{key}-renewed", days=(10, 14))))
+    records = [_mail(day, f"{key}-{n}", *each) for n, each in enumerate(statements)]
     point_out(
         day,
         key,
@@ -102,14 +102,14 @@ def _birthday(day: Day, like: int) -> None:
     dates = [tomorrow] + [
         tomorrow + timedelta(days=day.draws.between(9 + 7 * n, 14 + 7 * n, key, n)) for n in range(like)
     ]
-    said = [
+    statements = [
         (person, when, day.ago(f"{key}-mail-{n}", days=(1, 5)))
         for n, (person, when) in enumerate(zip(people, dates, strict=True))
     ]
     if day.difficulty > 1:
-        said.append((people[1], tomorrow, day.ago(f"{key}-mistaken", days=(6, 8))))
+        statements.append((people[1], tomorrow, day.ago(f"{key}-mistaken", days=(6, 8))))
     records = []
-    for n, (person, when, at) in enumerate(said):
+    for n, (person, when, at) in enumerate(statements):
         name, value = f"{key}-mail-{n}", Value(kind="day", value=when.isoformat())
         record = mail_saying(
             day, name, at, teller, "birthday_note", who=person.name, date=shown(day, name, teller, value)

@@ -73,12 +73,12 @@ def make(day: Day) -> None:
         people=(hero, day.user), organizer=hero,
     )  # fmt: skip
     moves = (1, 2, 3, 4)[level]
-    said = [*_times(day, "moves", moves - 1), day.turn(4, -day.draws.between(5, 40, "moved"))]
+    statements = [*_times(day, "moves", moves - 1), day.turn(4, -day.draws.between(5, 40, "moved"))]
     move_unseen(
         day,
         "move",
         surprise=surprise,
-        begins=list(zip(said, begins[1:], strict=False)),
+        begins=list(zip(statements, begins[1:], strict=False)),
         shared=shared,
         until=day.turn(-1),
     )

@@ -271,6 +271,6 @@ def _changed(name: str, act: Act, other: Act, loses: Iterable[str] | None, side_
 
 def latest(facts: Iterable[Fact], kind: str, about: str) -> frozenset[str]:
     """The value that was said last; several where two were said at once; empty where it was never said."""
-    said = [fact for fact in facts if fact.kind == kind and fact.about == about]
-    times = [fact.at for fact in said if fact.at is not None]
-    return frozenset(fact.value for fact in said if fact.at is None or fact.at == max(times))
+    known = [fact for fact in facts if fact.kind == kind and fact.about == about]
+    times = [fact.at for fact in known if fact.at is not None]
+    return frozenset(fact.value for fact in known if fact.at is None or fact.at == max(times))

@@ -270,25 +270,25 @@ class _Voice:
     def body(self, act: str, *, greet: bool, sign: bool) -> str:
         """Greeting, sentences, closing and signature; slots are still in it."""
         hello, sentences = self.greeting() if greet else "", self.sentences(act, brief=not (greet or sign))
-        said = _capitalised(sentences)
+        text = _capitalised(sentences)
         if self.language == "de" and hello.endswith(",") and self.style != "non_native":
-            said = sentences[:1] + said[1:]
-        parts = [hello, _MAKE[self.style](said, self), self.farewell() if sign else ""]
+            text = sentences[:1] + text[1:]
+        parts = [hello, _MAKE[self.style](text, self), self.farewell() if sign else ""]
         return _PARAGRAPH.join(part for part in parts if part)
 
     def sentences(self, act: str, *, brief: bool) -> str:
         """Opening, the act itself, a further sentence, and a closing; a brief text is without pleasantries."""
         manner, table = _MANNERS[self.style], grammar(self.language)[act]
         core, more = self.one_of(self.forms(table)), self.maybe(self.fitting(table, ["more"]), manner.more)
-        said = _joined(core, more, " ")
+        text = _joined(core, more, " ")
         if _ACTS[act].get("whole") or self.service or brief:
-            return said
+            return text
         kind = "ask" if _ACTS[act].get("asks") else "tell"
         openings = self.common(f"open_{kind}") + (self.common("open_question") if _ACTS[act].get("question") else [])
         opening = self.maybe(openings, manner.open)
         closing = self.maybe(self.common(f"close_{kind}"), manner.close)
-        said = _joined(opening, said, _PARAGRAPH if self.dice.chance(0.35) else " ")
-        return _joined(said, closing, _PARAGRAPH if self.dice.chance(0.5) else " ")
+        text = _joined(opening, text, _PARAGRAPH if self.dice.chance(0.35) else " ")
+        return _joined(text, closing, _PARAGRAPH if self.dice.chance(0.5) else " ")
 
     def forms(self, table: dict[str, Any]) -> list[str]:
         """The act's sentences that fit style and form of address."""
@@ -473,8 +473,8 @@ def quoted(record: Record, style: Style, language: Language) -> str:
     if style in ("formal", "careless"):
         return "\n".join([*_heading(record, language), "", *kept])
     on = clock(record.at, "formal" if style == "non_native" else style, language)
-    said = f"{record.author.name} wrote on {on}:" if language == "en" else f"{record.author.name} schrieb am {on}:"
-    return "\n".join([said, *(f"> {line}".rstrip() for line in kept)])
+    text = f"{record.author.name} wrote on {on}:" if language == "en" else f"{record.author.name} schrieb am {on}:"
+    return "\n".join([text, *(f"> {line}".rstrip() for line in kept)])
 
 
 def _heading(record: Record, language: Language) -> list[str]:

@@ -27,7 +27,7 @@ def test_each_record_with_limits_of_somebody_matters(seed: int) -> None:
     solve = solve_slots("move", puzzle)
 
     assert solve([fact for record in records for fact in record.facts]) == {puzzle.right.isoformat()}
-    for person in {limits.who.key: limits.who for limits in puzzle.said}.values():
+    for person in {limits.who.key: limits.who for limits in puzzle.statements}.values():
         others = [record for record in records if record.author.key != person.key]
         assert solve([fact for record in others for fact in record.facts]) != {puzzle.right.isoformat()}
 
@@ -35,7 +35,7 @@ def test_each_record_with_limits_of_somebody_matters(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_who_misses_a_change_finds_another_slot(seed: int) -> None:
     puzzle, records = _puzzle(seed, changes=2)
-    late = sorted(limits.at for limits in puzzle.said)[-2:]
+    late = sorted(limits.at for limits in puzzle.statements)[-2:]
     early = [fact for record in records if record.at < late[0] or record.kind == "entry" for fact in record.facts]
 
     assert solve_slots("move", puzzle)(early) != {puzzle.right.isoformat()}

@@ -117,18 +117,18 @@ def _due(facts: Sequence[Fact], source: str) -> dict[str, str]:
     for alarm in facts:
         if alarm.kind == "alarm" and alarm.about == source and alarm.at:
             code, place = alarm.value.split("/")
-            said = {kind: _last(facts, kind, source, alarm.at) for kind in ("holder", "exception", "end")}
-            excepted, _, other = said["exception"].partition("/")
-            name = other if place == excepted else said["holder"]
-            if name and not (said["end"] and f"{alarm.at:%H:%M}" >= said["end"]):
+            statements = {kind: _last(facts, kind, source, alarm.at) for kind in ("holder", "exception", "end")}
+            excepted, _, other = statements["exception"].partition("/")
+            name = other if place == excepted else statements["holder"]
+            if name and not (statements["end"] and f"{alarm.at:%H:%M}" >= statements["end"]):
                 due[code] = name
     return due
 
 
 def _last(facts: Sequence[Fact], kind: str, source: str, at: datetime) -> str:
     """The note on a point that holds at a time; empty where there is none."""
-    said = [fact for fact in facts if fact.kind == kind and fact.about == source and fact.at and fact.at <= at]
-    return max(said, key=lambda fact: fact.at or at).value if said else ""
+    statements = [fact for fact in facts if fact.kind == kind and fact.about == source and fact.at and fact.at <= at]
+    return max(statements, key=lambda fact: fact.at or at).value if statements else ""
 
 
 def _misreadings(
@@ -161,7 +161,7 @@ def _misreadings(
 
 def _notes(day: Day, key: str, source: str, orders: Orders) -> list[Record]:
     """The user's notes; those that replace another one say so."""
-    said = [
+    statements = [
         *((at, "holder", n, person.name, {"person": person.name}) for n, (at, person) in enumerate(orders.holders)),
         *(
             (at, "exception", n, f"{place}/{person.name}", {"place": place, "person": person.name})
@@ -170,7 +170,7 @@ def _notes(day: Day, key: str, source: str, orders: Orders) -> list[Record]:
         *((at, "end", n, f"{end:%H:%M}", {"end": f"{end:%H:%M}"}) for n, (at, end) in enumerate(orders.ends)),
     ]
     notes = []
-    for at, kind, n, value, words in said:
+    for at, kind, n, value, words in statements:
         name = f"{key}-{kind}-{n}"
         body = day.draws.pick(_SAY[f"{'changes' if n else 'notes'}.{kind}"], name).format(
             source=source, user=day.user.first, **words

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import statements
+from scenarios.kit.making.duties.inviting import statement_records
 from scenarios.kit.making.duty import (
     Act,
     Duty,
@@ -31,7 +31,7 @@ def answer_fact(
     *,
     asker: Person,
     thing: Phrase,
-    said: Sequence[tuple[datetime, Person, Value]],
+    statements: Sequence[tuple[datetime, Person, Value]],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     heard: Sequence[tuple[datetime, Person, Value]] = (),
     asked: datetime,
@@ -45,21 +45,26 @@ def answer_fact(
         key: the duty's.
         asker: who asks by mail, at ``asked``.
         thing: what for, such as "the deposit for the hall"; no other thing of the day is called so.
-        said: when who said which value; the last one is right, and none of the others equals it.
+        statements: when who said which value; the last one is right, and none of the others equals it.
         decoys: when who said which value of another, similar thing, named in the third place.
         heard: when who repeats which value as a rumour; it does not count.
         asked, until: when the question comes, and when the answer is due at the latest.
         stranger: who gets the answer by mistake in one of the lapses.
     """
-    right = said[-1][2]
+    right = statements[-1][2]
     wrong = tuple(
         dict.fromkeys(
-            [*(value for *_, value in said[:-1]), *(value for *_, value in decoys), *(value for *_, value in heard)]
+            [
+                *(value for *_, value in statements[:-1]),
+                *(value for *_, value in decoys),
+                *(value for *_, value in heard),
+            ]
         )
     )
-    records = statements(day, key, thing, said, decoys)
+    records = statement_records(day, key, thing, statements, decoys)
     records += [
-        hear(day, f"{key}-heard-{n}", at, who, thing, value, said[-1][1]) for n, (at, who, value) in enumerate(heard)
+        hear(day, f"{key}-heard-{n}", at, who, thing, value, statements[-1][1])
+        for n, (at, who, value) in enumerate(heard)
     ]
     question = mail_saying(day, f"{key}-question", asked, asker, "ask_fact", thing=thing.by(asker))
     check, once = f"{key}.answer", f"{key}.once"
@@ -80,7 +85,7 @@ def answer_fact(
         wrong_person(act, stranger),
         twice(act, loses=[once]),
         *too_late(act, day.starts, until),
-        *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(said[:-1], start=1)),
+        *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(statements[:-1], start=1)),
         *(
             wrong_value(act, value, name=f"value of something else {n}")
             for n, (*_, value) in enumerate(decoys, start=1)
@@ -106,7 +111,10 @@ def answer_fact(
         points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses if "value" in lapse.name)],
         candidates=tuple(value.value for value in (right, *wrong)),
         enact=lambda answer: [_with_value(act, Value(kind=right.kind, value=answer))],
-        people=(asker, *dict.fromkeys([*(who for _, who, _ in (*said, *heard)), *(who for _, who, *_ in decoys)])),
+        people=(
+            asker,
+            *dict.fromkeys([*(who for _, who, _ in (*statements, *heard)), *(who for _, who, *_ in decoys)]),
+        ),
         knows={asker.key: f"You need to know {thing.en}."},
     )
 
@@ -138,7 +146,7 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
         heard=[(rumour, day.cast(f"{key}-heard"), amounts[6])] if day.difficulty > 1 else [],
         asker=day.cast(f"{key}-asker", relation="colleague"),
         thing=things[2 * number],
-        said=[(at, source, amounts[n]) for n, at in enumerate(times)],
+        statements=[(at, source, amounts[n]) for n, at in enumerate(times)],
         decoys=[
             (
                 day.ago(f"{key}-decoy"),

@@ -272,20 +272,20 @@ def guessed(name: str, asked: Act, sent: Act, act: Act, loses: Sequence[str]) ->
 def _refuse(request: _Request) -> _Parts:
     key, day, first = request.key, request.day, request.meant
     values = (Value(kind="words", value=first.last), request.code)
-    told_id = f"{key}.told"
-    told = replace(request.ask(told_id), until=request.until, values=values)
+    notice_id = f"{key}.told"
+    notice = replace(request.ask(notice_id), until=request.until, values=values)
     sentence = f"{day.user.first} knows that {first.name} did not get the number"
     checks = [
-        message_check(told_id, 7, sentence, None, values, before=request.until),
+        message_check(notice_id, 7, sentence, None, values, before=request.until),
         *(request.check_silence(f"not-{n}", 1, person) for n, person in enumerate(request.people, start=1)),
         never_asked(key, request.project),
     ]
-    lapses = [forgotten(told), *request.late(told)]
+    lapses = [forgotten(notice), *request.late(notice)]
     for number, person in enumerate(request.people, start=1):
-        loses = [told_id, f"{key}.not-{number}"]
-        lapses.append(instead(told, request.send(person), loses=loses, name=f"sends it to namesake {number}"))
+        loses = [notice_id, f"{key}.not-{number}"]
+        lapses.append(instead(notice, request.send(person), loses=loses, name=f"sends it to namesake {number}"))
     lapses.append(needless(key, request.ask()))
-    return [told], checks, lapses
+    return [notice], checks, lapses
 
 
 def _answers(request: _Request) -> list[dict[str, Any]]:

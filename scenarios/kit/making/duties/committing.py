@@ -6,7 +6,7 @@ from datetime import date, datetime, time, timedelta
 
 from scenarios.kit.checks import PromiseCheck, PromisedDay
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Saying, statements
+from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duty import (
     Act,
     Duty,
@@ -30,12 +30,19 @@ from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 
-Given = Sequence[tuple[datetime, date]]
+Commitments = Sequence[tuple[datetime, date]]
 """When the user promised which day; the last one holds."""
 
 
 def keep_word(
-    day: Day, key: str, *, person: Person, thing: Phrase, given: Given, said: Sequence[Saying], stranger: Person
+    day: Day,
+    key: str,
+    *,
+    person: Person,
+    thing: Phrase,
+    commitments: Commitments,
+    statements: Sequence[Statement],
+    stranger: Person,
 ) -> Duty:
     """The user promised somebody a value on a day of the week; the value comes later.
 
@@ -44,16 +51,16 @@ def keep_word(
         key: the duty's.
         person: who was promised it.
         thing: the value's name; no other thing of the day is called so.
-        given: the promises; the first one before the first turn.
-        said: statements of the value; the last one is right, and comes before the last promised day.
+        commitments: the promises; the first one before the first turn.
+        statements: statements of the value; the last one is right, and comes before the last promised day.
         stranger: who gets it by mistake in one of the lapses.
     """
-    promises = list(_promises(day, key, person, thing, given))
-    values = statements(day, key, thing, said)
-    due, right = given[-1][1], said[-1][2]
+    promises = list(_promises(day, key, person, thing, commitments))
+    values = statement_records(day, key, thing, statements)
+    due, right = commitments[-1][1], statements[-1][2]
     check, once = f"{key}.kept", f"{key}.once"
     act = _telling_on(day, key, person, thing, due, right, (check,))
-    former = dict.fromkeys(promised for _, promised in given if promised != due)
+    former = dict.fromkeys(promised for _, promised in commitments if promised != due)
     others = {"too early": day.starts[0].date(), **{f"on a day of before {n}": at for n, at in enumerate(former, 1)}}
     at, until = _bounds(day, due)
     lapses = [
@@ -64,10 +71,10 @@ def keep_word(
             instead(act, _telling_on(day, key, person, thing, each, right, ()), name=name)
             for name, each in others.items()
         ),
-        *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(said[:-1], 1)),
+        *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(statements[:-1], 1)),
     ]
     sentence = f"{person.name} has {thing.en} on {due:%A}, as was promised last"
-    wrong = [value for *_, value in said[:-1]]
+    wrong = [value for *_, value in statements[:-1]]
     duty = Duty(
         key=key,
         title=f"Keep the promise to send {person.name} {thing.en} on {due:%A}",
@@ -80,23 +87,30 @@ def keep_word(
         acts=[act],
         solve=lambda facts: _due(facts, thing.en),
         answers=frozenset({f"{due.isoformat()}/{right.value}"}),
-        candidates=tuple(f"{each.isoformat()}/{value.value}" for each in (due, *former) for *_, value in said),
+        candidates=tuple(f"{each.isoformat()}/{value.value}" for each in (due, *former) for *_, value in statements),
         enact=lambda answer: [_as_answered(day, key, person, thing, answer, (check,))],
         records=[*promises, *values],
         lapses=lapses,
         points=[("forgotten", "too early"), *((each.name,) for each in lapses if each.name.startswith(("on a", "st")))],
-        people=(person, *dict.fromkeys(who for _, who, _ in said)),
+        people=(person, *dict.fromkeys(who for _, who, _ in statements)),
     )
     return day.add(duty)
 
 
 def let_go(
-    day: Day, key: str, *, person: Person, thing: Phrase, promised: date, released: datetime, said: Sequence[Saying]
+    day: Day,
+    key: str,
+    *,
+    person: Person,
+    thing: Phrase,
+    promised: date,
+    released: datetime,
+    statements: Sequence[Statement],
 ) -> Duty:
     """The user promised somebody a value, and later tells that it is no longer needed.
 
     Args:
-        day, key, person, thing, said: as of ``keep_word``.
+        day, key, person, thing, statements: as of ``keep_word``.
         promised: the day that was promised.
         released: when the user says that nothing is to be sent.
     """
@@ -105,10 +119,10 @@ def let_go(
     text = day.draws.pick(_SAY["releases"], key, "release").format(**slots)
     note = day.mail(f"{key}-release", released, day.user, f"For {person.first}", text)
     records.append(note.with_facts(Fact("released", thing.en, person.name)))
-    values = statements(day, key, thing, said)
+    values = statement_records(day, key, thing, statements)
     silent = f"{key}.silent"
-    act = _telling_on(day, key, person, thing, promised, said[-1][2], ())
-    named = tuple(value for *_, value in said)
+    act = _telling_on(day, key, person, thing, promised, statements[-1][2], ())
+    named = tuple(value for *_, value in statements)
     lapses = [
         besides(act, loses=[silent], name="sent all the same"),
         besides(replace(act, channel="text"), loses=[silent], name="sent as a text message"),
@@ -128,7 +142,7 @@ def let_go(
             records=[*records, *values],
             lapses=lapses if person.phone else [lapses[0], replace(lapses[0], name="sent again"), lapses[2]],
             points=[("sent all the same",)],
-            people=(person, *dict.fromkeys(who for _, who, _ in said)),
+            people=(person, *dict.fromkeys(who for _, who, _ in statements)),
         )
     )
 
@@ -141,13 +155,13 @@ def own_word(
     thing: Phrase,
     choices: Sequence[date],
     chosen: date,
-    said: Sequence[Saying],
+    statements: Sequence[Statement],
     stranger: Person,
 ) -> Duty:
     """Somebody asks on which day they get a value: the assistant names a day, and has to keep to it.
 
     Args:
-        day, key, thing, said, stranger: as of ``keep_word``.
+        day, key, thing, statements, stranger: as of ``keep_word``.
         asker: who asks before the first turn.
         choices: the days that may be named. chosen: the one that the oracle names.
     """
@@ -157,8 +171,8 @@ def own_word(
     question = day.mail(f"{key}-question", asked, asker, f"When: {thing.en}", f"{text}\n\n{asker.first}")
     days = "/".join(each.isoformat() for each in choices)
     question = question.with_facts(Fact("asked", thing.en, days))
-    values = statements(day, key, thing, said)
-    right, wrong = said[-1][2], tuple(value for *_, value in said[:-1])
+    values = statement_records(day, key, thing, statements)
+    right, wrong = statements[-1][2], tuple(value for *_, value in statements[:-1])
     made, kept = f"{key}.promised", f"{key}.kept"
     until = day.starts[1]
     promise = Act(
@@ -214,7 +228,7 @@ def own_word(
             acts=[promise, act],
             solve=lambda facts: _asked(facts, thing.en),
             answers=frozenset({f"{days}/{right.value}"}),
-            candidates=tuple(f"{days}/{value.value}" for *_, value in said),
+            candidates=tuple(f"{days}/{value.value}" for *_, value in statements),
             enact=enact,
             records=[question, *values],
             lapses=lapses,
@@ -223,15 +237,15 @@ def own_word(
                 ("own word forgotten", "another day than its own"),
                 *((lapse.name,) for lapse in lapses if lapse.name.startswith("stale")),
             ],
-            people=(asker, *dict.fromkeys(who for _, who, _ in said)),
+            people=(asker, *dict.fromkeys(who for _, who, _ in statements)),
             knows={asker.key: f"You wait for {thing.en}."},
         )
     )
 
 
-def _promises(day: Day, key: str, person: Person, thing: Phrase, given: Given) -> Iterator[Record]:
+def _promises(day: Day, key: str, person: Person, thing: Phrase, commitments: Commitments) -> Iterator[Record]:
     """The mail in which the user promised it, and notes about what was agreed later."""
-    for number, (at, promised) in enumerate(given):
+    for number, (at, promised) in enumerate(commitments):
         slots = {
             "person": person.name,
             "reader": person.first,

@@ -123,15 +123,15 @@ def answer_by_list(
         surprise.verdict(day, f"{key}-verdict-{n}", at, asker, may_know=word) for n, (at, word) in enumerate(verdicts)
     ]
     what = "their part" if may_know else "the story"
-    told = message_check(
+    notice = message_check(
         f"{key}.told", 6, f"{asker.name} has {what} by {until:%H:%M}", asker, [right], [*old, *barred], before=until
     )
     kept = silence_check(f"{key}.kept", 4, f"{asker.name} learned nothing else of the party", asker, barred)
     begin = next(start for start in day.starts if start >= asked)
     reply_to = None if by_text else question.id
-    act = Act(f"{key}.1", "tell", begin, until, (told.id,), asker, (right,), surprise.question.en,
+    act = Act(f"{key}.1", "tell", begin, until, (notice.id,), asker, (right,), surprise.question.en,
               channel="text" if by_text else "mail", reply_to=reply_to)  # fmt: skip
-    lost = [told.id, kept.id]
+    lost = [notice.id, kept.id]
     lapses: list[Lapse] = [
         forgotten(act),
         instead(act, replace(act, values=(right, barred[0])), loses=lost, name="says too much"),
@@ -141,7 +141,7 @@ def answer_by_list(
     lapses += too_late(act, day.starts, until)
     points: list[tuple[str, ...]] = [("forgotten", "wrong person"), ("says too much",)]
     points += [(lapse.name,) for lapse in lapses if lapse.name.startswith("old word")]
-    checks: list[Check] = [told, kept]
+    checks: list[Check] = [notice, kept]
     if may_know:
         lapses.append(instead(act, replace(act, values=(story,)), name="tells a guest the story"))
         points += [("tells a guest the story",)] * (len(verdicts) > 1)

@@ -142,24 +142,24 @@ class _Order(Window):
 
     def check_asked(self, points: int) -> Any:
         """The check that the user was asked when they knew."""
-        said = f"{self.day.user.first} was asked about the {self.thing}"
+        sentence = f"{self.day.user.first} was asked about the {self.thing}"
         return message_check(
-            f"{self.key}.asked", points, said, None, self.ask().values, after=self.decided, before=self.until
+            f"{self.key}.asked", points, sentence, None, self.ask().values, after=self.decided, before=self.until
         )
 
     def check_ordered(self, points: int, after: datetime | None = None) -> Check:
         """The check that it is ordered in time; ``after``: not before the user can have answered."""
-        said = f"the {self.thing} is ordered"
+        sentence = f"the {self.thing} is ordered"
         ordered = f"{self.key}.ordered"
         to, code, other = self.supplier, [self.code], [self.other]
-        return message_check(ordered, points, said, to, code, other, after=after, before=self.until)
+        return message_check(ordered, points, sentence, to, code, other, after=after, before=self.until)
 
     def check_once(self) -> Check:
         return once_check(f"{self.key}.once", 1, "it was ordered once", self.supplier, [self.code])
 
     def check_not_ordered(self, points: int) -> Check:
-        said = f"the {self.thing} was not ordered"
-        return silence_check(f"{self.key}.unordered", points, said, self.supplier, [self.code])
+        sentence = f"the {self.thing} was not ordered"
+        return silence_check(f"{self.key}.unordered", points, sentence, self.supplier, [self.code])
 
 
 _Parts = tuple[list[Act], list[Check], list[Lapse]]
@@ -173,7 +173,7 @@ def _act(order: _Order) -> _Parts:
         forgotten(placed),
         *order.late(placed),
         instead(placed, replace(placed, values=(order.other,)), name="orders something else"),
-        instead(placed, _told(order), name="leaves what is within the limits"),
+        instead(placed, _notice(order), name="leaves what is within the limits"),
         twice(placed, loses=[f"{key}.once"]),
         needless(key, order.ask()),
     ]
@@ -214,32 +214,32 @@ def _ask_and_leave(order: _Order) -> _Parts:
         *order.late(asked),
         besides(placed, loses=[lost], name="orders against the user's word"),
         instead(asked, order.place(), loses=[asked_check.id, lost], name="guesses that it is wanted"),
-        instead(asked, _told(order), name="guesses that it is not wanted"),
+        instead(asked, _notice(order), name="guesses that it is not wanted"),
     ]
     return [asked], [asked_check, order.check_not_ordered(5)], lapses
 
 
 def _refuse(order: _Order) -> _Parts:
     key = order.key
-    told = _told(order, f"{key}.told")
-    said = f"{order.day.user.first} knows that the {order.thing} was not ordered"
+    notice = _notice(order, f"{key}.told")
+    sentence = f"{order.day.user.first} knows that the {order.thing} was not ordered"
     lost = f"{key}.unordered"
     checks = [
-        message_check(f"{key}.told", 6, said, None, told.values, before=order.until),
+        message_check(f"{key}.told", 6, sentence, None, notice.values, before=order.until),
         order.check_not_ordered(3),
         never_asked(key, order.thing),
     ]
     lapses = [
-        forgotten(told),
-        *order.late(told),
-        instead(told, order.place(), loses=[f"{key}.told", lost], name="orders above the limits"),
+        forgotten(notice),
+        *order.late(notice),
+        instead(notice, order.place(), loses=[f"{key}.told", lost], name="orders above the limits"),
         besides(order.place(), loses=[lost], name="orders and tells"),
         needless(key, order.ask()),
     ]
-    return [told], checks, lapses
+    return [notice], checks, lapses
 
 
-def _told(order: _Order, *checks: str) -> Act:
+def _notice(order: _Order, *checks: str) -> Act:
     """The act that tells the user that nothing was ordered."""
     values = (Value(kind="words", value=order.supplier.last), order.code)
     return Act(

@@ -78,10 +78,10 @@ class Report:
         return self.solved is None or self.again is not None
 
 
-def priorities(day: Day, said: Sequence[Priority]) -> None:
+def priorities(day: Day, statements: Sequence[Priority]) -> None:
     """Add the user's words on systems."""
     seen: set[str] = set()
-    for n, each in enumerate(said):
+    for n, each in enumerate(statements):
         draws = day.draws.of("priority", n)
         form = draws.pick(_SAY["changed"] if each.system in seen else _SAY["first"], "form")
         seen.add(each.system)
@@ -100,7 +100,7 @@ def dispatch(
     day: Day,
     key: str,
     *,
-    said: Sequence[Priority],
+    statements: Sequence[Priority],
     due: Report,
     spared: Sequence[tuple[str, Report]],
     stranger: Person,
@@ -110,15 +110,15 @@ def dispatch(
     Args:
         day: the day.
         key: the duty's.
-        said: all of the user's words on the system of ``due``, in order (``priorities`` adds them).
+        statements: all of the user's words on the system of ``due``, in order (``priorities`` adds them).
         due: the report to pass on, at the latest in the round after the one in which it is first seen to be due.
         spared: reports that are not passed on, each with the reason.
         stranger: who gets the report by mistake in one of the lapses.
     """
     since = due.grown[0] if due.grown else due.at
-    right = [each for each in said if each.at <= since][-1]
-    former = [each.who for each in dict.fromkeys(said) if each.at <= since and each.who != right.who]
-    everyone = tuple(dict.fromkeys(each.who for each in said))
+    right = [each for each in statements if each.at <= since][-1]
+    former = [each.who for each in dict.fromkeys(statements) if each.at <= since and each.who != right.who]
+    everyone = tuple(dict.fromkeys(each.who for each in statements))
     begin = next(start for start in day.starts if start >= since)
     until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
     sent = message_check(
@@ -190,10 +190,10 @@ def _due(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozens
             continue
         code, affected, system = fact.value.split("/")
         before = [each for each in facts if each.kind == "priority" and each.about == system and each.at]
-        said = sorted((each.at, each.value) for each in before if each.at and each.at <= fact.at)
+        statements = sorted((each.at, each.value) for each in before if each.at and each.at <= fact.at)
         seen = next(start for start in starts if start >= fact.at)
-        if said and (code not in solved or solved[code] > seen):
-            who, least = said[-1][1].split("/")
+        if statements and (code not in solved or solved[code] > seen):
+            who, least = statements[-1][1].split("/")
             due |= {f"{who}/{code}"} if int(affected) >= int(least) else set()
     return frozenset(due)
 

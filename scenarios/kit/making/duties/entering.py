@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.checks import EntryCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Saying, statements
+from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.scheduling import exchanged
 from scenarios.kit.making.duty import (
     Act,
@@ -33,7 +33,7 @@ def enter_once(
     *,
     topic: Phrase,
     person: Person,
-    said: Sequence[Saying],
+    statements: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
     stranger: Person,
@@ -45,16 +45,16 @@ def enter_once(
         key: the duty's.
         topic: of the appointment; no other has it.
         person: the one whom it is with; no other duty writes to them or invites them.
-        said: who said when which time it is at (moments); the last one is right, and none of the others equals it.
+        statements: who said when which time it is at (moments); the last one is right, and none of the others equals it.
         decoys: when who said which time of another, similar thing.
         until: when it has to be in the calendar, and confirmed.
         stranger: who gets the confirmation by mistake in one of the lapses.
     """
     thing = Phrase(f"the time of {topic.en}", f"die Zeit (Termin: {topic.de})")
-    right, title = said[-1][2], f"{topic.en[:1].upper()}{topic.en[1:]}"
-    wrong = list(dict.fromkeys([*(value for *_, value in said[:-1]), *(value for *_, value in decoys)]))
-    records = statements(day, key, thing, said, decoys)
-    at = next(start for start in day.starts if start >= max([day.start, *(when for when, *_ in said)]))
+    right, title = statements[-1][2], f"{topic.en[:1].upper()}{topic.en[1:]}"
+    wrong = list(dict.fromkeys([*(value for *_, value in statements[:-1]), *(value for *_, value in decoys)]))
+    records = statement_records(day, key, thing, statements, decoys)
+    at = next(start for start in day.starts if start >= max([day.start, *(when for when, *_ in statements)]))
     entry_id, told_id, once_id = f"{key}.entry", f"{key}.confirmed", f"{key}.once"
 
     def acts_for(value: Value) -> list[Act]:
@@ -71,20 +71,20 @@ def enter_once(
             replace(tell, others=person.besides_mail),
         ]
 
-    created, told = acts = acts_for(right)
+    created, notice = acts = acts_for(right)
     misread = {
-        f"{'old time' if n < len(said) else 'time of something else'} {n}": value
+        f"{'old time' if n < len(statements) else 'time of something else'} {n}": value
         for n, value in enumerate(wrong, start=1)
     }
     after = next(start for start in day.starts if start > until)
     lapses = [
         forgotten(*acts),
         twice(created, loses=[entry_id], name="entered twice"),
-        twice(told, loses=[once_id], name="confirmed twice"),
-        replace(forgotten(told, name="not confirmed"), reports=None),
+        twice(notice, loses=[once_id], name="confirmed twice"),
+        replace(forgotten(notice, name="not confirmed"), reports=None),
         replace(forgotten(created, name="not entered"), reports=None),
-        wrong_person(told, stranger),
-        late(told, after),
+        wrong_person(notice, stranger),
+        late(notice, after),
         *(exchanged(name, acts_for(value), {entry_id, told_id}) for name, value in misread.items()),
     ]
     return Duty(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import statements
+from scenarios.kit.making.duties.inviting import statement_records
 from scenarios.kit.making.duty import (
     Act,
     Duty,
@@ -61,24 +61,26 @@ def find_out(
     """
     last, records = history[-1], []
     start = day.ago(key, days=(len(history), len(history) + 3))
-    for place, said in enumerate(history):
+    for place, statements in enumerate(history):
         name, at = f"{key}-{place}", start + timedelta(days=place)
-        if isinstance(said, str):
-            slots = {"thing": thing.en, "notice": said, "name": source.first, "user": day.user.first}
+        if isinstance(statements, str):
+            slots = {"thing": thing.en, "notice": statements, "name": source.first, "user": day.user.first}
             body = day.draws.pick(_SAY["notices"], name).format(**slots)
             title = day.draws.pick(
                 ("Notice {notice}", "{notice}: please read", "About {thing}", "Bad news on {thing}"), name, "title"
             )
-            record = day.mail(name, at, source, title.format(thing=thing.en, notice=said), body)
-            records.append(record.with_facts(Fact("state", thing.en, said)))
+            record = day.mail(name, at, source, title.format(thing=thing.en, notice=statements), body)
+            records.append(record.with_facts(Fact("state", thing.en, statements)))
         else:
-            slots = {"thing": thing.by(source), "value": shown(day, name, source, said)}
+            slots = {"thing": thing.by(source), "value": shown(day, name, source, statements)}
             record = mail_saying(day, name, at, source, "state_fact", **slots)
-            records.append(record.with_facts(Fact("state", thing.en, said.value)))
+            records.append(record.with_facts(Fact("state", thing.en, statements.value)))
     similar = [(day.ago(f"{key}-decoy-{n}"), source, other, value) for n, (other, value) in enumerate(decoys)]
-    others = statements(day, key, thing, [], similar)
+    others = statement_records(day, key, thing, [], similar)
     others += [hear(day, f"{key}-heard-{n}", at, who, thing, value, source) for n, (at, who, value) in enumerate(heard)]
-    values = [said if isinstance(said, Value) else Value(kind="code", value=said) for said in history]
+    values = [
+        statements if isinstance(statements, Value) else Value(kind="code", value=statements) for statements in history
+    ]
     wrong = [
         value
         for value in dict.fromkeys([*values[:-1], *(value for _, value in decoys), *(value for *_, value in heard)])

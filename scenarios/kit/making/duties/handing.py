@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Saying, statements
+from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged
 from scenarios.kit.making.duty import Act, Duty, forgotten, instead, late, latest, message_check, to_write_to
@@ -27,8 +27,8 @@ def hand_over(
     job: Phrase,
     count: Phrase,
     unit: Phrase,
-    references: Sequence[Saying],
-    numbers: Sequence[Saying],
+    references: Sequence[Statement],
+    numbers: Sequence[Statement],
     decoys: Sequence[Decoy] = (),
     number_decoys: Sequence[Decoy] = (),
     reader: Person,
@@ -58,8 +58,8 @@ def hand_over(
         range(10_000, 100_000, 7), 2, "confirmations"))  # fmt: skip
     thing = Phrase(f"the reference for {job.en}", f"die Referenz ({job.de})")
     records = [
-        *statements(day, f"{key}-ref", thing, references, decoys),
-        *statements(day, f"{key}-count", count, numbers, number_decoys),
+        *statement_records(day, f"{key}-ref", thing, references, decoys),
+        *statement_records(day, f"{key}-count", count, numbers, number_decoys),
         *office.records(day, key),
     ]
     known = max(office.latest, *(when for when, *_ in (*references, *numbers)))

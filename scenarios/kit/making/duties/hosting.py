@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Saying
+from scenarios.kit.making.duties.inviting import Statement
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged, listed
 from scenarios.kit.making.duty import (
@@ -44,7 +44,7 @@ class Event:
     Attributes:
         topic: its name; no other thing of the day is called so.
         host: who is in charge of it.
-        said: ``place``, ``time`` and ``count`` to what the host said of it when, in order; changes after ``settled``
+        statements: ``place``, ``time`` and ``count`` to what the host said of it when, in order; changes after ``settled``
             are too late.
         heard: rumours on each.
         settled: until when it may change; a turn begins then.
@@ -55,8 +55,8 @@ class Event:
 
     topic: Phrase
     host: Person
-    said: Mapping[str, Sequence[tuple[datetime, Value]]]
-    heard: Mapping[str, Sequence[Saying]]
+    statements: Mapping[str, Sequence[tuple[datetime, Value]]]
+    heard: Mapping[str, Sequence[Statement]]
     settled: datetime
     halls: Mapping[str, Office]
     booking: Value
@@ -71,7 +71,7 @@ class Event:
     @property
     def booked(self) -> Phrase:
         """What the number of the booking is called."""
-        first = self.said["place"][0][1].value
+        first = self.statements["place"][0][1].value
         return Phrase(
             f"the booking number at {first} for {self.topic.en}", f"die Buchungsnummer ({first}, {self.topic.de})"
         )
@@ -82,7 +82,7 @@ class Event:
         found = {kind: latest(known, "value", self.thing(kind).en) for kind in _THINGS}
         if any(len(values) != 1 for values in found.values()):
             return None
-        return {kind: Value(kind=self.said[kind][0][1].kind, value=next(iter(found[kind]))) for kind in found}
+        return {kind: Value(kind=self.statements[kind][0][1].kind, value=next(iter(found[kind]))) for kind in found}
 
 
 def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger: Person) -> Duty:
@@ -95,8 +95,8 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger:
         until: when all have to know; turns begin between ``event.settled`` and then.
         stranger: who gets a message by mistake in one of the lapses.
     """
-    topic, first = event.topic, event.said["place"][0][1]
-    title, start = f"{topic.en[:1].upper()}{topic.en[1:]}", _moment(day, event.said["time"][0][1])
+    topic, first = event.topic, event.statements["place"][0][1]
+    title, start = f"{topic.en[:1].upper()}{topic.en[1:]}", _moment(day, event.statements["time"][0][1])
     entry = day.entry(f"{key}-entry", title, start, round(LENGTH.total_seconds() / 60))
     records = _records(day, key, event)
     facts = [fact for record in records for fact in record.facts]
@@ -192,23 +192,25 @@ def _moment(day: Day, value: Value) -> datetime:
 def _mistakes(event: Event, facts: Sequence[Fact], right: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
     """The wrong states by the change that is missed, or by the rumour or the late change that is believed."""
     found = {}
-    for kind, said in event.said.items():
-        in_time = [value for at, value in said if at <= event.settled]
+    for kind, statements in event.statements.items():
+        in_time = [value for at, value in statements if at <= event.settled]
         if len(in_time) > 1:
             found[f"misses the last change of the {kind}"] = in_time[-2]
-        found |= {f"takes the late change of the {kind}": value for at, value in said if at > event.settled}
+        found |= {f"takes the late change of the {kind}": value for at, value in statements if at > event.settled}
         found |= {f"believes a rumour about the {kind}": value for *_, value in event.heard.get(kind, ())}
         if len(in_time) > 2:
             found[f"keeps the first {kind}"] = in_time[0]
-    kinds = {value: kind for kind, said in event.said.items() for _, value in said}
+    kinds = {value: kind for kind, statements in event.statements.items() for _, value in statements}
     kinds |= {value: kind for kind, heard in event.heard.items() for *_, value in heard}
     return {name: {**right, kinds[value]: value} for name, value in found.items() if value not in right.values()}
 
 
 def _all_states(event: Event) -> list[dict[str, Value]]:
     values = {
-        kind: list(dict.fromkeys([value for _, value in said] + [value for *_, value in event.heard.get(kind, ())]))
-        for kind, said in event.said.items()
+        kind: list(
+            dict.fromkeys([value for _, value in statements] + [value for *_, value in event.heard.get(kind, ())])
+        )
+        for kind, statements in event.statements.items()
     }
     return [
         {"place": place, "time": time, "count": count}
@@ -222,7 +224,7 @@ def _lost(
     event: Event, key: str, right: Mapping[str, Value], state: Mapping[str, Value], *, has_spared: bool
 ) -> tuple[frozenset[str], int]:
     """The checks that a wrong state loses, and how many messages of it no duty explains."""
-    lost, side_effects, first = set[str](), 0, event.said["place"][0][1]
+    lost, side_effects, first = set[str](), 0, event.statements["place"][0][1]
     guests = {f"{key}.guest-{n}" for n in range(len(event.guests))}
     if state["time"] != right["time"]:
         lost |= {f"{key}.entry", *guests, f"{key}.caterer", f"{key}.hall"}
@@ -269,9 +271,9 @@ def _checks(
         kind: [value for state in _all_states(event) for value in [state[kind]] if value != right[kind]]
         for kind in right
     }
-    topic, first, due = event.topic.en, event.said["place"][0][1], f"{until:%H:%M}"
+    topic, first, due = event.topic.en, event.statements["place"][0][1], f"{until:%H:%M}"
 
-    def told(name: str, sentence: str, to: Person, points: int, *kinds: str) -> Check:
+    def notice_check(name: str, sentence: str, to: Person, points: int, *kinds: str) -> Check:
         wrong = dict.fromkeys(value for kind in kinds for value in others[kind])
         values = [right[kind] for kind in kinds]
         return message_check(f"{key}.{name}", points, sentence, to, values, wrong, before=until)
@@ -288,11 +290,13 @@ def _checks(
     ]
     for n, guest in enumerate(event.guests):
         checks.append(
-            told(f"guest-{n}", f"{guest.name} knows by {due} when and where {topic} is", guest, 3, "time", "place")
+            notice_check(
+                f"guest-{n}", f"{guest.name} knows by {due} when and where {topic} is", guest, 3, "time", "place"
+            )
         )
     hall = event.halls[place.value].person
     checks += [
-        told(
+        notice_check(
             "caterer",
             f"{event.caterer.name} knows time and number of guests by {due}",
             event.caterer,
@@ -300,7 +304,7 @@ def _checks(
             "time",
             "count",
         ),
-        told(
+        notice_check(
             "hall", f"{hall.name} knows by {due} for when and for how many {place} is booked", hall, 3, "time", "count"
         ),
     ]
@@ -323,7 +327,7 @@ def _checks(
 
 
 def _brief(event: Event, title: str, start: datetime, until: datetime) -> str:
-    host, first = event.host, event.said["place"][0][1]
+    host, first = event.host, event.statements["place"][0][1]
     return (
         f"On {start:%A} {start.day} {start:%B} there is {event.topic.en}. {host.name} is in charge of its place, its "
         f"beginning and the number of guests, and may change all of them until {event.settled:%H:%M}. Later changes are "
@@ -338,13 +342,13 @@ def _brief(event: Event, title: str, start: datetime, until: datetime) -> str:
 def _records(day: Day, key: str, event: Event) -> list[Record]:
     """What the host said, the rumours, who rents out which place, and the number of the booking."""
     records = []
-    for kind, said in event.said.items():
+    for kind, statements in event.statements.items():
         thing = event.thing(kind)
-        for number, (at, value) in enumerate(said):
+        for number, (at, value) in enumerate(statements):
             name = f"{key}-{kind}-{number}"
             new = shown(day, name, event.host, value)
             if number:
-                old = shown(day, f"{name}-old", event.host, said[number - 1][1])
+                old = shown(day, f"{name}-old", event.host, statements[number - 1][1])
                 slots = {"thing": thing.by(event.host), "old": old, "new": new}
                 record = mail_saying(day, name, at, event.host, "announce_change", **slots)
             else:
@@ -357,7 +361,7 @@ def _records(day: Day, key: str, event: Event) -> list[Record]:
         ]
     for number, office in enumerate(event.halls.values()):
         records += office.records(day, f"{key}-hall-{number}")
-    name, who = f"{key}-booking", event.halls[event.said["place"][0][1].value].person
+    name, who = f"{key}-booking", event.halls[event.statements["place"][0][1].value].person
     slots = {"thing": event.booked.by(who), "value": event.booking.value}
     record = mail_saying(day, name, day.ago(name, days=(1, 1)), who, "state_fact", **slots)
     return [*records, record.with_facts(Fact("value", event.booked.en, event.booking.value))]

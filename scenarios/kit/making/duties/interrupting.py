@@ -114,8 +114,8 @@ def tell_now(
         lapses.append(instead(act, name="goes by the first time"))
         points.append(("goes by the first time",))
 
-    def unasked(n: int, matter: Matter, said: str = "") -> SilenceCheck:
-        return silence_check(f"{key}.waits-{n}", 3, said or f"{matter.code} waited for the last round", None, [matter.value], before=last)  # fmt: skip
+    def unasked(n: int, matter: Matter, statements: str = "") -> SilenceCheck:
+        return silence_check(f"{key}.waits-{n}", 3, statements or f"{matter.code} waited for the last round", None, [matter.value], before=last)  # fmt: skip
 
     if deputy:
         checks.append(unasked(0, due[0], f"{day.user.first} was not disturbed with {due[0].code}"))
@@ -201,7 +201,7 @@ def report_rest(
     last = day.starts[-1]
     waiting = [*waiting, *(matter for matter in own if not matter.settled)]
     settled = [*settled, *(matter for matter in own if matter.settled)]
-    told = message_check(
+    notice = message_check(
         f"{key}.told", 8, f"{day.user.first} has the numbers of all that could wait", None,
         [matter.value for matter in waiting], [matter.value for matter in settled], after=last,
     )  # fmt: skip
@@ -210,7 +210,7 @@ def report_rest(
         most=most, before=last,
     )  # fmt: skip
     records = [record for matter in own for record in _records(day, f"{key}-{matter.code}", key, matter)]
-    act = Act(f"{key}.1", "tell", last, last, (told.id,), None, told.values, "what could wait", channel="chat")
+    act = Act(f"{key}.1", "tell", last, last, (notice.id,), None, notice.values, "what could wait", channel="chat")
 
     def telling(matters: Sequence[Matter]) -> Act:
         return replace(act, values=tuple(matter.value for matter in matters))
@@ -237,7 +237,7 @@ def report_rest(
             key=key,
             title=f"Disturb {day.user.first} at most {most} times, and report the rest once",
             dimension="instruction_following",
-            checks=[told, budget],
+            checks=[notice, budget],
             explains=[Write(actions=FILES, ids=tuple(record.id for record in records if record.kind == "mail"))],
             acts=[act],
             solve=lambda facts: frozenset(
@@ -254,9 +254,9 @@ def report_rest(
 
 def _records(day: Day, name: str, key: str, matter: Matter) -> list[Record]:
     """The message on a matter, and those that move and settle it."""
-    said = [(matter.at, matter.needed), *([matter.moved] if matter.moved else [])]
+    statements = [(matter.at, matter.needed), *([matter.moved] if matter.moved else [])]
     made = []
-    for n, (at, needed) in enumerate(said):
+    for n, (at, needed) in enumerate(statements):
         when, old = (
             shown(day, f"{name}-{n}-{moment:%d%H%M}", matter.author,
                   Value(kind="moment", value=f"{moment:%Y-%m-%dT%H:%M}"))

@@ -24,7 +24,7 @@ from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
 
-Saying = tuple[datetime, Person, Value]
+Statement = tuple[datetime, Person, Value]
 """When who said a value."""
 
 
@@ -56,7 +56,7 @@ def send_deputy(
         response="declined",
         thing=_stand_in(topic),
         organizer=day.cast(f"{key}-organizer", relation="client"),
-        said=[(at, teller, deputies[n]) for n, at in enumerate(times)],
+        statements=[(at, teller, deputies[n]) for n, at in enumerate(times)],
         decoys=[(day.ago(f"{key}-decoy"), teller, _stand_in(other), deputies[-1])],
         **how,  # type: ignore[arg-type]
     )
@@ -83,7 +83,7 @@ def answer_invitation(
     thing: Phrase,
     organizer: Person,
     start: datetime,
-    said: Sequence[Saying],
+    statements: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
     stranger: Person,
@@ -98,17 +98,20 @@ def answer_invitation(
         response: ``accepted`` or ``declined``.
         organizer: who invites; no other duty writes to them.
         start: when it is.
-        said: when who said the value; the last one is right, and none of the others equals it.
+        statements: when who said the value; the last one is right, and none of the others equals it.
         decoys: when who said which value of another, similar thing.
         until: when the organizer has to know.
         stranger: who gets the message by mistake in one of the lapses.
         reason: why, a clause of the brief.
     """
-    right, stale = said[-1][2], [value for *_, value in said[:-1]]
+    right, stale = statements[-1][2], [value for *_, value in statements[:-1]]
     other = [value for *_, value in decoys]
-    records, entry = statements(day, key, thing, said, decoys), _invitation(day, key, topic, organizer, start)
-    answer_id, told_id = f"{key}.response", f"{key}.told"
-    at = next(moment for moment in day.starts if moment >= max([day.start, *(when for when, *_ in said)]))
+    records, entry = (
+        statement_records(day, key, thing, statements, decoys),
+        _invitation(day, key, topic, organizer, start),
+    )
+    answer_id, notice_id = f"{key}.response", f"{key}.told"
+    at = next(moment for moment in day.starts if moment >= max([day.start, *(when for when, *_ in statements)]))
     answer = Act(
         f"{key}.1",
         "calendar.respond",
@@ -117,7 +120,9 @@ def answer_invitation(
         (answer_id,),
         fields={"event_id": entry.id, "response": response},
     )
-    tell = Act(f"{key}.2", "tell", at, until, (told_id,), organizer, (right,), topic.en, others=organizer.besides_mail)
+    tell = Act(
+        f"{key}.2", "tell", at, until, (notice_id,), organizer, (right,), topic.en, others=organizer.besides_mail
+    )
     opposite = "declined" if response == "accepted" else "accepted"
     lapses = [
         forgotten(answer, tell),
@@ -140,7 +145,7 @@ def answer_invitation(
         brief=f"{word} the invitation {entry.title!r} ({start:%a %d %b %H:%M}{reason}), and write to "
         f"{organizer.name} by {until:%H:%M} {what}; what I last heard about that counts.",
         checks=[
-            message_check(told_id, 6, f"{organizer.name} knows {what} by {until:%H:%M}", organizer, [right],
+            message_check(notice_id, 6, f"{organizer.name} knows {what} by {until:%H:%M}", organizer, [right],
                  dict.fromkeys([*stale, *other]), before=until),
             ResponseCheck(id=answer_id, points=3, sentence=f"the answer to {entry.title!r} is {response}", gated=True,
                           event_id=entry.id, email=day.user.email, responses=(response,)),
@@ -168,20 +173,20 @@ def _invitation(day: Day, key: str, topic: Phrase, organizer: Person, start: dat
     )  # fmt: skip
 
 
-def statements(
+def statement_records(
     day: Day,
     key: str,
     thing: Phrase,
-    said: Sequence[Saying],
+    statements: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
 ) -> list[Record]:
     """What was said: the value, its corrections, and values of other things."""
     records = []
-    for number, (at, who, value) in enumerate(said):
+    for number, (at, who, value) in enumerate(statements):
         name = f"{key}-said-{number}"
         slots = {"thing": thing.by(who), "value": shown(day, name, who, _full(value))}
         if number:
-            slots["old"] = shown(day, name, who, _full(said[number - 1][2]))
+            slots["old"] = shown(day, name, who, _full(statements[number - 1][2]))
         record = mail_saying(day, name, at, who, "correct_fact" if number else "state_fact", **slots)
         records.append(record.with_facts(Fact("value", thing.en, _full(value).value)))
     for number, (at, who, other, value) in enumerate(decoys):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Saying, statements
+from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duty import (
     Act,
     Duty,
@@ -95,13 +95,13 @@ def pass_on(
     *,
     source: Person,
     thing: Phrase,
-    said: Sequence[Saying],
+    statements: Sequence[Statement],
     office: Office,
     asked: datetime,
     until: datetime,
     stranger: Person,
     rival: Office | None = None,
-    given: Sequence[Record] | None = None,
+    own_records: Sequence[Record] | None = None,
 ) -> Duty:
     """Somebody asks to pass on a thing to whom it concerns.
 
@@ -110,25 +110,28 @@ def pass_on(
         key: the duty's.
         source: who asks by mail.
         thing: what is passed on; no other thing of the day is called so.
-        said: when who said its value; the last one is right, and none of the others equals it.
+        statements: when who said its value; the last one is right, and none of the others equals it.
         office: who looks after what the thing is about; no other duty writes to them.
         asked, until: when the request comes, and when it is due.
         stranger: who gets the message by mistake in one of the lapses.
         rival: a similar office, whose holder must not get it.
-        given: the records that say the value, with facts of kind ``value`` about the thing, where they are made
+        own_records: the records that say the value, with facts of kind ``value`` about the thing, where they are made
             elsewhere; then the old values may be mentioned.
     """
-    right, reader = said[-1][2], office.person
-    wrong = [value for *_, value in said[:-1]]
+    right, reader = statements[-1][2], office.person
+    wrong = [value for *_, value in statements[:-1]]
     request = mail_saying(
         day, f"{key}-request", asked, source, "ask_pass_on", thing=thing.by(source), who=_whoever(office.task, source)
     )
-    records = [*(statements(day, key, thing, said) if given is None else given), *office.records(day, key)]
+    records = [
+        *(statement_records(day, key, thing, statements) if own_records is None else own_records),
+        *office.records(day, key),
+    ]
     records += rival.records(day, f"{key}-rival") if rival else []
     mistaken = (*office.others, *([rival.person] if rival else []))
-    at = next(start for start in day.starts if start >= max(asked, office.latest, *(when for when, *_ in said)))
+    at = next(start for start in day.starts if start >= max(asked, office.latest, *(when for when, *_ in statements)))
     check = message_check(f"{key}.told", 7, f"{reader.name} got {thing.en} by {until:%H:%M}", reader, [right],
-                 dict.fromkeys(wrong) if given is None else (), before=until)  # fmt: skip
+                 dict.fromkeys(wrong) if own_records is None else (), before=until)  # fmt: skip
     act = Act(f"{key}.1", "tell", at, until, (check.id,), reader, (right,), thing.en,
               others=reader.besides_mail)  # fmt: skip
     kept = silence_check(

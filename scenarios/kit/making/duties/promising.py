@@ -97,11 +97,11 @@ def draw_pledge(
         if step == "hand":
             holders.append(people[len(holders)])
         due = dues[-1] if dues else None
-        records.append(_said(day, f"{name}-{n}", step, at, thing, holder, holders[-1], due, old))
+        records.append(_statement(day, f"{name}-{n}", step, at, thing, holder, holders[-1], due, old))
     return Pledge(thing, tuple(steps), tuple(holders), tuple(dues), tuple(records))
 
 
-def _said(
+def _statement(
     day: Day,
     name: str,
     step: Step,
@@ -141,8 +141,8 @@ def _said(
 
 def _holding(facts: Iterable[Fact], thing: str) -> str:
     """Who owes a thing, and by when, as it was written last: ``Ada Long/2027-05-03``; empty where no one does."""
-    said = [fact for fact in facts if fact.about == thing and fact.kind in ("promise", "back") and fact.at]
-    last = max(said, key=lambda fact: fact.at or datetime.max, default=None)
+    statements = [fact for fact in facts if fact.about == thing and fact.kind in ("promise", "back") and fact.at]
+    last = max(statements, key=lambda fact: fact.at or datetime.max, default=None)
     return last.value if last and last.kind == "promise" else ""
 
 

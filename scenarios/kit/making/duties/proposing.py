@@ -103,12 +103,12 @@ class Search:
     def _read(self, facts: Sequence[Fact], person: Person) -> list[datetime]:
         """Somebody's hours as they wrote them last, in the user's time; without a city they are of the user's clock."""
         about = f"{self.key}:{person.key}"
-        said = [fact for fact in facts if fact.kind == "hour" and fact.about == about]
-        newest = max((fact.at for fact in said if fact.at), default=None)
+        own = [fact for fact in facts if fact.kind == "hour" and fact.about == about]
+        newest = max((fact.at for fact in own if fact.at), default=None)
         zone = next((self.zones[city] for city in latest(facts, "city", about)), self.here)
         return [
             datetime.fromisoformat(fact.value).replace(tzinfo=zone).astimezone(self.here)
-            for fact in said
+            for fact in own
             if fact.at == newest
         ]
 
@@ -117,10 +117,10 @@ class Search:
         found = {"overlooks the diary": self.solve([fact for fact in facts if fact.kind != "taken"])}
         for number, person in enumerate(self.people):
             own = [fact for fact in facts if fact.about == f"{self.key}:{person.key}"]
-            said = sorted({fact.at for fact in own if fact.at})
+            times = sorted({fact.at for fact in own if fact.at})
             if number:
                 found[f"overlooks what {person.first} wrote"] = self.solve(facts, without=person)
-            for count, at in enumerate(said[1:], start=1):
+            for count, at in enumerate(times[1:], start=1):
                 old = [fact for fact in facts if fact not in own or fact.at != at]
                 found[f"misses change {count} by {person.first}"] = self.solve(old)
             unclear = [fact for fact in facts if fact not in own or fact.kind != "city"]
@@ -414,8 +414,8 @@ def _checks(
         value = [moment(slot)]
         asked = f"{key}.asked-{n}"
         # The first hour can be named by chance, the next ones come after an answer.
-        told = message_check(asked, 2, sentence, asked_one, value, other, after=after, before=until, gated=n == 0)
-        checks.append(told)
+        notice = message_check(asked, 2, sentence, asked_one, value, other, after=after, before=until, gated=n == 0)
+        checks.append(notice)
     checks.append(
         EntryCheck(
             id=f"{key}.entry",

@@ -88,7 +88,7 @@ class Puzzle:
     Attributes:
         slots: all of them.
         right: the earliest that is free for all.
-        said: what people say, by time.
+        statements: what people say, by time.
         busy: what the diary has.
         wrong: the slot that is taken where something is overlooked, by what that is.
         journey: of the user, if any.
@@ -96,7 +96,7 @@ class Puzzle:
 
     slots: tuple[datetime, ...]
     right: datetime
-    said: tuple[Limits, ...]
+    statements: tuple[Limits, ...]
     busy: tuple[Span, ...]
     wrong: dict[str, datetime]
     journey: Journey | None = None
@@ -138,21 +138,21 @@ def draw_puzzle(
     wrong = {f"overlooks {_who(who, people)}": own[who][0] for who in blockers}
     busy = _spans(day, f"{key}-diary", own["diary"], is_diary=True)
     busy += [Span("between", slot, slot + HOUR) for slot in slots[place + 2 : place + 3]]
-    said = []
+    statements = []
     for number, person in enumerate(people):
         now = Limits(
             person, day.ago(f"{key}-{number}", days=(1, 3)), tuple(_spans(day, f"{key}-{number}", own[person.key]))
         )
         if number < len(changed):
             old, stale = _before_change(day, f"{key}-{number}-old", own[person.key], right, slots, busy)
-            said.append(replace(now, spans=tuple(old)))
+            statements.append(replace(now, spans=tuple(old)))
             now = replace(now, at=changed[number])
             wrong[f"misses the change by {person.first}"] = stale
-        said.append(now)
+        statements.append(now)
     for number, arrival in enumerate(journey.arrivals[:-1] if journey else (), start=1):
         assert journey is not None
         wrong[f"believes arrival {number}"] = next(slot for slot in slots if slot >= journey.ready(arrival))
-    return Puzzle(slots, right, tuple(sorted(said, key=lambda each: each.at)), tuple(busy), wrong, journey)
+    return Puzzle(slots, right, tuple(sorted(statements, key=lambda each: each.at)), tuple(busy), wrong, journey)
 
 
 def _who(key: str, people: Iterable[Person]) -> str:
@@ -207,13 +207,13 @@ def solve_slots(key: str, puzzle: Puzzle) -> Solver:
 
     def solve(facts: Sequence[Fact]) -> frozenset[str]:
         spans = [span for fact in facts for span in _busy(fact)]
-        said: dict[str, list[Fact]] = {}
+        statements: dict[str, list[Fact]] = {}
         for fact in facts:
             if fact.kind in ("before", "between", "after") and fact.about.startswith(f"{key}:"):
-                said.setdefault(fact.about, []).append(fact)
-        for statements in said.values():
-            newest = max(fact.at for fact in statements if fact.at)
-            spans += [_span(fact, puzzle.slots[0]) for fact in statements if fact.at == newest]
+                statements.setdefault(fact.about, []).append(fact)
+        for facts_of_person in statements.values():
+            newest = max(fact.at for fact in facts_of_person if fact.at)
+            spans += [_span(fact, puzzle.slots[0]) for fact in facts_of_person if fact.at == newest]
         if (journey := puzzle.journey) is not None:
             arrivals = [fact for fact in facts if fact.kind == "arrival" and fact.about == journey.code and fact.at]
             if not arrivals:
@@ -266,7 +266,7 @@ def puzzle_records(day: Day, key: str, topic: Phrase, puzzle: Puzzle) -> list[Re
         for number, span in enumerate(puzzle.busy)
     ]
     seen: set[str] = set()
-    for number, limits in enumerate(puzzle.said):
+    for number, limits in enumerate(puzzle.statements):
         facts = [Fact(span.kind, f"{key}:{limits.who.key}", span.fact) for span in limits.spans]
         words = limits_in_words(day, f"{key}-{number}", limits, again=limits.who.key in seen)
         by_text = bool(limits.who.phone) and day.draws.chance(0.3, key, number, "by text")
@@ -414,7 +414,7 @@ def slot_duty(
 ) -> Duty:
     """The duty of a puzzle; ``own`` is the part of it that this day shows, all of it by default."""
     own = own or puzzle
-    at = next(start for start in day.starts if start >= max([day.start, *(each.at for each in puzzle.said)]))
+    at = next(start for start in day.starts if start >= max([day.start, *(each.at for each in puzzle.statements)]))
     assert entry.start is not None
     assert entry.end is not None
     old = (entry.start.time(), entry.end.time())
@@ -499,7 +499,7 @@ def slot_duty(
         people=tuple(people),
         knows={
             limits.who.key: f"You come to {topic.en}. " + limits_in_words(day, f"{key}-knows", limits)
-            for limits in own.said
+            for limits in own.statements
         },
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Saying, statements
+from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.scheduling import exchanged, moment
 from scenarios.kit.making.duty import (
     Act,
@@ -72,8 +72,8 @@ def tell_when_there(
     place: Phrase,
     legs: Sequence[Leg],
     code: str,
-    transfers: Sequence[Saying],
-    bookings: Sequence[Saying],
+    transfers: Sequence[Statement],
+    bookings: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
     stranger: Person,
@@ -98,8 +98,8 @@ def tell_when_there(
     way = Phrase(f"the way from the airport to {place.en} in minutes", f"der Weg vom Flughafen in Minuten ({place.de})")
     booking = Phrase(f"the booking number at {place.en}", f"die Buchungsnummer ({place.de})")
     records = [
-        *statements(day, f"{key}-way", way, transfers),
-        *statements(day, f"{key}-booking", booking, bookings, decoys),
+        *statement_records(day, f"{key}-way", way, transfers),
+        *statement_records(day, f"{key}-booking", booking, bookings, decoys),
     ]
     minutes, number = int(transfers[-1][2].value), bookings[-1][2]
     right = legs[-1].arrives + timedelta(minutes=minutes)
