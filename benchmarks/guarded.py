@@ -48,12 +48,12 @@ def main() -> int:
     reader.add_argument("--minutes", type=float, default=60.0, help="stop after so long")
     reader.add_argument("--into", type=Path, default=Path("guarded"))
     reader.add_argument("--agree", type=Path, help="a reader's list of the numbers that can't be sent")
-    given = reader.parse_args()
-    if given.agree is not None:
-        return _compare(given.into, given.agree)
-    given.into.mkdir(parents=True, exist_ok=True)
-    with served_model(given.threads, given.draws) as url:
-        _draw(given, url)
+    options = reader.parse_args()
+    if options.agree is not None:
+        return _compare(options.into, options.agree)
+    options.into.mkdir(parents=True, exist_ok=True)
+    with served_model(options.threads, options.draws) as url:
+        _draw(options, url)
     return 0
 
 
@@ -81,15 +81,15 @@ def _message(act: Act, day: Day, voice: int) -> OutgoingMessage:
     return OutgoingMessage(message_id=act.id, body=words["body"], sent_at=at, **fields)
 
 
-def _draw(given: argparse.Namespace, address: str) -> None:
+def _draw(options: argparse.Namespace, address: str) -> None:
     began, rows, unusable = time.monotonic(), list[dict[str, Any]](), 0
-    with (given.into / "answers.jsonl").open("w", encoding="utf-8") as kept, httpx.Client(timeout=600) as client:
+    with (options.into / "answers.jsonl").open("w", encoding="utf-8") as kept, httpx.Client(timeout=600) as client:
         for name, scenario, character, sent in situations():
-            if len(rows) >= given.answers or time.monotonic() - began > 60 * given.minutes:
+            if len(rows) >= options.answers or time.monotonic() - began > 60 * options.minutes:
                 break
             role = persona(character, scenario)
             question = reply_question(sent, scenario, "it concerns you")
-            for answer in _answers(client, address, role, question, min(given.draws, given.answers - len(rows))):
+            for answer in _answers(client, address, role, question, min(options.draws, options.answers - len(rows))):
                 try:
                     text = TextAnswer.model_validate_json(answer).text.strip()
                 except ValidationError:
@@ -100,9 +100,9 @@ def _draw(given: argparse.Namespace, address: str) -> None:
                 kept.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
                 kept.flush()
     figures = _figures(rows, unusable, time.monotonic() - began)
-    (given.into / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    (options.into / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(figures, indent=1))
-    _for_a_reader(rows, given.into)
+    _for_a_reader(rows, options.into)
 
 
 def _answers(client: httpx.Client, address: str, role: str, question: str, count: int) -> list[str]:

@@ -82,10 +82,10 @@ def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
     named = [_WITH_ROLE.fullmatch(agent) for agent in agents]
     if not agents or not all(named):
         return agents[0] if agents else ""
-    roles = [found[1] for found in named if found]
+    roles = [match[1] for match in named if match]
     if doubled := [role for role in roles if roles.count(role) > 1]:
         raise UsageError(f"--agent names the role {doubled[0]} twice: give each role one agent")
-    return {found[1]: found[3] for found in named if found}
+    return {match[1]: match[3] for match in named if match}
 
 
 def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:

@@ -43,12 +43,12 @@ def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
     folder = None if scenarios_dir is None else str(scenarios_dir)
     manager = ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=folder).scenarios_dir)
     try:
-        found = list_families(manager)
+        families = list_families(manager)
     except ScenarioNotFoundError as problem:
         raise UsageError(str(problem)) from None
-    if broken := next((each for each in found if not isinstance(each, Family)), None):
+    if broken := next((each for each in families if not isinstance(each, Family)), None):
         raise CommandError(str(broken))
-    return [each for each in found if isinstance(each, Family)]
+    return [each for each in families if isinstance(each, Family)]
 
 
 def is_family(folder: Path) -> bool:
@@ -58,19 +58,19 @@ def is_family(folder: Path) -> bool:
 
 def show_families(console: Console, manager: ScenarioManager) -> bool:
     """Print a line for each family, where there are any; returns whether the description of one is broken."""
-    found = list_families(manager)
+    families = list_families(manager)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("family", "name", "ability"):
         table.add_column(heading, overflow="fold")
-    for family in found:
+    for family in families:
         if isinstance(family, Family):
             table.add_row(family.name, Text(clean(family.title)), Text(clean(family.ability)))
         else:
             table.add_row(str(family).partition("/")[0], Text(clean(str(family)), style="red"))
-    if found:
+    if families:
         console.print()
         show(console, table)
-    return not all(isinstance(family, Family) for family in found)
+    return not all(isinstance(family, Family) for family in families)
 
 
 def check_days(directory: Path, instances: Sequence[Instance], check: Check) -> None:

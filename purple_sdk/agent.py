@@ -158,8 +158,8 @@ class BasePurpleAgent(ABC):
         Raises:
             pydantic.ValidationError: ``time_step`` is not a duration.
         """
-        given = {"time_step": time_step, "trajectory": trajectory}
-        chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        values = {"time_step": time_step, "trajectory": trajectory}
+        chosen: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
         return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen, **self._usage_fields())
 
     def complete_early(self, reason: str | None = None) -> EarlyCompletionMessage:

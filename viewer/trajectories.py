@@ -41,14 +41,14 @@ def trajectory_of(archive: Archive, entry: ArchiveEntry, turn: int) -> Trajector
     if name not in entry.files:
         return None
     trajectory = json.loads(archive.read(entry, name))
-    given = _objects(trajectory.get("steps"))
-    steps = [_step(each) for each in given[:_MOST_STEPS]]
+    raw_steps = _objects(trajectory.get("steps"))
+    steps = [_step(each) for each in raw_steps[:_MOST_STEPS]]
     agent, totals = _object(trajectory.get("agent")), _object(trajectory.get("final_metrics"))
     tokens = f"{totals.get('total_prompt_tokens', 0):,} tokens in, {totals.get('total_completion_tokens', 0):,} out"
     by = f"{agent.get('name', 'agent')}, {agent.get('model_name', 'model')}"
-    left_out = f"The first {len(steps)} of {len(given)} steps are shown." if len(given) > len(steps) else ""
+    left_out = f"The first {len(steps)} of {len(raw_steps)} steps are shown." if len(raw_steps) > len(steps) else ""
     notes = f"{_text(trajectory.get('notes'))} {left_out}".strip()
-    return TrajectoryView(f"{len(given)} steps by {by}: {tokens}", notes, tuple(steps))
+    return TrajectoryView(f"{len(raw_steps)} steps by {by}: {tokens}", notes, tuple(steps))
 
 
 def _step(step: Mapping[str, Any]) -> StepView:

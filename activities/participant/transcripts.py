@@ -14,22 +14,22 @@ _LENGTHS = (20_000, 4_000, 1_000, 200)
 Json = dict[str, Any]
 
 
-def kept_transcript(given: Json, most: int = MOST_BYTES) -> bytes:
+def kept_transcript(transcript: Json, most: int = MOST_BYTES) -> bytes:
     """A transcript as it is kept, as JSON; one that is too large is shortened, and its ``notes`` say how.
 
     Results of tools are cut first, then all texts. If that is not enough, steps in the middle are left out.
 
     Args:
-        given: by the participant, in any shape.
+        transcript: by the participant, in any shape.
         most: its largest size in bytes.
     """
-    content = to_json(given)
+    content = to_json(transcript)
     if len(content) <= most:
         return content
     cuts = [(longest, is_result_only) for is_result_only in (True, False) for longest in _LENGTHS]
-    whole = given
+    whole = transcript
     for longest, is_result_only in cuts:
-        whole = _cut(given, longest, is_result_only)
+        whole = _cut(transcript, longest, is_result_only)
         what = "results of tools" if is_result_only else "texts"
         note = f"Shortened from {len(content)} bytes: {what} are cut to {longest} characters."
         if (found := _noted(whole, note, most)) is not None:
@@ -42,7 +42,7 @@ def kept_transcript(given: Json, most: int = MOST_BYTES) -> bytes:
         if (found := _noted({**whole, "steps": kept}, note, most)) is not None:
             return found
     note = f"Left out: the transcript has {len(content)} bytes, and its {len(steps)} steps could not be shortened."
-    return to_json({"schema_version": str(given.get("schema_version"))[:50], "steps": [], "notes": note})
+    return to_json({"schema_version": str(transcript.get("schema_version"))[:50], "steps": [], "notes": note})
 
 
 def _noted(whole: Json, note: str, most: int) -> bytes | None:

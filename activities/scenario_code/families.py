@@ -50,8 +50,8 @@ def read_family(directory: Path) -> Family:
     """
     where = f"{directory.name}/{_DESCRIPTION}"
     try:
-        given = tomllib.loads(read_regular(directory / _DESCRIPTION, where).decode())
-        return Family.model_validate({**given, "name": directory.name})
+        description = tomllib.loads(read_regular(directory / _DESCRIPTION, where).decode())
+        return Family.model_validate({**description, "name": directory.name})
     except FileNotFoundError:
         raise ScenarioValidationError(
             f"{where} does not exist: every family needs one, with title and ability"

@@ -261,12 +261,12 @@ def _make(job: socket.socket, task: MakeTask) -> None:
         files = importlib.import_module(MAKER).make_instance(task.directory, day.difficulty, day.seed)
         contents = [bytes(content) for content in files.values()]
     except BaseException as problem:  # whatever it is, there is no day
-        told: BaseModel = _why_unmade(problem, task.directory)
+        answer: BaseModel = _why_unmade(problem, task.directory)
         contents = []
     else:
-        told = Made(made=list(files))
+        answer = Made(made=list(files))
     _flush()
-    _say(job, told)
+    _say(job, answer)
     for content in contents:
         frames.send(job, content)
 
@@ -276,8 +276,8 @@ def _why_unmade(problem: BaseException, directory: Path) -> Unmade:
     if any(kind.__name__ == "InconsistentDayError" for kind in type(problem).__mro__):
         duty = getattr(problem, "duty", None)
         return Unmade(unmade=str(getattr(problem, "reason", problem)), duty=None if duty is None else str(duty))
-    said = f"{type(problem).__name__}: {problem}".removesuffix(": ")
-    return Unmade(unmade=f"the family's code raised {said[:_LONGEST_REASON]}{_place(problem, directory)}")
+    sentence = f"{type(problem).__name__}: {problem}".removesuffix(": ")
+    return Unmade(unmade=f"the family's code raised {sentence[:_LONGEST_REASON]}{_place(problem, directory)}")
 
 
 def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:

@@ -127,7 +127,7 @@ def summed_up(reports: Sequence[Report], *, quick: bool = False) -> list[FamilyA
     for report in sorted(reports, key=lambda report: (report.family, report.difficulty, report.seed)):
         audit = audits.setdefault(report.family, FamilyAudit(report.family))
         audit.reports.append(report)
-        audit.violations += [(check, report.difficulty, report.seed, said) for check, said in report.violations]
+        audit.violations += [(check, report.difficulty, report.seed, sentence) for check, sentence in report.violations]
     for audit in audits.values():
         for difficulty in sorted({report.difficulty for report in audit.reports}):
             _sum_up(audit, difficulty, quick)
@@ -178,8 +178,8 @@ def _compare_difficulties(audit: FamilyAudit) -> None:
             first, second = audit.expected[easy, rate], audit.expected[hard, rate]
             least = LEAST_FALL if rate == COMPARED_AT else 0.0
             if first > _FLOOR and (second >= first or second > first - least):
-                said = f"at lapse rate {rate} difficulty {hard} earns {second:.1%}, difficulty {easy} {first:.1%}"
-                audit.violations.append((11, hard, None, said))
+                sentence = f"at lapse rate {rate} difficulty {hard} earns {second:.1%}, difficulty {easy} {first:.1%}"
+                audit.violations.append((11, hard, None, sentence))
 
 
 def command_for(family: str, difficulty: int, seed: int | None, scenarios_dir: str | None = None) -> str:

@@ -66,8 +66,8 @@ class Program:
                 self._hear(message)
             elif message.get("id") == number:
                 if error := message.get("error"):
-                    said = f"{error.get('message')} {json.dumps(error.get('data') or '')}"
-                    raise AcpError(f"{method} failed: {said[:500]}", int(error.get("code") or 0))
+                    sentence = f"{error.get('message')} {json.dumps(error.get('data') or '')}"
+                    raise AcpError(f"{method} failed: {sentence[:500]}", int(error.get("code") or 0))
                 result = message.get("result")
                 return result if isinstance(result, dict) else {}
         raise AcpError(f"ended during {method} (exit code {self._process.wait()})")

@@ -217,11 +217,11 @@ def _read_gemini(values: Sequence[Json]) -> ModelAnswer:
         model = str(value.get("modelVersion") or model)
         for candidate in _objects(value.get("candidates"))[:1]:
             parts += _objects((candidate.get("content") or {}).get("parts"))
-    said = [part for part in parts if isinstance(part.get("text"), str)]
+    texts = [part for part in parts if isinstance(part.get("text"), str)]
     return ModelAnswer(
         model=model,
-        text="".join(part["text"] for part in said if not part.get("thought")),
-        thoughts="".join(part["text"] for part in said if part.get("thought")),
+        text="".join(part["text"] for part in texts if not part.get("thought")),
+        thoughts="".join(part["text"] for part in texts if part.get("thought")),
         calls=tuple(
             ToolCall(str(call.get("id") or ""), str(call.get("name")), call.get("args") or {})
             for call in (part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict))

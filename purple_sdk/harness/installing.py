@@ -34,32 +34,32 @@ def find_program(harness: Harness, program: str | None = None) -> str:
     if not harness.program:
         raise HarnessError(f'{harness.title} is named by --program "COMMAND", such as --program "gemini --acp"')
     own = [str(cache_folder(harness) / folder) for folder in _BINARIES]
-    found = shutil.which(harness.program, path=os.pathsep.join(own)) or shutil.which(harness.program)
-    if found is None:
+    path = shutil.which(harness.program, path=os.pathsep.join(own)) or shutil.which(harness.program)
+    if path is None:
         raise HarnessError(
             f"{harness.title} is not installed: `proctor harness install {harness.name}` installs it "
             f"({harness.size}), or name its executable with --program"
         )
-    return found
+    return path
 
 
 def _named(harness: Harness, program: str) -> str:
     """What ``--program`` names: an executable; for a CLI agent without one of its own a command line."""
     if harness.program:
-        found = shutil.which(program)
-        if found is None:
+        path = shutil.which(program)
+        if path is None:
             raise HarnessError(f"--program {program}: there is no such executable")
-        return found
+        return path
     try:
         first, *rest = shlex.split(program)
     except ValueError:
         raise HarnessError(f"--program {program}: it can't be read as a command line: check its quotes") from None
     installed = sorted(cache_folder(harness).parent.glob("*"))
     path = os.pathsep.join(str(folder / binaries) for folder in installed for binaries in _BINARIES)
-    found = shutil.which(first) or shutil.which(first, path=path)
-    if found is None:
+    executable = shutil.which(first) or shutil.which(first, path=path)
+    if executable is None:
         raise HarnessError(f"--program {program}: there is no executable {first}")
-    return shlex.join([found, *rest])
+    return shlex.join([executable, *rest])
 
 
 def read_version(harness: Harness, program: str) -> str:
@@ -71,7 +71,7 @@ def read_version(harness: Harness, program: str) -> str:
     if not harness.oldest:
         return ""
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [program, "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -82,10 +82,10 @@ def read_version(harness: Harness, program: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise HarnessError(f"{program} --version doesn't end well: {problem}") from None
-    numbers = re.search(r"\d+(?:\.\d+)+", said.stdout + said.stderr)
+    numbers = re.search(r"\d+(?:\.\d+)+", output.stdout + output.stderr)
     if numbers is None:
-        words = (said.stderr or said.stdout).strip()[-200:]
-        raise HarnessError(f"{program} --version names no version (exit code {said.returncode}): {words}")
+        words = (output.stderr or output.stdout).strip()[-200:]
+        raise HarnessError(f"{program} --version names no version (exit code {output.returncode}): {words}")
     if tuple(map(int, numbers[0].split("."))) < harness.oldest:
         oldest = ".".join(map(str, harness.oldest))
         raise HarnessError(

@@ -169,9 +169,9 @@ class Relay:
 
     def _is_known(self, request: Request) -> bool:
         headers = request.headers
-        given = [headers.get(name, "") for name in ("x-api-key", "x-goog-api-key", "api-key")]
-        given += [headers.get("authorization", "").removeprefix("Bearer "), request.query_params.get("key", "")]
-        return not self._is_closed and any(secrets.compare_digest(key.encode(), self.token.encode()) for key in given)
+        keys = [headers.get(name, "") for name in ("x-api-key", "x-goog-api-key", "api-key")]
+        keys += [headers.get("authorization", "").removeprefix("Bearer "), request.query_params.get("key", "")]
+        return not self._is_closed and any(secrets.compare_digest(key.encode(), self.token.encode()) for key in keys)
 
     async def _act(self, request: Request, body: bytes) -> Response:
         with self._under_way():

@@ -89,7 +89,7 @@ class When:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Mention:
     when: When
     start: int
     end: int
@@ -104,7 +104,7 @@ def moments_named(text: str, now: datetime) -> list[When]:
         text: a sentence or a report.
         now: when it was written; its day is "today".
     """
-    return [found.when for found in _found_in(text, now)]
+    return [mention.when for mention in _mentions_in(text, now)]
 
 
 def says_when(text: str, now: datetime, wanted: Sequence[When]) -> bool:
@@ -124,7 +124,7 @@ def says_when(text: str, now: datetime, wanted: Sequence[When]) -> bool:
 
 def begins_with_time(text: str, now: datetime) -> bool:
     """Whether a text begins with a day or a time, as the rest of a list of them does."""
-    return any(found.start < _BEGINNING for found in _found_in(text, now)[:1])
+    return any(mention.start < _BEGINNING for mention in _mentions_in(text, now)[:1])
 
 
 def contradicts(text: str, now: datetime, wanted: Sequence[When]) -> bool:
@@ -148,40 +148,40 @@ def _is_right(when: When, wanted: Sequence[When], now: datetime) -> bool:
     return any(when.fits(each) or (each.at is None and resolved.fits(each)) for each in wanted)
 
 
-def _found_in(text: str, now: datetime) -> list[_Found]:
-    merged: list[_Found] = []
-    for found in sorted([*_days(text, now), *_times(text, now)], key=lambda each: (each.start, -each.end)):
-        if merged and found.start < merged[-1].end:
+def _mentions_in(text: str, now: datetime) -> list[_Mention]:
+    merged: list[_Mention] = []
+    for mention in sorted([*_days(text, now), *_times(text, now)], key=lambda each: (each.start, -each.end)):
+        if merged and mention.start < merged[-1].end:
             continue
         last = merged[-1] if merged else None
-        joined = last and _joined(last, found, text)
+        joined = last and _joined(last, mention, text)
         if joined:
             merged[-1] = joined
         else:
-            merged.append(found)
-    marks = sorted(found.end() for found in compiled(_MARK).finditer(text))
-    marked: list[_Found] = []
-    for found in merged:
+            merged.append(mention)
+    marks = sorted(match.end() for match in compiled(_MARK).finditer(text))
+    marked: list[_Mention] = []
+    for mention in merged:
         is_marked = (
-            bool(marked) and marked[-1].when.is_deadline and _has(_JOINS_VALUES, text[marked[-1].end : found.start])
+            bool(marked) and marked[-1].when.is_deadline and _has(_JOINS_VALUES, text[marked[-1].end : mention.start])
         )
-        marked.append(_with_mark(found, is_marked or _follows_mark(found, marks, marked, text)))
+        marked.append(_with_mark(mention, is_marked or _follows_mark(mention, marks, marked, text)))
     return marked
 
 
-def _follows_mark(found: _Found, marks: list[int], before: list[_Found], text: str) -> bool:
-    if _has(r"\A[\s,]*(?:at the )?latest\b", text[found.end : found.end + 16]):
+def _follows_mark(mention: _Mention, marks: list[int], before: list[_Mention], text: str) -> bool:
+    if _has(r"\A[\s,]*(?:at the )?latest\b", text[mention.end : mention.end + 16]):
         return True
-    at = bisect_right(marks, found.end) - 1
-    since = max(before[-1].end if before else 0, found.start - _MARKED_WITHIN)
-    return at >= 0 and marks[at] >= since and not _has(_NO_OTHER_SENTENCE, text[marks[at] : found.start])
+    at = bisect_right(marks, mention.end) - 1
+    since = max(before[-1].end if before else 0, mention.start - _MARKED_WITHIN)
+    return at >= 0 and marks[at] >= since and not _has(_NO_OTHER_SENTENCE, text[marks[at] : mention.start])
 
 
-def _with_mark(found: _Found, is_marked: bool) -> _Found:
-    return replace(found, when=replace(found.when, is_deadline=found.when.is_deadline or is_marked))
+def _with_mark(mention: _Mention, is_marked: bool) -> _Mention:
+    return replace(mention, when=replace(mention.when, is_deadline=mention.when.is_deadline or is_marked))
 
 
-def _joined(first: _Found, second: _Found, text: str) -> _Found | None:
+def _joined(first: _Mention, second: _Mention, text: str) -> _Mention | None:
     """A day and a time beside each other as one, or two words for one day ("Friday, 13 March")."""
     if not _has(_JOINS_DAY_AND_TIME, text[first.end : second.start]):
         return None
@@ -196,25 +196,25 @@ def _joined(first: _Found, second: _Found, text: str) -> _Found | None:
         return None
     if (one.at is not None and two.at is not None) or (one.day is None and two.day is None):
         return None
-    return _Found(When(day, one.at or two.at), first.start, second.end)
+    return _Mention(When(day, one.at or two.at), first.start, second.end)
 
 
 def _is_same_weekday(one: date, two: date, between: str) -> bool:
     return one.weekday() == two.weekday() and _has(r"\A[\s,.(]*(?:the )?\z", between)
 
 
-def _days(text: str, now: datetime) -> Iterator[_Found]:
-    for found in compiled(_DAYS).finditer(text):
-        groups = {name: value for name, value in found.groupdict().items() if value is not None}
-        if _has(r"\A\s?%|\A\d", text[found.end() : found.end() + 2]):
+def _days(text: str, now: datetime) -> Iterator[_Mention]:
+    for match in compiled(_DAYS).finditer(text):
+        groups = {name: value for name, value in match.groupdict().items() if value is not None}
+        if _has(r"\A\s?%|\A\d", text[match.end() : match.end() + 2]):
             continue
-        day, end = _day(groups, now.date()), found.end()
+        day, end = _day(groups, now.date()), match.end()
         if "weekday" in groups and (number := compiled(_OF_MONTH).search(text[end : end + 12])):
             dated = _date({"nth": number.group(1)}, now.date())
             if dated is not None and day is not None and dated.weekday() == day.weekday():
                 day, end = dated, end + number.end(1)
         if day is not None:
-            yield _Found(When(day, None), found.start(), end, "eod" in groups, "weekday" in groups)
+            yield _Mention(When(day, None), match.start(), end, "eod" in groups, "weekday" in groups)
 
 
 def _day(groups: dict[str, str], today: date) -> date | None:
@@ -263,19 +263,19 @@ def _month(name: str) -> int:
     return _MONTHS.index(name[:3].lower()) + 1
 
 
-def _times(text: str, now: datetime) -> Iterator[_Found]:
-    for found in compiled(_TIMES).finditer(text):
-        groups = {name: value for name, value in found.groupdict().items() if value is not None}
+def _times(text: str, now: datetime) -> Iterator[_Mention]:
+    for match in compiled(_TIMES).finditer(text):
+        groups = {name: value for name, value in match.groupdict().items() if value is not None}
         at = _time(groups, now)
-        if at is not None and not _has(r"\A\s?%|\A[.,:]?\d", text[found.end() : found.end() + 2]):
+        if at is not None and not _has(r"\A\s?%|\A[.,:]?\d", text[match.end() : match.end() + 2]):
             # "In two hours" names a day, too.
-            yield _Found(When(now.date() if "hours" in groups else None, at), found.start(), found.end())
-    for found in compiled(_BARE).finditer(text):
-        word = found.group("bare").lower()
+            yield _Mention(When(now.date() if "hours" in groups else None, at), match.start(), match.end())
+    for match in compiled(_BARE).finditer(text):
+        word = match.group("bare").lower()
         at = time(int(word[:2]), int(word[2:])) if len(word) == 4 and word.isdigit() else _clock(_number(word))
-        start = found.end() - len(found.group("rest")) - len(word)
+        start = match.end() - len(match.group("rest")) - len(word)
         if at is not None:
-            yield _Found(When(None, at), start, start + len(word))
+            yield _Mention(When(None, at), start, start + len(word))
 
 
 def _time(groups: dict[str, str], now: datetime) -> time | None:

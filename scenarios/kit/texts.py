@@ -21,10 +21,10 @@ def segments(text: str) -> list[str]:
 
 def _pieces(text: str) -> Iterator[str]:
     begin = 0
-    for found in compiled(r"\n+|[.!?;](\s+)[A-Z\d*\-•]", match_case=True).finditer(text):
-        is_line_end = found.group(1) is None
-        yield text[begin : found.start() if is_line_end else found.start() + 1]
-        begin = found.end() if is_line_end else found.end() - 1
+    for match in compiled(r"\n+|[.!?;](\s+)[A-Z\d*\-•]", match_case=True).finditer(text):
+        is_line_end = match.group(1) is None
+        yield text[begin : match.start() if is_line_end else match.start() + 1]
+        begin = match.end() if is_line_end else match.end() - 1
     yield text[begin:]
 
 

@@ -153,7 +153,7 @@ def _squeezed(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _amounts(text: str) -> frozenset[int]:
-    return frozenset(cents for found in compiled(_AMOUNTS).finditer(text) for cents in _cents(found.group()))
+    return frozenset(cents for match in compiled(_AMOUNTS).finditer(text) for cents in _cents(match.group()))
 
 
 def _cents(written: str) -> Iterator[int]:
@@ -173,33 +173,33 @@ def _days(text: str, today: date) -> frozenset[date]:
     text = compiled(_MORNINGS).sub(" ", text)
     return frozenset(
         day
-        for found in compiled(_DAYS).finditer(text)
-        for day in _meant({name: value for name, value in found.groupdict().items() if value}, today)
+        for match in compiled(_DAYS).finditer(text)
+        for day in _meant({name: value for name, value in match.groupdict().items() if value}, today)
     )
 
 
-def _meant(found: dict[str, str], today: date) -> Iterator[date]:
-    if "iso" in found:
-        yield from _date(*map(int, found["iso"].split("-")))
-    elif "d1" in found:
-        yield from _near(int(found["d1"]), _MONTH_OF[found["m1"].lower()], today)
-    elif "d2" in found:
-        yield from _near(int(found["d2"]), _MONTH_OF[found["m2"].lower()], today)
-    elif "d3" in found:
-        yield from _near(int(found["d3"]), int(found["m3"]), today)
-    elif "a" in found:
-        yield from _near(int(found["a"]), int(found["b"]), today)
-        yield from _near(int(found["b"]), int(found["a"]), today)
-    elif "weekday" in found:
-        number = _WEEKDAY_OF[found["weekday"].lower()]
+def _meant(groups: dict[str, str], today: date) -> Iterator[date]:
+    if "iso" in groups:
+        yield from _date(*map(int, groups["iso"].split("-")))
+    elif "d1" in groups:
+        yield from _near(int(groups["d1"]), _MONTH_OF[groups["m1"].lower()], today)
+    elif "d2" in groups:
+        yield from _near(int(groups["d2"]), _MONTH_OF[groups["m2"].lower()], today)
+    elif "d3" in groups:
+        yield from _near(int(groups["d3"]), int(groups["m3"]), today)
+    elif "a" in groups:
+        yield from _near(int(groups["a"]), int(groups["b"]), today)
+        yield from _near(int(groups["b"]), int(groups["a"]), today)
+    elif "weekday" in groups:
+        number = _WEEKDAY_OF[groups["weekday"].lower()]
         yield next(day for day in (today + timedelta(days=n) for n in range(-1, 6)) if day.weekday() == number)
         if (today + timedelta(days=6)).weekday() == number or (today + timedelta(days=-1)).weekday() == number:
             yield today + timedelta(days=6)
-    elif "nth" in found:
-        yield from _near(int(found["nth"]), today.month, today)
-        yield from _near(int(found["nth"]), today.month % 12 + 1, today)
+    elif "nth" in groups:
+        yield from _near(int(groups["nth"]), today.month, today)
+        yield from _near(int(groups["nth"]), today.month % 12 + 1, today)
     else:
-        yield today + timedelta(days=found["near"].lower() in ("tomorrow", "morgen"))
+        yield today + timedelta(days=groups["near"].lower() in ("tomorrow", "morgen"))
 
 
 def _near(day: int, month: int, today: date) -> Iterator[date]:
@@ -219,9 +219,9 @@ def _date(year: int, month: int, day: int) -> Iterator[date]:
 def _times(text: str) -> frozenset[time]:
     return frozenset(
         at
-        for found in compiled(_TIMES).finditer(text)
-        if not _is_within_number(text, found.start(), found.end())
-        for at in _clock({name: value for name, value in found.groupdict().items() if value})
+        for match in compiled(_TIMES).finditer(text)
+        if not _is_within_number(text, match.start(), match.end())
+        for at in _clock({name: value for name, value in match.groupdict().items() if value})
     )
 
 
@@ -232,13 +232,13 @@ def _is_within_number(text: str, start: int, end: int) -> bool:
     return is_after or (after[:1] in (".", ",", ":") and after[1:].isdigit())
 
 
-def _clock(found: dict[str, str]) -> Iterator[time]:
-    if "noon" in found:
+def _clock(groups: dict[str, str]) -> Iterator[time]:
+    if "noon" in groups:
         yield time(12)
         return
-    hour = int(found.get("h") or found.get("h2") or found.get("h3") or found["h4"])
-    minute = int(found.get("m") or found.get("m3") or found.get("m4") or 0)
-    half = found.get("half") or found.get("half2")
+    hour = int(groups.get("h") or groups.get("h2") or groups.get("h3") or groups["h4"])
+    minute = int(groups.get("m") or groups.get("m3") or groups.get("m4") or 0)
+    half = groups.get("half") or groups.get("half2")
     if half and 1 <= hour <= 12:
         hour = hour % 12 + (12 if half.lower() == "p" else 0)
     if hour < 24 and minute < 60:

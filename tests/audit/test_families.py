@@ -60,7 +60,7 @@ def make(day):
             key,
             asker=day.cast(f"{key}-asker"),
             thing=thing,
-            said=[(day.ago(f"{key}-{n}", days=(3 - 2 * n, 4 - 2 * n)), source, amounts[n]) for n in range(2)],
+            statements=[(day.ago(f"{key}-{n}", days=(3 - 2 * n, 4 - 2 * n)), source, amounts[n]) for n in range(2)],
             decoys=[(day.ago(f"{key}-d"), day.cast(f"{key}-d"), THINGS[1], amounts[2])],
             asked=day.turn(1, -20),
             until=day.turn(3),

@@ -40,7 +40,7 @@ _NOTICED = (("documents", r"([a-z][\w -]+?) (?:expires|runs out)", 30), ("birthd
 """Things to point out where the brief has the word: a pattern of subjects, and in how many days at most."""
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
-Found = re.Match[str]
+Match = re.Match[str]
 
 
 @dataclass
@@ -75,8 +75,8 @@ class ClerkAgent(BasePurpleAgent):
         await self._look()
         for number, text in re.findall(r"^(\d+)\. (.+)$", self.brief, re.M):
             for pattern, do in self._skills().items():
-                found = re.match(pattern, text)
-                if found and int(number) not in self.state.words and (word := await do(found)):
+                match = re.match(pattern, text)
+                if match and int(number) not in self.state.words and (word := await do(match)):
                     self.state.words[int(number)] = word
         await self._point_out()
         for note in self.notes:
@@ -85,7 +85,7 @@ class ClerkAgent(BasePurpleAgent):
         await self._report()
         return self.complete_turn(notes=f"{len(self.state.words)} points settled")
 
-    def _skills(self) -> dict[str, Callable[[Found], Awaitable[str | None]]]:
+    def _skills(self) -> dict[str, Callable[[Match], Awaitable[str | None]]]:
         return {
             r"Put the label ([\w-]+) on the invoices of .+? \((\S+)\) of ([\d.,]+) euros or more": self._label,
             r"Tell (.+?) by ([\d:]+) the sum of my (.+?) receipts from (.+?) to (.+?) and the numbers": self._add_up,
@@ -120,7 +120,7 @@ class ClerkAgent(BasePurpleAgent):
     def _is_due(self, by: datetime) -> bool:
         return self.now + self.step > by
 
-    def _said(self, thing: str) -> str | None:
+    def _stated(self, thing: str) -> str | None:
         return last_said(self.notes, thing, self.now, self.people)
 
     async def _tell(self, name: str, topic: str, *values: str) -> bool:
@@ -136,21 +136,21 @@ class ClerkAgent(BasePurpleAgent):
         if await self.may_act():
             await self.ues.chat.send(role="assistant", content=text)
 
-    async def _label(self, found: Found) -> str | None:
+    async def _label(self, match: Match) -> str | None:
         if not self.is_last:
             return None
-        labelled, mails = None, [note for note in self.notes if note.address == found[2]]
+        labelled, mails = None, [note for note in self.notes if note.address == match[2]]
         gone = {code for note in mails if _WITHDRAWN.search(note.body) for code in codes_in(note.text)}
         for note in mails:
             is_invoice = _ACCOUNT.search(note.body) and not gone & set(codes_in(note.text))
-            if is_invoice and max(cents_in(note.body), default=0) >= cents(found[3]) and await self.may_act():
-                await self.ues.email.label([note.id], [found[1]])
+            if is_invoice and max(cents_in(note.body), default=0) >= cents(match[3]) and await self.may_act():
+                await self.ues.email.label([note.id], [match[1]])
                 labelled = "done"
         return labelled
 
-    async def _add_up(self, found: Found) -> str | None:
-        first, last = (days_in(found[place], self.now)[0] for place in (4, 5))
-        kinds, sums = re.split(r",? (?:or|and) (?:my )?|, ", found[3]), dict[str, int]()
+    async def _add_up(self, match: Match) -> str | None:
+        first, last = (days_in(match[place], self.now)[0] for place in (4, 5))
+        kinds, sums = re.split(r",? (?:or|and) (?:my )?|, ", match[3]), dict[str, int]()
         for note in self.notes:
             codes, amounts = codes_in(note.text), cents_in(note.text)
             if not codes or not amounts or not re.search(rf"\b(?:{'|'.join(kinds)})\b", note.text):
@@ -161,43 +161,43 @@ class ClerkAgent(BasePurpleAgent):
             elif first <= paid <= last:
                 sums[codes[0]] = amounts[0]
         total = f"{sum(sums.values()) / 100:.2f} EUR"
-        return "done" if sums and await self._tell(found[1], f"{found[3]} receipts", total, *sums) else None
+        return "done" if sums and await self._tell(match[1], f"{match[3]} receipts", total, *sums) else None
 
-    async def _find_out(self, found: Found) -> str | None:
-        about = [note for note in self.notes if note.is_about(found[1])]
-        if not about or not self._is_due(clock(found[3], self.now)):
+    async def _find_out(self, match: Match) -> str | None:
+        about = [note for note in self.notes if note.is_about(match[1])]
+        if not about or not self._is_due(clock(match[3], self.now)):
             return None
         notice = re.search(r"\b[A-Z]{2}-\d{4,5}\b", about[-1].text)
-        value = notice[0] if notice else self._said(found[1])
-        sent = value and await self._tell(found[2], found[1], f"notice {value}" if notice else value)
+        value = notice[0] if notice else self._stated(match[1])
+        sent = value and await self._tell(match[2], match[1], f"notice {value}" if notice else value)
         return None if not sent else "impossible" if notice else "done"
 
-    async def _remind(self, found: Found) -> str | None:
-        events = [event for event in await self._events() if event.title == found[2]]
+    async def _remind(self, match: Match) -> str | None:
+        events = [event for event in await self._events() if event.title == match[2]]
         if not events:
             return None
         at = events[0].start.astimezone(self.now.tzinfo)
         for note in self.notes:
             others = [minutes for minutes in minutes_in(note.body) if minutes != at.hour * 60 + at.minute]
-            if note.is_about(found[2]) and not note.is_own and others:
+            if note.is_about(match[2]) and not note.is_own and others:
                 at = at.replace(hour=others[0] // 60, minute=others[0] % 60)
         is_time = at - timedelta(hours=2) <= self.now <= at - timedelta(minutes=20)
-        return "done" if is_time and await self._tell(found[1], found[2], f"{at:%H:%M}") else None
+        return "done" if is_time and await self._tell(match[1], match[2], f"{at:%H:%M}") else None
 
     async def _events(self) -> list[CalendarEvent]:
         return await self.ues_client.get_events_in_range(self.now, self.now + timedelta(days=14))
 
-    async def _if_sent(self, found: Found) -> str | None:
-        by, thing = clock(found[3], self.now), found[2]
+    async def _if_sent(self, match: Match) -> str | None:
+        by, thing = clock(match[3], self.now), match[2]
         for note in self.notes:
-            if note.sender == found[1] and note.is_about(thing) and note.at <= by and (codes := codes_in(note.text)):
-                return "done" if await self._tell(found[4], thing, codes[-1]) else None
+            if note.sender == match[1] and note.is_about(thing) and note.at <= by and (codes := codes_in(note.text)):
+                return "done" if await self._tell(match[4], thing, codes[-1]) else None
         plans = [codes[-1] for n in self.notes if n.is_own and n.is_about(thing) and (codes := codes_in(n.text))]
-        return "done" if self.now >= by and plans and await self._tell(found[5], thing, plans[-1]) else None
+        return "done" if self.now >= by and plans and await self._tell(match[5], thing, plans[-1]) else None
 
-    async def _pass_numbers(self, found: Found) -> str | None:
-        whom, topic = "", f"{found[1]}, consignment number"
-        for note in (note for note in self.notes if note.is_about(found[1])):
+    async def _pass_numbers(self, match: Match) -> str | None:
+        whom, topic = "", f"{match[1]}, consignment number"
+        for note in (note for note in self.notes if note.is_about(match[1])):
             if note.is_own:
                 whom = next((text for text, _ in values_in(note.body, "person", self.now, self.people)), whom)
             elif whom and note.at > self.state.began and note.id not in self.state.handled and codes_in(note.text):
@@ -206,7 +206,7 @@ class ClerkAgent(BasePurpleAgent):
                     self.state.handled.add(topic)
         return "done" if self.is_last and topic in self.state.handled else None
 
-    async def _accounts(self, found: Found) -> str | None:
+    async def _accounts(self, match: Match) -> str | None:
         known = set(self.people.values())
         for note in self.notes:
             account = _ACCOUNT.search(note.body)
@@ -215,14 +215,14 @@ class ClerkAgent(BasePurpleAgent):
             if note.at > self.state.began and note.id not in self.state.handled:
                 self.state.handled.add(note.id)
                 is_known = note.address in known
-                await self._tell(found[1 if is_known else 2], note.subject, account[0] if is_known else note.address)
+                await self._tell(match[1 if is_known else 2], note.subject, account[0] if is_known else note.address)
         return "done" if self.is_last else None
 
     async def _answer(self, note: Note) -> None:
         """Answer a question for things that were stated somewhere."""
         things = [thing for thing in self._things if note.is_about(thing)]
         things = [thing for thing in things if not any(thing in other for other in things if other != thing)]
-        values = [f"{thing}: {value}" for thing in things if (value := self._said(thing))]
+        values = [f"{thing}: {value}" for thing in things if (value := self._stated(thing))]
         is_question = note.id not in self._statements and not _FOR_ANOTHER.search(note.body)
         if values and is_question and await self._tell(note.sender, "Your question", *values):
             self.state.handled.add(note.id)

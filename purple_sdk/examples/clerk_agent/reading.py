@@ -71,8 +71,8 @@ def values_in(text: str, kind: str, now: datetime, names: Collection[str] = ()) 
         case "number":
             return [(m[0], int(m[0])) for m in _NUMBER.finditer(text)]
         case "person":
-            found = {name: text.find(name) for name in names if name in text}
-            return [(name, name) for name in sorted(found, key=found.__getitem__)]
+            match = {name: text.find(name) for name in names if name in text}
+            return [(name, name) for name in sorted(match, key=match.__getitem__)]
         case _:
             return [(m[0], m[0]) for m in _CODE.finditer(text)]
 
@@ -83,18 +83,18 @@ def cents(figure: str) -> int:
     return int(re.sub(r"\D", "", whole) + decimals)
 
 
-def _minutes(found: re.Match[str]) -> int:
-    hour, minute = int(found[1] or found[4]), int(found[2] or found[5] or 0)
-    half = (found[3] or "").lower()
+def _minutes(match: re.Match[str]) -> int:
+    hour, minute = int(match[1] or match[4]), int(match[2] or match[5] or 0)
+    half = (match[3] or "").lower()
     return (hour % 12 + 12 * (half == "pm") if half else hour) * 60 + minute
 
 
-def _day(found: re.Match[str], now: datetime) -> date | None:
-    word = (found[2] or found[3] or "").lower()[:3]
-    month = _MONTHS.index(_GERMAN.get(word, word)) + 1 if word else int(found[6])
+def _day(match: re.Match[str], now: datetime) -> date | None:
+    word = (match[2] or match[3] or "").lower()[:3]
+    month = _MONTHS.index(_GERMAN.get(word, word)) + 1 if word else int(match[6])
     years = (now.year + 1, now.year, now.year - 1)
     try:
-        days = [date(year, month, int(found[1] or found[4] or found[5])) for year in years]
+        days = [date(year, month, int(match[1] or match[4] or match[5])) for year in years]
     except ValueError:
         return None
     return min(days, key=lambda day: abs((day - now.date()).days))
@@ -115,9 +115,9 @@ def last_said(notes: Iterable[Note], thing: str, now: datetime, names: Collectio
 def things_in(notes: Iterable[Note]) -> Iterator[str]:
     """The things of which a note says what they are: ``the rent of the van`` in ``the rent of the van is 12 EUR``."""
     for note in notes:
-        for found in _STATED.finditer(note.body):
-            if starts := list(_STARTS.finditer(found[1])):
-                yield found[1][starts[-1].start() :].lower()
+        for match in _STATED.finditer(note.body):
+            if starts := list(_STARTS.finditer(match[1])):
+                yield match[1][starts[-1].start() :].lower()
 
 
 def codes_in(text: str) -> list[str]:
@@ -127,17 +127,17 @@ def codes_in(text: str) -> list[str]:
 
 def days_in(text: str, now: datetime) -> list[date]:
     """The days that a text names, in order, each of the year that is nearest."""
-    return [day for found in _DAY.finditer(text) if (day := _day(found, now))]
+    return [day for match in _DAY.finditer(text) if (day := _day(match, now))]
 
 
 def minutes_in(text: str) -> list[int]:
     """The times that a text names, in order, in minutes after midnight."""
-    return [_minutes(found) for found in _TIME.finditer(text)]
+    return [_minutes(match) for match in _TIME.finditer(text)]
 
 
 def cents_in(text: str) -> list[int]:
     """The amounts that a text names, in order."""
-    return [cents(found[1] or found[2]) for found in _AMOUNT.finditer(text)]
+    return [cents(match[1] or match[2]) for match in _AMOUNT.finditer(text)]
 
 
 def clock(text: str, now: datetime) -> datetime:

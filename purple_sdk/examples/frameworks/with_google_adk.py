@@ -16,11 +16,11 @@ async def play(turn: Turn) -> str:
     tools = McpToolset(connection_params=StreamableHTTPConnectionParams(url=turn.mcp_url, headers=turn.headers))
     runner = InMemoryRunner(LlmAgent(name="assistant", model=turn.model, tools=[tools]), app_name="proctor")
     session = await runner.session_service.create_session(app_name="proctor", user_id="user")
-    prompt, said = Content(role="user", parts=[Part(text=turn.prompt)]), ""
+    prompt, answer = Content(role="user", parts=[Part(text=turn.prompt)]), ""
     async for event in runner.run_async(user_id="user", session_id=session.id, new_message=prompt):
-        said = "".join(part.text or "" for part in event.content.parts or []) if event.content else said
+        answer = "".join(part.text or "" for part in event.content.parts or []) if event.content else answer
     await tools.close()
-    return said
+    return answer
 
 
 if __name__ == "__main__":

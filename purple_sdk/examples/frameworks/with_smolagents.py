@@ -16,8 +16,8 @@ def _play(turn: Turn) -> str:
     model = OpenAIServerModel(turn.model, api_base=turn.model_url, api_key=turn.key)
     server = {"transport": "streamable-http", "url": turn.mcp_url, "headers": turn.headers}
     with MCPClient(server, structured_output=False) as tools:
-        for given in (given for tool in tools for given in tool.inputs.values()):
-            given["nullable"] = True  # else every argument is required: it doesn't read which ones are
+        for field in (field for tool in tools for field in tool.inputs.values()):
+            field["nullable"] = True  # else every argument is required: it doesn't read which ones are
         return str(ToolCallingAgent(tools, model, max_steps=100).run(turn.prompt))
 
 

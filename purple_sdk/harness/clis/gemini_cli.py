@@ -34,12 +34,12 @@ def _command(launch: Launch) -> list[str]:
 def _read(printed: Printed, launch: Launch) -> Outcome:
     events = json_lines(printed.stdout)
     session = launch.session or launch.new_session
-    said = [str(event.get("content") or "") for event in events if event.get("role") == "assistant"]
+    texts = [str(event.get("content") or "") for event in events if event.get("role") == "assistant"]
     result = next((event for event in reversed(events) if event.get("type") == "result"), None)
     if result is None:
-        return Outcome("".join(said), session, f"printed no result in JSON lines; {printed.ending()}")
+        return Outcome("".join(texts), session, f"printed no result in JSON lines; {printed.ending()}")
     problem = None if result.get("status") == "success" else str(result.get("error") or result)
-    return Outcome("".join(said), session, problem)
+    return Outcome("".join(texts), session, problem)
 
 
 GEMINI_CLI = Harness(

@@ -364,9 +364,9 @@ class Day:
                 continue
             if not duty.support:
                 raise InconsistentDayError(duty.key, "no record supports it")
-            if (found := duty.solve(facts)) != duty.answers:
+            if (answers := duty.solve(facts)) != duty.answers:
                 raise InconsistentDayError(
-                    duty.key, f"the solver finds {sorted(found)} where the truth is {sorted(duty.answers)}"
+                    duty.key, f"the solver finds {sorted(answers)} where the truth is {sorted(duty.answers)}"
                 )
 
     @property
@@ -458,12 +458,12 @@ class Day:
         people = {person.key: person for duty in self.duties for person in duty.people} | {
             person.key: person for person in (*self._cast.values(), *self.colleagues.values())
         }
-        found = {}
+        characters = {}
         for key, person in [(USER, self.user), *sorted(people.items())]:
             replies = [reply for duty in self.duties for reply in duty.replies.get(key, [])]
             knows = [duty.knows[key] for duty in self.duties if key in duty.knows]
-            found[self._user_key if key == USER else key] = _character(person, replies, knows)
-        return found
+            characters[self._user_key if key == USER else key] = _character(person, replies, knows)
+        return characters
 
     def _criteria(self) -> list[dict[str, Any]]:
         criteria = [
@@ -573,13 +573,13 @@ class Day:
 
     def attached_files(self) -> dict[str, bytes]:
         """The files that mails attach, and their text alternatives, by name."""
-        found: dict[str, bytes] = {}
+        files: dict[str, bytes] = {}
         records = [record for day in self.sides or (self,) for record in day.records]
         for each in (attachment for record in records for attachment in record.attachments):
-            found[each.file] = each.content
+            files[each.file] = each.content
             if not each.is_text:
-                found[f"{each.file}.txt"] = each.text.encode()
-        return found
+                files[f"{each.file}.txt"] = each.text.encode()
+        return files
 
 
 def make_day(directory: Path, difficulty: int, seed: int) -> Day:

@@ -351,11 +351,11 @@ _START = re.compile(r"(^|[.!?]\s+|\n)([\"„“(]?)([a-zäöü])")
 
 
 def _capitalised(text: str) -> str:
-    return _START.sub(lambda found: found[1] + found[2] + found[3].upper(), text)
+    return _START.sub(lambda match: match[1] + match[2] + match[3].upper(), text)
 
 
 def _fill(text: str, values: dict[str, str]) -> str:
-    return _SLOT.sub(lambda found: values[found[1]], text)
+    return _SLOT.sub(lambda match: values[match[1]], text)
 
 
 # --- styles -----------------------------------------------------------------------------------------------------------
@@ -385,8 +385,8 @@ def _word(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.I)
 
 
-def _cased(new: str, found: re.Match[str]) -> str:
-    return new[:1].upper() + new[1:] if found[0][:1].isupper() else new
+def _cased(new: str, match: re.Match[str]) -> str:
+    return new[:1].upper() + new[1:] if match[0][:1].isupper() else new
 
 
 def _habits(voice: _Voice) -> list[str]:
@@ -428,7 +428,7 @@ def _lowered(text: str) -> str:
 
 
 def _outside_start(text: str, pattern: re.Pattern[str]) -> str:
-    return pattern.sub(lambda found: found[1] + found[2].lower(), text)
+    return pattern.sub(lambda match: match[1] + match[2].lower(), text)
 
 
 def _slip(word: str, voice: _Voice) -> str:
@@ -634,4 +634,4 @@ def _notation(forms: tuple[str, ...], at: datetime, language: Language, draws: D
         "ap": "am" if at.hour < 12 else "pm", ":m": f":{minutes}" if at.minute else "",
         ".m": f".{minutes}" if at.minute else "",
     }  # fmt: skip
-    return re.sub(r"{([^}]+)}", lambda found: str(values[found[1]]), _one(forms, draws, name))
+    return re.sub(r"{([^}]+)}", lambda match: str(values[match[1]]), _one(forms, draws, name))

@@ -130,10 +130,10 @@ class World:
         Raises:
             ValueError: there is none.
         """
-        found = next(self._matching(relation, role, {person.email for person in taken}), None)
-        if found is None:
+        match = next(self._matching(relation, role, {person.email for person in taken}), None)
+        if match is None:
             raise ValueError(f"no person with relation {relation} and role {role} is left in the world")
-        return found
+        return match
 
     def _matching(self, relation: Relation | None, role: str | None, taken: set[str]) -> Iterator[Person]:
         for person in self.people:
@@ -237,11 +237,11 @@ def _start(draws: Draws, winter: int, summer: int, latest_weekday: int) -> datet
 
 def _distinct(draws: Draws, rule: str, count: int, language: Language = "en") -> tuple[str, ...]:
     """Different phrases of a rule, at most ``count``."""
-    found: dict[str, None] = {}
+    phrases: dict[str, None] = {}
     for attempt in range(count * 6):
-        if len(found) < count:
-            found.setdefault(phrase(draws.of(attempt), rule, language))
-    return tuple(found)
+        if len(phrases) < count:
+            phrases.setdefault(phrase(draws.of(attempt), rule, language))
+    return tuple(phrases)
 
 
 def _organisations(draws: Draws, count: int) -> tuple[str, ...]:
@@ -254,7 +254,7 @@ _FOLDED = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
 
 @cache
 def _slug(text: str) -> str:
-    folded = re.sub("[äöüß]", lambda found: _FOLDED[found[0]], text.lower())
+    folded = re.sub("[äöüß]", lambda match: _FOLDED[match[0]], text.lower())
     plain = unicodedata.normalize("NFKD", folded).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "", plain)
 

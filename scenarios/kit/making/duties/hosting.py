@@ -79,10 +79,10 @@ class Event:
     def state(self, facts: Sequence[Fact]) -> dict[str, Value] | None:
         """Place, time and number of guests as the facts say; None where they don't."""
         known = [fact for fact in facts if fact.at is None or fact.at <= self.settled]
-        found = {kind: latest(known, "value", self.thing(kind).en) for kind in _THINGS}
-        if any(len(values) != 1 for values in found.values()):
+        newest = {kind: latest(known, "value", self.thing(kind).en) for kind in _THINGS}
+        if any(len(values) != 1 for values in newest.values()):
             return None
-        return {kind: Value(kind=self.statements[kind][0][1].kind, value=next(iter(found[kind]))) for kind in found}
+        return {kind: Value(kind=self.statements[kind][0][1].kind, value=next(iter(newest[kind]))) for kind in newest}
 
 
 def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger: Person) -> Duty:
@@ -191,18 +191,18 @@ def _moment(day: Day, value: Value) -> datetime:
 
 def _mistakes(event: Event, facts: Sequence[Fact], right: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
     """The wrong states by the change that is missed, or by the rumour or the late change that is believed."""
-    found = {}
+    mistakes = {}
     for kind, statements in event.statements.items():
         in_time = [value for at, value in statements if at <= event.settled]
         if len(in_time) > 1:
-            found[f"misses the last change of the {kind}"] = in_time[-2]
-        found |= {f"takes the late change of the {kind}": value for at, value in statements if at > event.settled}
-        found |= {f"believes a rumour about the {kind}": value for *_, value in event.heard.get(kind, ())}
+            mistakes[f"misses the last change of the {kind}"] = in_time[-2]
+        mistakes |= {f"takes the late change of the {kind}": value for at, value in statements if at > event.settled}
+        mistakes |= {f"believes a rumour about the {kind}": value for *_, value in event.heard.get(kind, ())}
         if len(in_time) > 2:
-            found[f"keeps the first {kind}"] = in_time[0]
+            mistakes[f"keeps the first {kind}"] = in_time[0]
     kinds = {value: kind for kind, statements in event.statements.items() for _, value in statements}
     kinds |= {value: kind for kind, heard in event.heard.items() for *_, value in heard}
-    return {name: {**right, kinds[value]: value} for name, value in found.items() if value not in right.values()}
+    return {name: {**right, kinds[value]: value} for name, value in mistakes.items() if value not in right.values()}
 
 
 def _all_states(event: Event) -> list[dict[str, Value]]:
