@@ -18,6 +18,7 @@ from activities.models.factory import (
 )
 from activities.models.structured import ask
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.work import some_of
 
 if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
@@ -138,11 +139,14 @@ def test_other_models_get_their_temperature_without_a_warning(model: str) -> Non
 
 @pytest.mark.parametrize(
     ("model", "kind"),
-    [
-        ("claude-sonnet-4-5", "ChatAnthropic"),
-        ("gemini-2.0-flash", "ChatGoogleGenerativeAI"),
-        ("ollama/llama3.2", "ChatOllama"),
-    ],
+    some_of(  # each imports a large package
+        [
+            ("ollama/llama3.2", "ChatOllama"),
+            ("claude-sonnet-4-5", "ChatAnthropic"),
+            ("gemini-2.0-flash", "ChatGoogleGenerativeAI"),
+        ],
+        1,
+    ),
 )
 def test_the_other_providers_models_are_made(model: str, kind: str) -> None:
     config = LLMConfig(model, temperature=0.1, seed=5, base_url="http://127.0.0.1:1")

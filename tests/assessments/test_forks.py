@@ -26,7 +26,7 @@ from tests.assessments.test_replay import follow
 from tests.chaos.campaigns import play
 from tests.chaos.forks import Undecided, files_of, outcome, turns_in
 from tests.stack import Assessed, Stack, assess, assess_by, request_json, serving
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, only_nightly
 from viewer.actions import ActionRefusedError, ActionRequest
 
 
@@ -117,6 +117,7 @@ async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
     assert archive.turns(entry)[3].answers == archive.turns(was)[3].answers
 
 
+@only_nightly  # by default: test_a_fork_plays_the_rest_of_another_ones_day
 async def test_an_assessment_is_forked_while_it_is_under_way(stack: Stack) -> None:
     reached, goes_on = asyncio.Event(), asyncio.Event()
     task_ids: list[str] = []
@@ -184,6 +185,7 @@ async def test_what_can_not_be_forked_is_a_sentence(stack: Stack) -> None:
         assert "the checkpoint of its simulation after turn 1 is not in the evaluator's store" in pruned.sentence
 
 
+@only_nightly  # by default: test_a_fork_plays_the_rest_of_another_ones_day
 async def test_forks_from_several_turns_say_which_turn_decided(stack: Stack) -> None:
     """One campaign, whose participant decides everything in turn 5; at night the worker is killed while it plays."""
     participant = Undecided()

@@ -38,6 +38,7 @@ async def test_an_agent_is_assessed_and_its_run_read_from_the_archive(stack: Sta
     assert points == {f"criterion.{each.criterion_id}": each.score for each in results.criteria_results}
 
 
+@only_nightly  # by default: tests/workflows/test_run_command.py
 async def test_a_campaign_is_played(stack: Stack) -> None:
     async with serving(diligent) as agent:
         results = await asyncio.to_thread(

@@ -62,6 +62,7 @@ def test_the_result_alone_goes_to_standard_output(stack: Stack, sandbox: Sandbox
     assert turns_told(done.stderr) == [1]
 
 
+@only_nightly  # by default: test_the_result_alone_goes_to_standard_output
 def test_quiet_is_quiet(stack: Stack, sandbox: Sandbox) -> None:
     with stack.serving(speak) as url:
         done = sandbox.call(*arguments(stack, url, "--max-turns", "1", "--quiet", scenario="tiny"))

@@ -35,6 +35,7 @@ def commands_of_the_page() -> list[str]:
     return [command.strip() for block in blocks for command in block.split("$ ")[1:]]
 
 
+@only_nightly  # by default: test_up.py, and tests/docs knows each command
 def test_the_pages_commands_play_an_assessment_with_nothing_set(tmp_path: Path) -> None:
     *services, asks = commands_of_the_page()
     assert services == list(READY)

@@ -23,6 +23,7 @@ from proctor_protocol.scenario import ScenarioModel
 from purple_sdk.ues.answers import UESAnswer
 from tests.activities.families import faulty, write_family
 from tests.proctor.commands import Sandbox
+from tests.work import some_of
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -159,7 +160,7 @@ def test_a_variable_that_is_no_setting_is_warned_of_with_the_nearest_that_is(san
     ]
 
 
-@pytest.mark.parametrize("command", ["gateway", "ues", "agent triage"])
+@pytest.mark.parametrize("command", some_of(["gateway", "ues", "agent triage"], 1))
 def test_a_service_listens_on_this_machine_only_unless_told_otherwise_and_ends_well_at_ctrl_c(
     sandbox: Sandbox, command: str
 ) -> None:
@@ -326,7 +327,7 @@ def test_families_are_listed_and_their_days_are_validated(sandbox: Sandbox) -> N
     assert done.returncode == 0, done.stderr
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("one_question")]
     assert line.split() == ["one_question", "One", "question", "answering"]
-    for named in ("one_question", "mine/families/one_question"):
+    for named in some_of(["one_question", "mine/families/one_question"], 1):
         done = sandbox.call(
             "scenarios", "validate", named, "--scenarios-dir", "mine", "--difficulty", "3", "--seed", "5"
         )
@@ -357,7 +358,7 @@ def test_a_scenario_is_shown_with_who_judges_what(sandbox: Sandbox) -> None:
     assert line.split() == ["Calm", "4", "model;", "offline", "3", "of", "4", "points"]
 
 
-@pytest.mark.parametrize("named", ["mine/quiet", "mine/quiet/scenario.json", "quiet"])
+@pytest.mark.parametrize("named", some_of(["mine/quiet", "mine/quiet/scenario.json", "quiet"], 1))
 def test_a_scenario_that_can_be_played_is_0(sandbox: Sandbox, named: str) -> None:
     scenario(sandbox.folder / "mine" / "quiet")
     done = sandbox.call("scenarios", "validate", named, "--scenarios-dir", "mine")

@@ -16,6 +16,7 @@ from purple_sdk.examples.assistant_agent.talk import read_json_answer
 from tests.openai_endpoint import OpenAIEndpoint, prompt_of
 from tests.purple_sdk.played import PlayedAgent
 from tests.scenarios.playing import Rehearsal, rehearsing
+from tests.work import only_nightly
 
 Json = dict[str, Any]
 PANEL = "evt-thu-panel"
@@ -130,6 +131,7 @@ async def test_it_plays_a_whole_day_of_mail_with_tool_calls(rehearsal: Rehearsal
     assert all("Turn 1, " in prompt and "email_label" in prompt for prompt in asked[-3:])
 
 
+@only_nightly  # by default: test_it_plays_a_whole_day_of_mail_with_tool_calls
 async def test_it_plays_a_whole_day_of_appointments_with_a_model_that_only_knows_json(
     rehearsal: Rehearsal, endpoint: OpenAIEndpoint
 ) -> None:

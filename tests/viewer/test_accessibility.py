@@ -21,12 +21,12 @@ PAGES = {
 
 @in_the_browser
 @pytest.mark.parametrize(
-    ("width", "scheme"), some_of([(1400, "light"), (1400, "dark"), (420, "dark"), (420, "light")], 2)
+    ("width", "scheme"), some_of([(1400, "light"), (1400, "dark"), (420, "dark"), (420, "light")], 1)
 )
 async def test_axe_finds_no_serious_violation(site: str, reading: Reading, width: int, scheme: str) -> None:
-    """By default each page in one of the ways, as they share their styles."""
+    """By default the pages with most kinds of elements in one of the ways, as all share their styles."""
     found = []
-    names = list(PAGES) if NIGHTLY else list(PAGES)[scheme == "dark" :: 2]
+    names = list(PAGES) if NIGHTLY else ["the overview", "an assessment", "a campaign"]
     async with reading(width, scheme) as reader:
         for name in names:
             await reader.opens(f"{site}{PAGES[name]}")

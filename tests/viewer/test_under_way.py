@@ -11,6 +11,7 @@ from proctor_storage.archive import Archive
 from tests.viewer.conftest import Reading, in_the_browser, serving_pages
 from tests.viewer.entries import HOSTILE, write_day
 from tests.viewer.under_way import ScriptedLive, campaign, story, trial, updates_of
+from tests.work import only_nightly
 from viewer.actions import Actions
 from viewer.app import create_app
 from viewer.live import RunningDetails
@@ -58,6 +59,7 @@ async def test_an_assessment_is_followed_until_it_has_ended(
         await reader.require_calm(live_site)
 
 
+@only_nightly  # by default: test_an_assessment_is_followed_until_it_has_ended
 @in_the_browser
 async def test_a_campaign_fills_up(live_site: str, live: ScriptedLive, kept: Archive, reading: Reading) -> None:
     write_day(kept, "first", campaign="live-2")

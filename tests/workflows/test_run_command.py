@@ -180,6 +180,7 @@ async def test_ctrl_c_cancels_a_campaign_as_a_whole_and_keeps_what_was_played(
     assert "RUNNING" not in statuses
 
 
+@only_nightly  # by default: test_ctrl_c_cancels_a_campaign_as_a_whole_and_keeps_what_was_played
 async def test_a_campaign_under_way_is_cancelled_by_its_id(
     shell: Shell, held: asyncio.Semaphore, caller: Caller
 ) -> None:
@@ -189,6 +190,7 @@ async def test_a_campaign_under_way_is_cancelled_by_its_id(
     assert "the campaign is cancelled" in await shell.says("follow", task_id, code=ExitCode.CANCELLED)
 
 
+@only_nightly  # by default: test_a_detached_campaign_is_joined_left_and_joined_again
 async def test_a_run_of_trials_is_followed_too(
     shell: Shell, caller: Caller, client: Client, config: GreenAgentConfig
 ) -> None:

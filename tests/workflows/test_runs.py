@@ -34,6 +34,7 @@ from tests.a2a_gateway.callers import data_part, message, sdk_client, state_name
 from tests.a2a_gateway.conftest import running_gateway
 from tests.assessments.test_archiving import is_forgotten
 from tests.waiting import eventually
+from tests.work import only_nightly
 from tests.workflows.conftest import settings
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import fails
@@ -216,6 +217,7 @@ async def test_a_limit_of_costs_is_not_passed(caller: Caller, scripted: Scripted
     assert "Stopped at" in ended.sentence
 
 
+@only_nightly  # by default: test_limits_of_tokens_and_time_hold
 async def test_the_forecast_of_a_cell_is_by_agent_and_scenario(caller: Caller, scripted: ScriptedRun) -> None:
     """With one average for both agents (1.0), the fifth play of ``good`` would start at 8.1 and end at 10.0 of 9.5."""
     scripted.price = lambda agent, _: 1.9 if agent == "good" else 0.1
@@ -225,6 +227,7 @@ async def test_the_forecast_of_a_cell_is_by_agent_and_scenario(caller: Caller, s
     assert re.match(stopped, ended.results.stopped or "")
 
 
+@only_nightly  # by default: test_limits_of_tokens_and_time_hold
 async def test_after_a_limit_is_passed_nothing_is_begun(caller: Caller, scripted: ScriptedRun) -> None:
     """What one costs can't be known before: the spend after a limit is at most what was under way then."""
     scripted.price = lambda _, seed: 0.01 if seed <= 1 else 3.0  # cheap at first, and dear then
@@ -257,6 +260,7 @@ async def test_limits_of_tokens_and_time_hold(
     assert (ended.results.stopped or "").startswith(sentence)
 
 
+@only_nightly  # by default: test_a_limit_of_costs_is_not_passed
 async def test_a_limit_of_costs_is_not_taken_for_kept_where_a_price_is_unknown(
     caller: Caller, scripted: ScriptedRun
 ) -> None:

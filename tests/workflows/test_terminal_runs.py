@@ -37,6 +37,7 @@ from tests.a2a_gateway.conftest import Gateway
 from tests.proctor.commands import Sandbox
 from tests.proctor_terminal.writing import format_one
 from tests.waiting import eventually
+from tests.work import only_nightly
 from tests.workflows.scripted_trials import ScriptedTrials
 from tests.workflows.test_campaigns import play
 from viewer.live import RunningDetails
@@ -153,6 +154,7 @@ async def test_several_agents_are_told_apart_and_compared(
         assert "over 6 pairs" in done.stdout
 
 
+@only_nightly  # by default: tests/proctor_statistics
 async def test_trials_of_other_files_are_no_pairs(
     caller: Caller, config: GreenAgentConfig, trials: ScriptedTrials, tmp_path: Path
 ) -> None:
@@ -164,6 +166,7 @@ async def test_trials_of_other_files_are_no_pairs(
     assert "mine less theirs: never judged on the same" in done.stdout
 
 
+@only_nightly  # by default: test_runs.py has the same of campaigns
 async def test_a_run_that_grows_plays_only_what_is_new(
     caller: Caller, config: GreenAgentConfig, trials: ScriptedTrials
 ) -> None:
@@ -195,6 +198,7 @@ async def test_a_run_that_grows_plays_only_what_is_new(
     assert "config.grows is nothing: name a run of terminal tasks that has ended." in nothing.sentence
 
 
+@only_nightly  # by default: test_runs.py has the same of campaigns
 async def test_limits_keep_trials_from_being_begun(caller: Caller, trials: ScriptedTrials) -> None:
     solved_by(trials, mine={"easy"}, oracle=set())
     mine = {"mine": AGENTS["mine"]}
@@ -257,6 +261,7 @@ async def test_the_seeds_message_plays_what_the_settings_say(
     assert len(list((tmp_path / "eval_results").iterdir())) == 2
 
 
+@only_nightly  # by default: test_the_seeds_message_plays_what_the_settings_say
 async def test_other_datasets_are_named_as_the_seeds_callers_do(gateway: Gateway, trials: ScriptedTrials) -> None:
     for flat, played in (
         ({"dataset_path": "/anywhere/small/"}, 3),  # without the settings' task_ids, which are of another dataset

@@ -117,6 +117,7 @@ async def test_a_deadline_in_a_local_activity_is_a_timeout(
         )
 
 
+@only_nightly  # by default: tests/a2a_gateway/test_listing.py
 async def test_the_list_by_state_agrees_with_every_task_s_own_state(
     caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:
