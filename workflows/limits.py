@@ -75,9 +75,9 @@ _PARTICIPANT = RetryPolicy(
     initial_interval=timedelta(milliseconds=300),
     backoff_coefficient=2,
     maximum_interval=timedelta(seconds=5),
-    maximum_attempts=6,
+    maximum_attempts=8,
 )
-"""Gives a participant about nine seconds to come back."""
+"""Gives a participant some 20 seconds to come back: frameworks for agents take long to import."""
 
 _SUMMARY_CHARACTERS = 100
 """Each takes at most four bytes."""

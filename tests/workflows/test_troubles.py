@@ -59,8 +59,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("admit", "Checking the request", None, 12),
         pytest.param("set_up", "Preparing the simulation", None, 12, marks=only_nightly),
-        pytest.param("greet", "Greeting the participant", None, 6, marks=only_nightly),
-        ("purple_turn", "The participant's turn", 1, 6),
+        pytest.param("greet", "Greeting the participant", None, 8, marks=only_nightly),
+        ("purple_turn", "The participant's turn", 1, 8),
         ("apply", "Reading what the participant did", 1, 12),
         ("advance", "Moving the simulation's clock", 1, 12),
         pytest.param("conclude", "Closing the simulation", None, 12, marks=only_nightly),
