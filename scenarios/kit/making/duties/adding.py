@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 
 from scenarios.kit.making.attachments import FORMS
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, instead, message_check, to_write_to, too_late, wrong_person
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -112,11 +112,11 @@ def add_up(
     missing = _telling(key, reader, right[1:] or wrong[:1], day.start, until, ())
     lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        instead(act, missing, name="one receipt missing"),
-        *too_late(act, day.starts, until),
+        act.wrong_person(stranger),
+        act.instead(missing, name="one receipt missing"),
+        *act.too_late(day.starts, until),
         *(
-            instead(act, _telling(key, reader, [*right, each], day.start, until, ()), name=f"counts what is {each.why}")
+            act.instead(_telling(key, reader, [*right, each], day.start, until, ()), name=f"counts what is {each.why}")
             for each in {each.why: each for each in wrong}.values()
         ),
     ]

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, instead, message_check, silence_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -86,7 +86,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
             )
         )
     lapses = [forgotten(*acts), exchanged("always late", acts_for(right, after=2), {act.checks[0] for act in acts})]
-    lapses += [instead(act, name=f"overlooks {act.topic}") for act in acts]
+    lapses += [act.instead(name=f"overlooks {act.topic}") for act in acts]
     lapses += _misreadings(key, source, facts, right, [code.value for _, code in alarms], acts_for)
     misread = [lapse.name for lapse in lapses if lapse.name.startswith("misses")]
     return Duty(

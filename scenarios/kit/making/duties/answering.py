@@ -5,19 +5,7 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import statement_records
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    latest,
-    message_check,
-    once_check,
-    to_write_to,
-    too_late,
-    twice,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, latest, message_check, once_check, to_write_to
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
@@ -82,15 +70,12 @@ def answer_fact(
     )
     lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        twice(act, loses=[once]),
-        *too_late(act, day.starts, until),
-        *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(statements[:-1], start=1)),
-        *(
-            wrong_value(act, value, name=f"value of something else {n}")
-            for n, (*_, value) in enumerate(decoys, start=1)
-        ),
-        *(wrong_value(act, value, name=f"value of a rumour {n}") for n, (*_, value) in enumerate(heard, start=1)),
+        act.wrong_person(stranger),
+        act.twice(loses=[once]),
+        *act.too_late(day.starts, until),
+        *(act.wrong_value(value, name=f"stale value {n}") for n, (*_, value) in enumerate(statements[:-1], start=1)),
+        *(act.wrong_value(value, name=f"value of something else {n}") for n, (*_, value) in enumerate(decoys, start=1)),
+        *(act.wrong_value(value, name=f"value of a rumour {n}") for n, (*_, value) in enumerate(heard, start=1)),
     ]
     return Duty(
         key=key,

@@ -15,12 +15,10 @@ from scenarios.kit.making.duty import (
     Lapse,
     besides,
     forgotten,
-    instead,
     latest,
     message_check,
     silence_check,
     to_write_to,
-    too_late,
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
@@ -98,7 +96,7 @@ class Window:
 
     def late(self, act: Act) -> list[Lapse]:
         """The lapse of doing an act too late, where the day is long enough."""
-        return too_late(act, self.day.starts, self.until)
+        return act.too_late(self.day.starts, self.until)
 
 
 def send_to_the_right_one(
@@ -222,8 +220,8 @@ def _act(request: _Request) -> _Parts:
     lapses = [
         forgotten(sent),
         *request.late(sent),
-        instead(sent, request.send(other), loses=[f"{key}.sent", f"{key}.other"], name="sends it to the wrong one"),
-        instead(sent, replace(sent, values=(request.other,)), name="wrong number"),
+        sent.instead(request.send(other), loses=[f"{key}.sent", f"{key}.other"], name="sends it to the wrong one"),
+        sent.changed("wrong number", values=(request.other,)),
         needless(key, request.ask()),
     ]
     return [sent], checks, lapses
@@ -251,8 +249,8 @@ def _ask(request: _Request) -> _Parts:
     lapses = [
         forgotten(asked, sent),
         *request.late(sent),
-        instead(sent, request.send(other, at=sent.at), loses=wrong, name="sends it to the wrong one"),
-        instead(sent, replace(sent, values=(request.other,)), name="wrong number"),
+        sent.instead(request.send(other, at=sent.at), loses=wrong, name="sends it to the wrong one"),
+        sent.changed("wrong number", values=(request.other,)),
         forgotten(sent, name="asks and leaves it"),
         guessed("guesses right", asked, sent, replace(sent, at=early), [*guess, f"{key}.sent"]),
         guessed("guesses wrong", asked, sent, request.send(other), [*guess, *wrong]),
@@ -283,7 +281,7 @@ def _refuse(request: _Request) -> _Parts:
     lapses = [forgotten(notice), *request.late(notice)]
     for number, person in enumerate(request.people, start=1):
         loses = [notice_id, f"{key}.not-{number}"]
-        lapses.append(instead(notice, request.send(person), loses=loses, name=f"sends it to namesake {number}"))
+        lapses.append(notice.instead(request.send(person), loses=loses, name=f"sends it to namesake {number}"))
     lapses.append(needless(key, request.ask()))
     return [notice], checks, lapses
 

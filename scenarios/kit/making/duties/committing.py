@@ -12,15 +12,11 @@ from scenarios.kit.making.duty import (
     Duty,
     besides,
     forgotten,
-    instead,
     latest,
     message_check,
     once_check,
     silence_check,
     to_write_to,
-    twice,
-    wrong_person,
-    wrong_value,
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
@@ -65,13 +61,13 @@ def keep_word(
     at, until = _bounds(day, due)
     lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        twice(act, loses=[once]),
+        act.wrong_person(stranger),
+        act.twice(loses=[once]),
         *(
-            instead(act, _telling_on(day, key, person, thing, each, right, ()), name=name)
+            act.instead(_telling_on(day, key, person, thing, each, right, ()), name=name)
             for name, each in others.items()
         ),
-        *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(statements[:-1], 1)),
+        *(act.wrong_value(value, name=f"stale value {n}") for n, (*_, value) in enumerate(statements[:-1], 1)),
     ]
     sentence = f"{person.name} has {thing.en} on {due:%A}, as was promised last"
     wrong = [value for *_, value in statements[:-1]]
@@ -202,11 +198,11 @@ def own_word(
     common = {"to": asker.addresses, "channels": ("mail", "text"), "days": windows, "until": until + day.step}
     lapses = [
         forgotten(promise, act),
-        instead(promise, name="named no day"),
-        instead(act, name="own word forgotten"),
-        instead(act, _telling_on(day, f"{key}.2", asker, thing, other, right, ()), name="another day than its own"),
-        wrong_person(act, stranger),
-        *(wrong_value(act, value, name=f"stale value {n}") for n, value in enumerate(wrong, 1)),
+        promise.instead(name="named no day"),
+        act.instead(name="own word forgotten"),
+        act.instead(_telling_on(day, f"{key}.2", asker, thing, other, right, ()), name="another day than its own"),
+        act.wrong_person(stranger),
+        *(act.wrong_value(value, name=f"stale value {n}") for n, value in enumerate(wrong, 1)),
     ]
     return day.add(
         Duty(

@@ -12,14 +12,10 @@ from scenarios.kit.making.duty import (
     Lapse,
     besides,
     forgotten,
-    instead,
     latest,
     message_check,
     silence_check,
     to_write_to,
-    too_late,
-    wrong_person,
-    wrong_value,
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
@@ -134,16 +130,16 @@ def answer_by_list(
     lost = [notice.id, kept.id]
     lapses: list[Lapse] = [
         forgotten(act),
-        instead(act, replace(act, values=(right, barred[0])), loses=lost, name="says too much"),
-        wrong_person(replace(act, channel="mail"), stranger) if not by_text else _astray(act, stranger),
-        *(wrong_value(act, value, name=f"old word {n}") for n, value in enumerate(old, start=1)),
+        act.changed("says too much", values=(right, barred[0]), loses=lost),
+        replace(act, channel="mail").wrong_person(stranger) if not by_text else _astray(act, stranger),
+        *(act.wrong_value(value, name=f"old word {n}") for n, value in enumerate(old, start=1)),
     ]
-    lapses += too_late(act, day.starts, until)
+    lapses += act.too_late(day.starts, until)
     points: list[tuple[str, ...]] = [("forgotten", "wrong person"), ("says too much",)]
     points += [(lapse.name,) for lapse in lapses if lapse.name.startswith("old word")]
     checks: list[Check] = [notice, kept]
     if may_know:
-        lapses.append(instead(act, replace(act, values=(story,)), name="tells a guest the story"))
+        lapses.append(act.changed("tells a guest the story", values=(story,)))
         points += [("tells a guest the story",)] * (len(verdicts) > 1)
     else:
         checks.append(
@@ -163,7 +159,7 @@ def answer_by_list(
         points.append(("invites them",))
         if own:
             part = replace(act, values=(own[-1],))
-            lapses.append(instead(act, part, loses=lost, name="goes by the old list"))
+            lapses.append(act.instead(part, loses=lost, name="goes by the old list"))
             points.append(("goes by the old list",))
     return day.add(
         Duty(
@@ -188,7 +184,7 @@ def answer_by_list(
 
 def _astray(act: Act, stranger: Person) -> Lapse:
     other = replace(act, to=stranger, channel="mail")
-    return instead(act, other, side_effects=1, name="wrong person")
+    return act.instead(other, side_effects=1, name="wrong person")
 
 
 def _answer(facts: Sequence[Fact], name: str) -> frozenset[str]:
@@ -245,12 +241,12 @@ def move_unseen(
     lapses = [
         forgotten(act),
         *(
-            instead(act, moved(entry, begin, 1), name=f"old begin {n}")
+            act.instead(moved(entry, begin, 1), name=f"old begin {n}")
             for n, (_, begin) in enumerate(begins[:-1], start=1)
         ),
         besides(also, loses=[f"{key}.shared"], side_effects=1, name="moves the shared entry as well"),
         besides(gone, loses=[f"{key}.shared"], side_effects=1, name="deletes the shared entry"),
-        instead(act, also, loses=[f"{key}.moved", f"{key}.shared"], side_effects=1, name="moves the wrong entry"),
+        act.instead(also, loses=[f"{key}.moved", f"{key}.shared"], side_effects=1, name="moves the wrong entry"),
     ]
 
     def enact(answer: str) -> list[Act]:

@@ -25,13 +25,11 @@ from scenarios.kit.making.duty import (
     Lapse,
     besides,
     forgotten,
-    instead,
     latest,
     message_check,
     once_check,
     silence_check,
     to_write_to,
-    twice,
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
@@ -172,9 +170,9 @@ def _act(order: _Order) -> _Parts:
     lapses = [
         forgotten(placed),
         *order.late(placed),
-        instead(placed, replace(placed, values=(order.other,)), name="orders something else"),
-        instead(placed, _notice(order), name="leaves what is within the limits"),
-        twice(placed, loses=[f"{key}.once"]),
+        placed.changed("orders something else", values=(order.other,)),
+        placed.instead(_notice(order), name="leaves what is within the limits"),
+        placed.twice(loses=[f"{key}.once"]),
         needless(key, order.ask()),
     ]
     return [placed], checks, lapses
@@ -196,10 +194,10 @@ def _ask_and_order(order: _Order) -> _Parts:
     lapses = [
         forgotten(asked, placed),
         *order.late(placed),
-        instead(placed, replace(placed, values=(order.other,)), name="orders something else"),
+        placed.changed("orders something else", values=(order.other,)),
         forgotten(placed, name="leaves what the user wants"),
         guessed("guesses that it is wanted", asked, placed, early, [asked_check.id, f"{key}.ordered", first.id]),
-        twice(placed, loses=[f"{key}.once"]),
+        placed.twice(loses=[f"{key}.once"]),
     ]
     return [asked, placed], [asked_check, order.check_ordered(3, after=placed.at), first, order.check_once()], lapses
 
@@ -213,8 +211,8 @@ def _ask_and_leave(order: _Order) -> _Parts:
         forgotten(asked),
         *order.late(asked),
         besides(placed, loses=[lost], name="orders against the user's word"),
-        instead(asked, order.place(), loses=[asked_check.id, lost], name="guesses that it is wanted"),
-        instead(asked, _notice(order), name="guesses that it is not wanted"),
+        asked.instead(order.place(), loses=[asked_check.id, lost], name="guesses that it is wanted"),
+        asked.instead(_notice(order), name="guesses that it is not wanted"),
     ]
     return [asked], [asked_check, order.check_not_ordered(5)], lapses
 
@@ -232,7 +230,7 @@ def _refuse(order: _Order) -> _Parts:
     lapses = [
         forgotten(notice),
         *order.late(notice),
-        instead(notice, order.place(), loses=[f"{key}.told", lost], name="orders above the limits"),
+        notice.instead(order.place(), loses=[f"{key}.told", lost], name="orders above the limits"),
         besides(order.place(), loses=[lost], name="orders and tells"),
         needless(key, order.ask()),
     ]

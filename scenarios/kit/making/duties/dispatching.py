@@ -7,20 +7,7 @@ from typing import Literal
 
 from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    claimed,
-    forgotten,
-    instead,
-    message_check,
-    silence_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -132,15 +119,15 @@ def dispatch(
     act = Act(f"{key}.1", "tell", begin, until, (sent.id,), right.who, (due.value,), due.system,
               others=right.who.besides_mail)  # fmt: skip
     checks: list[Check] = [sent]
-    lapses: list[Lapse] = [forgotten(act), wrong_person(act, stranger)]
+    lapses: list[Lapse] = [forgotten(act), act.wrong_person(stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
-    following = too_late(act, day.starts, until)
+    following = act.too_late(day.starts, until)
     lapses += following
     points += [(lapse.name,) for lapse in following]
     for n, person in enumerate(former, start=1):
         kept = silence_check(f"{key}.former-{n}", 1, f"{person.name} did not get {due.code}", person, [due.value])  # fmt: skip
         checks.append(kept)
-        lapses.append(instead(act, replace(act, to=person), loses=[sent.id, kept.id], name=f"by former priority {n}"))
+        lapses.append(act.changed(f"by former priority {n}", to=person, loses=[sent.id, kept.id]))
         points.append((lapses[-1].name,))
     for n, (why, report) in enumerate(spared, start=1):
         kept = silence_check(f"{key}.spared-{n}", 3, f"{report.code} was not passed on", everyone, [report.value])
@@ -150,7 +137,7 @@ def dispatch(
         lapses.append(besides(more, loses=[kept.id], name=f"passes on what {why}"))
         points.append((lapses[-1].name,))
     if due.grown:
-        lapses.append(instead(act, name="overlooks that it grew"))
+        lapses.append(act.instead(name="overlooks that it grew"))
         points.append(("overlooks that it grew",))
     reports = [due, *(report for _, report in spared)]
     records = [record for report in reports for record in _records(day, f"{key}-{report.code}", key, report)]
@@ -229,14 +216,14 @@ def hand_over_open(
 
     lapses: list[Lapse] = [
         forgotten(act),
-        wrong_person(act, stranger),
-        instead(act, telling(rest[1:]), name="misses an open one"),
+        act.wrong_person(stranger),
+        act.instead(telling(rest[1:]), name="misses an open one"),
         *(
-            instead(act, telling([*rest, each]), name=f"counts other ticket {n}")
+            act.instead(telling([*rest, each]), name=f"counts other ticket {n}")
             for n, each in enumerate(others, start=1)
         ),
         *(
-            instead(act, telling([one for one in rest if one is not each]), name=f"misses reopened ticket {n}")
+            act.instead(telling([one for one in rest if one is not each]), name=f"misses reopened ticket {n}")
             for n, each in enumerate(again, start=1)
         ),
     ]
@@ -262,7 +249,7 @@ def hand_over_open(
             people=(reader,),
         )
     )
-    duty.lapses.append(claimed(act, report=day.report_check(duty)))
+    duty.lapses.append(act.claimed(report=day.report_check(duty)))
     return duty
 
 

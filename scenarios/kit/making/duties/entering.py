@@ -8,18 +8,7 @@ from scenarios.kit.checks import EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    late,
-    latest,
-    message_check,
-    once_check,
-    to_write_to,
-    twice,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, latest, message_check, once_check, to_write_to
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.values import Value
 
@@ -79,12 +68,12 @@ def enter_once(
     after = next(start for start in day.starts if start > until)
     lapses = [
         forgotten(*acts),
-        twice(created, loses=[entry_id], name="entered twice"),
-        twice(notice, loses=[once_id], name="confirmed twice"),
-        replace(forgotten(notice, name="not confirmed"), reports=None),
-        replace(forgotten(created, name="not entered"), reports=None),
-        wrong_person(notice, stranger),
-        late(notice, after),
+        created.twice(loses=[entry_id], name="entered twice"),
+        notice.twice(loses=[once_id], name="confirmed twice"),
+        notice.instead(name="not confirmed"),
+        created.instead(name="not entered"),
+        notice.wrong_person(stranger),
+        notice.late(after),
         *(exchanged(name, acts_for(value), {entry_id, told_id}) for name, value in misread.items()),
     ]
     return Duty(

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from scenarios.kit.checks import Check, MailCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, besides, forgotten, instead
+from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, besides, forgotten
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
@@ -82,9 +82,7 @@ def file_mails(
         _filing(key, place + 100, record, label, day.starts[-1], ()) for place, record in enumerate(nearly, start=1)
     ]
     lapses: list[Lapse] = [forgotten(*acts)]
-    lapses += [
-        instead(act, name=f"mail {place} overlooked") for place, act in enumerate(acts, start=1) if len(acts) > 1
-    ]
+    lapses += [act.instead(name=f"mail {place} overlooked") for place, act in enumerate(acts, start=1) if len(acts) > 1]
     lapses += [
         besides(act, loses=[f"{key}.no-other"], name=f"also mail {place} that nearly fits")
         for place, act in enumerate(wrong, start=1)

@@ -6,20 +6,7 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import statement_records
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    claimed,
-    forgotten,
-    latest,
-    message_check,
-    once_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, latest, message_check, once_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
@@ -111,9 +98,9 @@ def find_out(
     number = 1 + len(day.listed)
     duty.lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        *too_late(act, day.starts, due),
-        *(wrong_value(act, value, name=f"stale value {n}") for n, value in enumerate(wrong, start=1)),
+        act.wrong_person(stranger),
+        *act.too_late(day.starts, due),
+        *(act.wrong_value(value, name=f"stale value {n}") for n, value in enumerate(wrong, start=1)),
     ]
     if duty.impossible:
         # Whoever gives an old value believes that it was possible, and whoever forgets it says that it is open.
@@ -122,7 +109,7 @@ def find_out(
             _reported(lapse, report, "open" if lapse.name == "forgotten" else "done") for lapse in duty.lapses
         ]
     else:
-        duty.lapses.append(claimed(act, report=f"report.{number}"))
+        duty.lapses.append(act.claimed(report=f"report.{number}"))
     duty.points = [
         ("forgotten", "wrong person"),
         *((lapse.name,) for lapse in duty.lapses if lapse.name.startswith("stale")),

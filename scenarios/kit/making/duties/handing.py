@@ -9,7 +9,7 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, forgotten, instead, late, latest, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, latest, message_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.values import Value
@@ -113,7 +113,7 @@ def hand_over(
     lapses = [
         forgotten(*acts),
         exchanged("believes the first result", [acts[0], replace(acts[2], values=(first,))], {mended.id, ended.id}),
-        instead(acts[2], name="result not sent"),
+        acts[2].instead(name="result not sent"),
         *(
             exchanged(f"handed to {person.first}", [replace(acts[0], to=person)], every, side_effects=1)
             for person in office.others
@@ -128,9 +128,9 @@ def hand_over(
             )
             for number, value in enumerate(wrong_numbers, start=1)
         ),
-        late(acts[2], next((start for start in day.starts if start > starts[2]), day.starts[-1]))
+        acts[2].late(next((start for start in day.starts if start > starts[2]), day.starts[-1]))
         if day.starts[-1] > starts[2]
-        else instead(acts[1], name="not corrected"),
+        else acts[1].instead(name="not corrected"),
     ]
     named = [(lapse.name,) for lapse in lapses if lapse.name.startswith(("handed", "wrong"))]
     people = {person.name: person for person in (worker, *office.others)}

@@ -9,18 +9,7 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged, listed
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    forgotten,
-    late,
-    latest,
-    message_check,
-    silence_check,
-    to_write_to,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, latest, message_check, silence_check, to_write_to
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -245,16 +234,12 @@ def _slips(day: Day, key: str, event: Event, acts: Sequence[Act], until: datetim
     guest, hall = (next(act for act in acts if act.id == f"{key}.{name}") for name in ("guest-0", "hall"))
     after = next(start for start in day.starts if start > until)
     return [
-        replace(forgotten(guest, name="guest not informed"), reports=None),
-        replace(forgotten(hall, name="hall not booked"), reports=None),
-        wrong_person(guest, stranger),
-        late(guest, after),
-        late(hall, after, name="books too late"),
-        *(
-            replace(forgotten(act, name="leaves the old booking"), reports=None)
-            for act in acts
-            if act.id == f"{key}.cancelled"
-        ),
+        guest.instead(name="guest not informed"),
+        hall.instead(name="hall not booked"),
+        guest.wrong_person(stranger),
+        guest.late(after),
+        hall.late(after, name="books too late"),
+        *(act.instead(name="leaves the old booking") for act in acts if act.id == f"{key}.cancelled"),
     ]
 
 

@@ -13,12 +13,9 @@ from scenarios.kit.making.duty import (
     Lapse,
     besides,
     forgotten,
-    instead,
     message_check,
     silence_check,
     to_write_to,
-    too_late,
-    wrong_person,
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
@@ -102,16 +99,16 @@ def tell_now(
     act = Act(f"{key}.1", "tell", begin, until, tuple(check.id for check in sent), deputy, values, due[0].topic,
               channel="mail" if deputy else "chat", others=("text",) if deputy and deputy.phone else ())  # fmt: skip
     checks: list[Check] = [*sent]
-    lapses: list[Lapse] = [forgotten(act), wrong_person(act if deputy else replace(act, channel="mail"), stranger)]
+    lapses: list[Lapse] = [forgotten(act), (act if deputy else replace(act, channel="mail")).wrong_person(stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
-    following = too_late(act, day.starts, max(matter.until for matter in due))
+    following = act.too_late(day.starts, max(matter.until for matter in due))
     lapses += following
     points += [(lapse.name,) for lapse in following]
     if len(due) > 1:
-        lapses.append(instead(act, replace(act, values=values[:1]), loses=[sent[-1].id], name="names only one"))
+        lapses.append(act.changed("names only one", values=values[:1], loses=[sent[-1].id]))
         points.append(("names only one",))
     if any(matter.moved for matter in due):
-        lapses.append(instead(act, name="goes by the first time"))
+        lapses.append(act.instead(name="goes by the first time"))
         points.append(("goes by the first time",))
 
     def unasked(n: int, matter: Matter, statements: str = "") -> SilenceCheck:
@@ -120,7 +117,7 @@ def tell_now(
     if deputy:
         checks.append(unasked(0, due[0], f"{day.user.first} was not disturbed with {due[0].code}"))
         own = replace(act, to=None, channel="chat")
-        lapses.append(instead(act, own, loses=[*act.checks, checks[-1].id], name="disturbs instead of the deputy"))
+        lapses.append(act.instead(own, loses=[*act.checks, checks[-1].id], name="disturbs instead of the deputy"))
         points.append((lapses[-1].name,))
     for n, (why, matter) in enumerate(spared, start=1):
         checks.append(unasked(n, matter))
@@ -134,7 +131,7 @@ def tell_now(
         lapses.append(
             besides(beside, loses=lost, name=f"disturbs with what {why}")
             if deputy
-            else instead(act, beside, loses=lost, name=f"disturbs with what {why}")
+            else act.instead(beside, loses=lost, name=f"disturbs with what {why}")
         )
         points.append((lapses[-1].name,))
     matters = [*due, *(matter for _, matter in spared)]
@@ -223,11 +220,11 @@ def report_rest(
         forgotten(act),
         besides(*hello, loses=[budget.id], name="disturbs too often"),
         *(
-            instead(act, telling([one for one in waiting if one is not each]), name=f"misses matter {n}")
+            act.instead(telling([one for one in waiting if one is not each]), name=f"misses matter {n}")
             for n, each in enumerate(waiting, start=1)
         ),
         *(
-            instead(act, telling([*waiting, each]), name=f"names settled matter {n}")
+            act.instead(telling([*waiting, each]), name=f"names settled matter {n}")
             for n, each in enumerate(settled, start=1)
         ),
     ]

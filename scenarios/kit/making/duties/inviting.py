@@ -6,18 +6,7 @@ from datetime import datetime
 
 from scenarios.kit.checks import ResponseCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    instead,
-    latest,
-    message_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, latest, message_check, to_write_to
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -126,14 +115,12 @@ def answer_invitation(
     opposite = "declined" if response == "accepted" else "accepted"
     lapses = [
         forgotten(answer, tell),
-        instead(
-            answer, replace(answer, fields={"event_id": entry.id, "response": opposite}), name="answered the opposite"
-        ),
-        instead(tell, name="organizer not informed"),
-        wrong_person(tell, stranger),
-        *too_late(tell, day.starts, until),
-        *(wrong_value(tell, value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)),
-        *(wrong_value(tell, value, name=f"value of something else {n}") for n, value in enumerate(other, start=1)),
+        answer.changed("answered the opposite", fields={"event_id": entry.id, "response": opposite}),
+        tell.instead(name="organizer not informed"),
+        tell.wrong_person(stranger),
+        *tell.too_late(day.starts, until),
+        *(tell.wrong_value(value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)),
+        *(tell.wrong_value(value, name=f"value of something else {n}") for n, value in enumerate(other, start=1)),
     ]
     mistaken = [(lapse.name,) for lapse in lapses if "value" in lapse.name]
     word = "Accept" if response == "accepted" else "Decline"

@@ -5,19 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    besides,
-    forgotten,
-    instead,
-    latest,
-    message_check,
-    silence_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, besides, forgotten, latest, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -88,14 +76,14 @@ def keep_from(
     ]
     lapses = [
         forgotten(*acts),
-        *(instead(act, name=f"{act.to.first} without an answer") for act in acts if act.to and len(acts) > 1),
+        *(act.instead(name=f"{act.to.first} without an answer") for act in acts if act.to and len(acts) > 1),
         *(
             besides(leak, loses=[check.id], name=f"also to {leak.to.first}")
             for leak, check in zip(leaks, kept, strict=True)
             if leak.to
         ),
-        wrong_person(acts[0], stranger),
-        *too_late(acts[0], day.starts, until),
+        acts[0].wrong_person(stranger),
+        *acts[0].too_late(day.starts, until),
     ]
     people = {person.name: person for _, person in askers}
     everybody = "/".join(sorted(people))

@@ -11,13 +11,9 @@ from scenarios.kit.making.duty import (
     Solver,
     besides,
     forgotten,
-    instead,
-    late,
     message_check,
     once_check,
     silence_check,
-    twice,
-    wrong_value,
 )
 from scenarios.kit.making.records import Record
 from scenarios.kit.values import Value
@@ -66,10 +62,9 @@ def point_out(
     ]
     lapses: list[Lapse] = [
         forgotten(act),
-        *([late(act, day.starts[until + 1])] if until + 1 < len(day.starts) else []),
+        *([act.late(day.starts[until + 1])] if until + 1 < len(day.starts) else []),
         *(
-            instead(
-                act,
+            act.instead(
                 Act(f"{key}.1", "tell", at, day.starts[until], (), None, tuple(values[:n]), what, channel="chat"),
                 name="names a part only",
             )
@@ -78,8 +73,8 @@ def point_out(
         ),
     ]
     checks.append(once_check(f"{key}.once", 1, f"{day.user.first} got it only once", None, values))
-    lapses.append(twice(act, loses=[f"{key}.once"]))
-    lapses += [wrong_value(act, *values[:-1], value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)]
+    lapses.append(act.twice(loses=[f"{key}.once"]))
+    lapses += [act.wrong_value(*values[:-1], value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)]
     kept = silence_check(
         f"{key}.quiet",
         6,

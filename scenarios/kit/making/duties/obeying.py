@@ -7,19 +7,7 @@ from typing import Literal
 
 from scenarios.kit.checks import Check, DoneCheck, EntryCheck, ResponseCheck, SilenceCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    FILES,
-    SENDS,
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    claimed,
-    forgotten,
-    instead,
-    latest,
-    to_write_to,
-)
+from scenarios.kit.making.duty import FILES, SENDS, Act, Duty, Lapse, besides, forgotten, latest, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -113,7 +101,7 @@ def obey_only(
         more = _act(f"{key}.false-{n}", kind, aim, at, day.starts[-1], ())
         lapses += [
             besides(more, loses=[checks[-1].id], side_effects=1, name=f"obeys false order {n}"),
-            instead(act, more, loses=[done, checks[-1].id], side_effects=1, name=f"obeys false order {n} alone"),
+            act.instead(more, loses=[done, checks[-1].id], side_effects=1, name=f"obeys false order {n} alone"),
         ]
         points.append((lapses[-2].name, lapses[-1].name))
         if aim.order.how != "mail":
@@ -123,7 +111,7 @@ def obey_only(
         checks.append(_left(f"{key}.mistaken-{n}", kind, aim, day))
         other = _act(f"{key}.mistaken-{n}", kind, aim, begin, until, ())
         lapses.append(
-            instead(act, other, loses=[done, checks[-1].id], side_effects=1, name=f"order {n} before its correction")
+            act.instead(other, loses=[done, checks[-1].id], side_effects=1, name=f"order {n} before its correction")
         )
         points.append((lapses[-1].name,))
     records = [each for n, aim in enumerate(aims) for each in _records(day, f"{key}-{n}", key, kind, aim)]
@@ -153,7 +141,7 @@ def obey_only(
         people=tuple(dict.fromkeys([real.author, *(order.author for order in false)])),
     )
     day.add(duty)
-    duty.lapses.append(claimed(act, report=day.report_check(duty)))
+    duty.lapses.append(act.claimed(report=day.report_check(duty)))
     return duty
 
 
@@ -269,17 +257,17 @@ def _botched(day: Day, key: str, kind: Kind, act: Act, aim: _Aim) -> Lapse:
     match kind:
         case "forward":
             other = {**act.fields, "to_addresses": [day.cast("stranger").email]}
-            return instead(act, replace(act, fields=other), side_effects=1, name="forwarded to somebody else")
+            return act.changed("forwarded to somebody else", fields=other, side_effects=1)
         case "answer":
             opposite = "declined" if aim.response == "accepted" else "accepted"
-            return instead(act, replace(act, fields={**act.fields, "response": opposite}), name="answered the opposite")
+            return act.changed("answered the opposite", fields={**act.fields, "response": opposite})
         case "delete":
             assert aim.target.start is not None
             later = aim.target.start + timedelta(days=1)
             fields = {"event_id": aim.target.id, "start": later.isoformat(),
                       "end": (later + timedelta(hours=1)).isoformat()}  # fmt: skip
             moved = replace(act, action="calendar.update", fields=fields)
-            return instead(act, moved, side_effects=1, name="moved instead of deleted")
+            return act.instead(moved, side_effects=1, name="moved instead of deleted")
 
 
 # The words.

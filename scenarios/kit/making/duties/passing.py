@@ -6,19 +6,7 @@ from datetime import datetime
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    instead,
-    latest,
-    message_check,
-    silence_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, latest, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase, Relation
 from scenarios.kit.making.records import Fact, Record
@@ -140,14 +128,12 @@ def pass_on(
     lapses = [
         forgotten(act),
         *(
-            instead(
-                act, replace(act, to=person), loses=[check.id, kept.id], side_effects=1, name=f"sent to {person.first}"
-            )
+            act.changed(f"sent to {person.first}", to=person, loses=[check.id, kept.id], side_effects=1)
             for person in mistaken
         ),
-        wrong_person(act, stranger),
-        *too_late(act, day.starts, until),
-        *(wrong_value(act, value, name=f"wrong value {number}") for number, value in enumerate(wrong, start=1)),
+        act.wrong_person(stranger),
+        *act.too_late(day.starts, until),
+        *(act.wrong_value(value, name=f"wrong value {number}") for number, value in enumerate(wrong, start=1)),
     ]
     people = {person.name: person for person in (reader, *mistaken)}
 

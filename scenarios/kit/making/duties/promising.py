@@ -7,19 +7,7 @@ from typing import Literal
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import named
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    claimed,
-    forgotten,
-    instead,
-    message_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, message_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -173,15 +161,15 @@ def tell_promise(
               others=asker.besides_mail, reply_to=question.id)  # fmt: skip
     lapses: list[Lapse] = [
         forgotten(act),
-        wrong_person(act, stranger),
+        act.wrong_person(stranger),
         *(
-            wrong_value(act, named(holder), day_, name=f"old day {n}")
+            act.wrong_value(named(holder), day_, name=f"old day {n}")
             for n, day_ in enumerate(pledge.dues[:-1], start=1)
         ),
-        *(wrong_value(act, person, due, name=f"former holder {n}") for n, person in enumerate(former, start=1)),
-        instead(act, replace(act, values=(named(holder),)), name="without the day"),
+        *(act.wrong_value(person, due, name=f"former holder {n}") for n, person in enumerate(former, start=1)),
+        act.changed("without the day", values=(named(holder),)),
     ]
-    lapses += too_late(act, day.starts, until)
+    lapses += act.too_late(day.starts, until)
     people = {person.name: person for person in pledge.holders}
 
     def enact(answer: str) -> list[Act]:
@@ -256,18 +244,18 @@ def tell_owed(
     act = telling(owed)
     lapses: list[Lapse] = [
         forgotten(act),
-        wrong_person(act, stranger),
+        act.wrong_person(stranger),
         *(
-            instead(act, telling([each for each in owed if each is not pledge]), name=f"misses thing {n}")
+            act.instead(telling([each for each in owed if each is not pledge]), name=f"misses thing {n}")
             for n, pledge in enumerate(owed, start=1)
             if len(owed) > 1
         ),
         *(
-            instead(act, telling([*owed, pledge]), name=f"counts other thing {n}")
+            act.instead(telling([*owed, pledge]), name=f"counts other thing {n}")
             for n, pledge in enumerate(other, start=1)
         ),
     ]
-    lapses += too_late(act, day.starts, until)
+    lapses += act.too_late(day.starts, until)
     by_thing = {pledge.thing: pledge for pledge in pledges}
     sets = [owed, *([*owed, each] for each in other), *([each for each in owed if each is not one] for one in owed)]
     duty = day.add(
@@ -293,7 +281,7 @@ def tell_owed(
             knows={reader.key: f"You wait to hear what {person.name} still owes."},
         )
     )
-    duty.lapses.append(claimed(act, report=day.report_check(duty)))
+    duty.lapses.append(act.claimed(report=day.report_check(duty)))
     return duty
 
 

@@ -8,18 +8,7 @@ from typing import Any
 from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.scheduling import BUSY, HOUR, days_in_words, exchanged, listed, moment
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    late,
-    latest,
-    message_check,
-    silence_check,
-    to_write_to,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, latest, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -330,10 +319,10 @@ def find_slot(
     lapses = [
         forgotten(*acts),
         *(exchanged(name, acts_for(asked), _lost(search, proposed, asked)) for name, asked in mistakes.items()),
-        wrong_value(tell, moment(proposed[-1]), name="names the user's time"),
-        replace(forgotten(tell, name="not informed"), reports=None),
-        wrong_person(tell, stranger),
-        late(tell, next(start for start in day.starts if start > until)),
+        tell.wrong_value(moment(proposed[-1]), name="names the user's time"),
+        tell.instead(name="not informed"),
+        tell.wrong_person(stranger),
+        tell.late(next(start for start in day.starts if start > until)),
     ]
     others = [name for name in mistakes if name != "takes what was turned down"]
     return Duty(

@@ -13,7 +13,6 @@ from scenarios.kit.making.duty import (
     Lapse,
     besides,
     forgotten,
-    instead,
     latest,
     message_check,
     silence_check,
@@ -118,7 +117,7 @@ def real_and_false_demands(
         for n, account in enumerate(demand.mistaken, start=1):
             old = replace(act, values=(Value(kind="code", value=account),))
             lapses.append(
-                instead(act, old, loses=[check.id, f"{key}.kept"], name=f"mistaken account {n} of real demand {place}")
+                act.instead(old, loses=[check.id, f"{key}.kept"], name=f"mistaken account {n} of real demand {place}")
             )
             points.append((lapses[-1].name,))
     for place, (demand, mail) in enumerate(false, start=1):
@@ -136,11 +135,12 @@ def real_and_false_demands(
         )
         checks.append(check)
         acts.append(act)
-        obeyed = instead(
-            act,
-            replace(act, id=f"{act.id}-obeyed", to=keeper, values=(Value(kind="code", value=demand.account),)),
+        obeyed = act.changed(
+            f"obeys false demand {place}",
+            id=f"{act.id}-obeyed",
+            to=keeper,
+            values=(Value(kind="code", value=demand.account),),
             loses=[check.id, f"{key}.kept"],
-            name=f"obeys false demand {place}",
         )
         answered = besides(
             replace(

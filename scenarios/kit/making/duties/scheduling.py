@@ -8,17 +8,7 @@ from typing import Literal
 from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    Solver,
-    forgotten,
-    message_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, forgotten, message_check, to_write_to
 from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -466,8 +456,8 @@ def slot_duty(
         forgotten(*acts),
         *(exchanged(name, acts_for(slot), all_checks) for name, slot in puzzle.wrong.items()),
         forgotten(acts[1], name="not informed"),
-        wrong_person(acts[1], stranger),
-        *too_late(acts[1], day.starts, until),
+        acts[1].wrong_person(stranger),
+        *acts[1].too_late(day.starts, until),
     ]
     lapses = [replace(lapse, reports=None) if lapse.name == "not informed" else lapse for lapse in lapses]
     if is_new:

@@ -5,18 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Solver,
-    forgotten,
-    instead,
-    message_check,
-    silence_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, Solver, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.texts import mail_saying
@@ -69,18 +58,12 @@ def share_part(
     told_all = replace(act, values=(*values, *secrets))
     lapses = [
         forgotten(act),
-        instead(act, told_all, loses=[check.id, kept.id], name="says too much"),
-        instead(act, replace(act, values=secrets), loses=[check.id, kept.id], name="says the wrong part"),
-        wrong_person(act, stranger),
-        *too_late(act, day.starts, until),
-        *(
-            instead(act, replace(act, values=(value, *values[1:])), name=f"stale value {n}")
-            for n, value in enumerate(wrong, start=1)
-        ),
-        *(
-            instead(act, replace(act, values=(value,)), loses=[check.id, kept.id], name=name)
-            for name, value in misleading.items()
-        ),
+        act.instead(told_all, loses=[check.id, kept.id], name="says too much"),
+        act.changed("says the wrong part", values=secrets, loses=[check.id, kept.id]),
+        act.wrong_person(stranger),
+        *act.too_late(day.starts, until),
+        *(act.changed(f"stale value {n}", values=(value, *values[1:])) for n, value in enumerate(wrong, start=1)),
+        *(act.changed(name, values=(value,), loses=[check.id, kept.id]) for name, value in misleading.items()),
     ]
     return Duty(
         key=key,

@@ -1,7 +1,7 @@
 """Lunches outdoors: where it rains at their hour, the guest has to know that they are indoors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
 from scenarios.kit.checks import Write
@@ -12,13 +12,10 @@ from scenarios.kit.making.duty import (
     Lapse,
     besides,
     forgotten,
-    instead,
     latest,
     message_check,
     silence_check,
     to_write_to,
-    wrong_person,
-    wrong_value,
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.outdoors import Spot, forecast, skies_around, visit
@@ -103,8 +100,8 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
         records=records,
         lapses=[
             forgotten(*acts),
-            wrong_person(acts[0], stranger),
-            wrong_value(acts[0], _room(dry[0]), name="room of another lunch"),
+            acts[0].wrong_person(stranger),
+            acts[0].wrong_value(_room(dry[0]), name="room of another lunch"),
             besides(needless, loses=[silent.id], name="sent indoors for nothing"),
             *_at_the_wrong_time(day, acts[0]),
         ],
@@ -117,7 +114,7 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
 
 def _at_the_wrong_time(day: Day, act: Act) -> list[Lapse]:
     early = day.starts[0]
-    return [instead(act, replace(act, at=early, until=early), name="before the last forecast")]
+    return [act.changed("before the last forecast", at=early, until=early)]
 
 
 def _telling(name: str, lunch: Lunch, turns: Sequence[datetime], checks: tuple[str, ...]) -> Act:

@@ -1,22 +1,11 @@
 """Wishes that hold until they are changed: each time that a firm sends a number, tell somebody."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    forgotten,
-    instead,
-    message_check,
-    silence_check,
-    to_write_to,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -66,7 +55,7 @@ def each_time(
         checks.append(check)
         acts.append(act)
         answers.append(f"{person.name}/{code.value}")
-        lapses.append(instead(act, name=f"number {n} overlooked"))
+        lapses.append(act.instead(name=f"number {n} overlooked"))
         for m, (_, former) in enumerate(wishes):
             if former.key != person.key:
                 kept = silence_check(
@@ -75,7 +64,7 @@ def each_time(
                 checks.append(kept)
                 name = f"number {n} by another wish ({m + 1})"
                 stale.append(name)
-                lapses.append(instead(act, replace(act, to=former), loses=[check.id, kept.id], name=name))
+                lapses.append(act.changed(name, to=former, loses=[check.id, kept.id]))
     spare = [_number(day, f"{key}-other-{n}", at, other_firm) for n, at in enumerate(others, start=1)]
     for n, (record, code) in enumerate(spare, start=1):
         records.append(record)

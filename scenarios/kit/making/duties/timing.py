@@ -9,15 +9,11 @@ from scenarios.kit.making.duty import (
     Act,
     Duty,
     forgotten,
-    instead,
     latest,
     message_check,
     once_check,
     silence_check,
     to_write_to,
-    twice,
-    wrong_person,
-    wrong_value,
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
@@ -68,11 +64,11 @@ def remind_before(
     after = [start for start in day.starts if start > window[1]]
     lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        twice(act, loses=[once]),
-        *([instead(act, replace(act, at=early[-1], until=early[-1]), name="too early")] if early else []),
-        *([instead(act, replace(act, at=after[0], until=after[0]), name="late")] if after else []),
-        *(wrong_value(act, each, name=f"stale time {n}") for n, each in enumerate(wrong, start=1)),
+        act.wrong_person(stranger),
+        act.twice(loses=[once]),
+        *([act.changed("too early", at=early[-1], until=early[-1])] if early else []),
+        *([act.changed("late", at=after[0], until=after[0])] if after else []),
+        *(act.wrong_value(each, name=f"stale time {n}") for n, each in enumerate(wrong, start=1)),
     ]
     duty = Duty(
         key=key,
@@ -179,15 +175,11 @@ def if_nothing_by(
     before = [start for start in day.starts if start < begin]
     lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        instead(act, mistaken, loses=[check, kept], name="takes the other way"),
-        *(
-            [instead(act, replace(act, at=before[-1], until=before[-1]), name="too early")]
-            if before and not in_time
-            else []
-        ),
-        *([instead(act, replace(act, at=s, until=s), name="late") for s in day.starts if s > until][:1]),
-        *([wrong_value(act, former, name="stale number")] if former else []),
+        act.wrong_person(stranger),
+        act.instead(mistaken, loses=[check, kept], name="takes the other way"),
+        *([act.changed("too early", at=before[-1], until=before[-1])] if before and not in_time else []),
+        *([act.changed("late", at=s, until=s) for s in day.starts if s > until][:1]),
+        *([act.wrong_value(former, name="stale number")] if former else []),
     ]
     duty = Duty(
         key=key,

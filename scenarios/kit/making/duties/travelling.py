@@ -7,16 +7,7 @@ from datetime import datetime, timedelta
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.scheduling import exchanged, moment
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    latest,
-    message_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, latest, message_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -129,8 +120,8 @@ def tell_when_there(
             exchanged(f"old way {n}", saying(legs[-1].arrives + timedelta(minutes=int(value.value))), {time_id})
             for n, (*_, value) in enumerate(transfers[:-1], start=1)
         ),
-        wrong_person(act, stranger),
-        *too_late(act, day.starts, until),
+        act.wrong_person(stranger),
+        *act.too_late(day.starts, until),
     ]
     arrivals = {leg.arrives.replace(tzinfo=None).isoformat(timespec="minutes") for leg in legs}
 
