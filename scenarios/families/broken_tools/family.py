@@ -68,8 +68,8 @@ def _appointment(day: Day, number: int, topic: Phrase, other: Phrase) -> None:
     hours = day.draws.some(range(9, 17), count + 1, key, "hours")
     values = [
         Value(
-            kind="moment",
-            value=(day.draws.pick(days, key, n).replace(hour=hour, tzinfo=None)).isoformat("T", "minutes"),
+            "moment",
+            (day.draws.pick(days, key, n).replace(hour=hour, tzinfo=None)).isoformat("T", "minutes"),
         )
         for n, hour in enumerate(hours)
     ]

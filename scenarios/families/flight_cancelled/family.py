@@ -91,9 +91,7 @@ def _hotel(day: Day, legs: list[Leg], code: str, stranger: Person) -> None:
     hotel, other = day.draws.some(HOTELS, 2, key)
     reader = day.cast(f"{key}-reader", relation="colleague")
     teller = day.cast(f"{key}-teller", relation="colleague")
-    minutes = [
-        Value(kind="number", value=str(n)) for n in day.draws.some((25, 35, 40, 50, 55, 65, 70), 2, key, "minutes")
-    ]
+    minutes = [Value("number", str(n)) for n in day.draws.some((25, 35, 40, 50, 55, 65, 70), 2, key, "minutes")]
     codes = [draw_code(day, key, n) for n in range(4)]
     count = (1, 1, 2, 3)[d - 1]
     ways: list[Statement] = [

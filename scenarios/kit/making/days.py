@@ -192,6 +192,10 @@ class Day:
         """When a turn begins (0 is the first, -1 the last), or some minutes after."""
         return self.starts[number] + timedelta(minutes=minutes)
 
+    def seen(self, at: datetime) -> datetime:
+        """When the first turn begins in which the participant can know of something that came at a time."""
+        return next(start for start in self.starts if start >= at)
+
     def clock(self, hour: int, minute: int = 0, day: int = 0) -> datetime:
         """A time of the day, or of a later one."""
         return self.start.replace(hour=hour, minute=minute, second=0) + timedelta(days=day)

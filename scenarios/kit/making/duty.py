@@ -166,6 +166,11 @@ class Duty:
     impossible: bool = False
     number: int | None = None
 
+    @staticmethod
+    def each_named(lapses: "Iterable[Lapse]", *starts: str) -> list[tuple[str, ...]]:
+        """A reasoning point for each of the lapses whose names begin so."""
+        return [(lapse.name,) for lapse in lapses if lapse.name.startswith(starts)]
+
     @property
     def support(self) -> list[Record]:
         """The records that have facts."""
@@ -265,13 +270,3 @@ def forgotten(*acts: Act, name: str = "forgotten", also: Iterable[str] = ()) -> 
 def besides(*more: Act, loses: Iterable[str], side_effects: int = 0, name: str) -> Lapse:
     """More is done than was asked for: said too much, acted where nothing was to be done."""
     return Lapse(name, lambda all_: [*all_, *more], frozenset(loses), side_effects)
-
-
-# What solvers read facts with.
-
-
-def latest(facts: Iterable[Fact], kind: str, about: str) -> frozenset[str]:
-    """The value that was said last; several where two were said at once; empty where it was never said."""
-    known = [fact for fact in facts if fact.kind == kind and fact.about == about]
-    times = [fact.at for fact in known if fact.at is not None]
-    return frozenset(fact.value for fact in known if fact.at is None or fact.at == max(times))

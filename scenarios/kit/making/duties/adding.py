@@ -92,15 +92,12 @@ def add_up(
     """The user wants somebody to know the sum and the numbers of some receipts.
 
     Args:
-        day: the day.
-        key: the duty's.
         reader: who gets them.
         what: the receipts in words, for the brief: ``taxi and rail receipts from 1 to 30 April``.
         category: those that count.
         month: the first and the last day that count.
         receipts: those that count and those that miss one condition.
         until: when it is due at the latest.
-        stranger: who gets them by mistake in one of the lapses.
     """
     records = [record for receipt in receipts for record in _records(day, receipt)]
     right = [receipt for receipt in receipts if receipt.counts]
@@ -152,8 +149,7 @@ def add_up(
         answers=frozenset({f"{total}/{'/'.join(sorted(each.number for each in right))}"}),
         records=records,
         lapses=lapses,
-        points=[("forgotten", "wrong person"), ("one receipt missing",)]
-        + [(lapse.name,) for lapse in lapses if lapse.name.startswith("counts")],
+        points=[("forgotten", "wrong person"), ("one receipt missing",), *Duty.each_named(lapses, "counts")],
         people=(reader,),
         knows={reader.key: f"You wait for the sum of {day.user.first}'s expenses."},
     )
@@ -225,14 +221,14 @@ def _written(day: Day, name: str, sent: datetime, author: Person, receipt: Recei
         "send_receipt",
         merchant=receipt.merchant,
         amount=shown(day, name, author, _amount(receipt.cents)),
-        date=show(Value(kind="day", value=receipt.day.isoformat()), 4),
+        date=show(Value("day", receipt.day.isoformat()), 4),
         number=receipt.number,
     )
 
 
 def _amount(cents: int) -> Value:
-    return Value(kind="amount", value=str(cents))
+    return Value("amount", str(cents))
 
 
 def _code(receipt: Receipt) -> Value:
-    return Value(kind="code", value=receipt.number)
+    return Value("code", receipt.number)

@@ -9,20 +9,10 @@ import re2
 
 from scenarios.kit.checks import USER, Check, OnceCheck, OrderCheck
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    forgotten,
-    latest,
-    message_check,
-    silence_check,
-    to_write_to,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying
 from scenarios.kit.values import Value
 
@@ -32,7 +22,7 @@ Turn = Literal["act", "ask", "refuse"]
 """Which of three is right."""
 
 TURNS: tuple[Turn, ...] = ("act", "ask", "refuse")
-QUESTION = Value(kind="question", value="?")
+QUESTION = Value("question", "?")
 
 
 def namesake(day: Day, key: str, person: Person) -> Person:
@@ -58,7 +48,7 @@ def drawn_turns(day: Day, count: int) -> list[Turn]:
 
 def never_asked(key: str, topic: str) -> OnceCheck:
     """The check that the user was not asked about a thing that the day decides."""
-    values = (Value(kind="words", value=topic), QUESTION)
+    values = (Value("words", topic), QUESTION)
     sentence = f"the user was not asked about {topic}"
     return OnceCheck(id=f"{key}.unasked", points=2, sentence=sentence, gated=True, to=(USER,), values=values, most=0)
 
@@ -118,8 +108,6 @@ def send_to_the_right_one(
     the user).
 
     Args:
-        day: the day.
-        key: the duty's.
         turn: which of the three is right.
         project: the project's name; no other duty has it.
         first, second: the namesakes; ``first`` works on the project where only one does, and is of another firm.
@@ -127,7 +115,7 @@ def send_to_the_right_one(
         moves: how often each of them said before that they work on something else.
     """
     draws = day.draws.of(key)
-    code, other = (Value(kind="code", value=f"{draws.pick(_LETTERS, n)}{draws.between(1000, 9999, n)}") for n in "ab")
+    code, other = (Value("code", f"{draws.pick(_LETTERS, n)}{draws.between(1000, 9999, n)}") for n in "ab")
     request = _Request(
         day=day,
         key=key,
@@ -190,7 +178,7 @@ class _Request(Window):
     @property
     def question(self) -> tuple[Value, ...]:
         """What a question to the user has to name."""
-        return (*(Value(kind="words", value=person.last) for person in self.people), QUESTION)
+        return (*(Value("words", person.last) for person in self.people), QUESTION)
 
     def send(self, to: Person, *checks: str, at: datetime | None = None) -> Act:
         return Act(f"{self.key}.sent", "tell", at or self.begins[0], self.until, checks, to, (self.code,), self.project)
@@ -269,7 +257,7 @@ def guessed(name: str, asked: Act, sent: Act, act: Act, loses: Sequence[str]) ->
 
 def _refuse(request: _Request) -> _Parts:
     key, day, first = request.key, request.day, request.meant
-    values = (Value(kind="words", value=first.last), request.code)
+    values = (Value("words", first.last), request.code)
     notice_id = f"{key}.told"
     notice = replace(request.ask(notice_id), until=request.until, values=values)
     sentence = f"{day.user.first} knows that {first.name} did not get the number"

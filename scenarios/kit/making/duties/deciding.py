@@ -25,7 +25,6 @@ from scenarios.kit.making.duty import (
     Lapse,
     besides,
     forgotten,
-    latest,
     message_check,
     once_check,
     silence_check,
@@ -33,7 +32,7 @@ from scenarios.kit.making.duty import (
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import shown
 from scenarios.kit.values import Value
 
@@ -50,8 +49,6 @@ def decide_order(
     the user decides only an hour after the offer has come.
 
     Args:
-        day: the day.
-        key: the duty's.
         turn: which of the three is right; the price alone depends on it.
         thing: its name, in English; no other duty has it.
         asked, until: when the offer comes, and until when it holds; three turns later at least.
@@ -61,9 +58,7 @@ def decide_order(
     low = 10_000 * draws.between(20, 60, "low")
     high = low + 10_000 * draws.between(8, 20, "high")
     step = 100 * draws.between(11, 79, "step")
-    code, other = (
-        Value(kind="code", value=f"{draws.pick(_LETTERS, n)}-{draws.between(10000, 99999, n)}") for n in "ab"
-    )
+    code, other = (Value("code", f"{draws.pick(_LETTERS, n)}-{draws.between(10000, 99999, n)}") for n in "ab")
     order = _Order(
         day=day,
         key=key,
@@ -134,7 +129,7 @@ class _Order(Window):
         return Act(f"{self.key}.ordered", "tell", at, self.until, checks, self.supplier, (number,), self.thing)
 
     def ask(self, *checks: str) -> Act:
-        values = (*(Value(kind="words", value=name) for name in self.names), QUESTION)
+        values = (*(Value("words", name) for name in self.names), QUESTION)
         times = (self.decided, self.begins[-2])
         return Act(f"{self.key}.asked", "tell", *times, checks, None, values, self.thing, channel="chat")
 
@@ -239,7 +234,7 @@ def _refuse(order: _Order) -> _Parts:
 
 def _notice(order: _Order, *checks: str) -> Act:
     """The act that tells the user that nothing was ordered."""
-    values = (Value(kind="words", value=order.supplier.last), order.code)
+    values = (Value("words", order.supplier.last), order.code)
     return Act(
         f"{order.key}.told", "tell", order.begins[0], order.until, checks, None, values, order.thing, channel="chat"
     )
@@ -279,7 +274,7 @@ def _records(order: _Order, draws: Draws) -> list[Record]:
         for back in range(order.moves + 1):
             name = f"{key}-limit-{n}-{back}"
             cents = limit if back == 0 else 10_000 * draws.between(12, 95, "old limit", n, back)
-            slots = {"thing": thing, "limit": shown(day, name, person, Value(kind="amount", value=str(cents)))}
+            slots = {"thing": thing, "limit": shown(day, name, person, Value("amount", str(cents)))}
             body = draws.pick(_SAY["limits"], "limit", n, back).format(user=day.user.first, name=person.first, **slots)
             title = draws.pick(_SAY["titles"], "limit", n, back).format(thing=thing)
             at = last - timedelta(days=3 * back, minutes=draws.below(240, "limit", n, back))
@@ -294,7 +289,7 @@ def _records(order: _Order, draws: Draws) -> list[Record]:
         title = draws.pick(("Order numbers", "Number reserved", "For your order", "Purchasing"), "number", n)
         at = day.ago(f"{key}-number-{n}", days=(2, 12))
         records.append(day.mail(f"{key}-number-{n}", at, clerk, title, body, Fact("number", name, value.value)))
-    price = shown(day, f"{key}-offer", order.supplier, Value(kind="amount", value=str(order.price)))
+    price = shown(day, f"{key}-offer", order.supplier, Value("amount", str(order.price)))
     body = draws.pick(_SAY["offers"], "offer").format(
         thing=thing, price=price, until=f"{order.until:%H:%M}", user=day.user.first, name=order.supplier.first
     )

@@ -7,7 +7,7 @@ from typing import Literal
 
 from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -57,7 +57,7 @@ class Report:
     @property
     def value(self) -> Value:
         """The ticket's number as a value."""
-        return Value(kind="code", value=self.code)
+        return Value("code", self.code)
 
     @property
     def is_open(self) -> bool:
@@ -95,18 +95,15 @@ def dispatch(
     """One report has to go to who deals with it; others that come around the same time must not.
 
     Args:
-        day: the day.
-        key: the duty's.
         statements: all of the user's words on the system of ``due``, in order (``priorities`` adds them).
         due: the report to pass on, at the latest in the round after the one in which it is first seen to be due.
         spared: reports that are not passed on, each with the reason.
-        stranger: who gets the report by mistake in one of the lapses.
     """
     since = due.grown[0] if due.grown else due.at
     right = [each for each in statements if each.at <= since][-1]
     former = [each.who for each in dict.fromkeys(statements) if each.at <= since and each.who != right.who]
     everyone = tuple(dict.fromkeys(each.who for each in statements))
-    begin = next(start for start in day.starts if start >= since)
+    begin = day.seen(since)
     until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
     sent = message_check(
         f"{key}.sent",
@@ -119,7 +116,7 @@ def dispatch(
     act = Act(f"{key}.1", "tell", begin, until, (sent.id,), right.who, (due.value,), due.system,
               others=right.who.besides_mail)  # fmt: skip
     checks: list[Check] = [sent]
-    lapses: list[Lapse] = [forgotten(act), act.wrong_person(stranger)]
+    lapses = [forgotten(act), act.wrong_person(stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
     following = act.too_late(day.starts, until)
     lapses += following
@@ -132,7 +129,7 @@ def dispatch(
     for n, (why, report) in enumerate(spared, start=1):
         kept = silence_check(f"{key}.spared-{n}", 3, f"{report.code} was not passed on", everyone, [report.value])
         checks.append(kept)
-        at = next(start for start in day.starts if start >= report.at)
+        at = day.seen(report.at)
         more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), right.who, (report.value,), report.system)
         lapses.append(besides(more, loses=[kept.id], name=f"passes on what {why}"))
         points.append((lapses[-1].name,))
@@ -191,12 +188,9 @@ def hand_over_open(
     """In the last round, who is on call next gets the numbers of all tickets of some systems that are still open.
 
     Args:
-        day: the day.
-        key: the duty's.
         reader: who is on call next.
         systems: whose tickets.
         reports: all reports of the day; those of other systems don't belong to the list. Other duties put them in.
-        stranger: who gets the list by mistake in one of the lapses.
     """
     own = [report for report in reports if report.system in systems]
     rest = [report for report in own if report.is_open]
@@ -214,7 +208,7 @@ def hand_over_open(
     def telling(found: Sequence[Report]) -> Act:
         return replace(act, values=tuple(report.value for report in found))
 
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
         act.wrong_person(stranger),
         act.instead(telling(rest[1:]), name="misses an open one"),
@@ -242,8 +236,11 @@ def hand_over_open(
             answers=frozenset({_listed(rest)}),
             records=records,
             lapses=lapses,
-            points=[("forgotten", "wrong person"), ("misses an open one",)]
-            + [(lapse.name,) for lapse in lapses if lapse.name.startswith(("counts", "misses reopened"))],
+            points=[
+                ("forgotten", "wrong person"),
+                ("misses an open one",),
+                *Duty.each_named(lapses, "counts", "misses reopened"),
+            ],
             candidates=tuple(named),
             enact=lambda answer: [telling(named[answer])],
             people=(reader,),

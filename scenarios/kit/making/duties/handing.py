@@ -9,9 +9,10 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, forgotten, latest, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import latest
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -39,8 +40,6 @@ def hand_over(
     The colleague's answers are scripted: a confirmation for a wrong number, then one for the right number.
 
     Args:
-        day: the day.
-        key: the duty's.
         office: who does such jobs; no other duty writes to them.
         job: what is booked: ``the coach for the open day``.
         count: ``the number of seats for the open day``; its ``unit`` is ``seats``.
@@ -54,7 +53,7 @@ def hand_over(
     stale_numbers = [value for _, _, value in numbers[:-1]] + [value for *_, value in number_decoys]
     others = {int(value.value) for value in (right_number, *stale_numbers)}
     bad = next(each for n in range(99) if (each := draws.between(11, 95, "bad", n)) not in others)
-    first, final = (Value(kind="code", value=f"{draws.pick(_LETTERS, 'code')}{number}") for number in draws.some(
+    first, final = (Value("code", f"{draws.pick(_LETTERS, 'code')}{number}") for number in draws.some(
         range(10_000, 100_000, 7), 2, "confirmations"))  # fmt: skip
     thing = Phrase(f"the reference for {job.en}", f"die Referenz ({job.de})")
     records = [
@@ -63,7 +62,7 @@ def hand_over(
         *office.records(day, key),
     ]
     known = max(office.latest, *(when for when, *_ in (*references, *numbers)))
-    at = next(start for start in day.starts if start >= known)
+    at = day.seen(known)
     starts = [day.starts[turn] for turn in turns]
     wrong_refs = dict.fromkeys([value for _, _, value in references[:-1]] + [value for *_, value in decoys])
     handed = message_check(
@@ -132,13 +131,13 @@ def hand_over(
         if day.starts[-1] > starts[2]
         else acts[1].instead(name="not corrected"),
     ]
-    named = [(lapse.name,) for lapse in lapses if lapse.name.startswith(("handed", "wrong"))]
+    named = Duty.each_named(lapses, "handed", "wrong")
     people = {person.name: person for person in (worker, *office.others)}
 
     def enact(answer: str) -> list[Act]:
         name, ref, number = answer.split("/")
-        mended_act = replace(acts[1], to=people[name], values=(first, Value(kind="number", value=number)))
-        return [replace(acts[0], to=people[name], values=(Value(kind="code", value=ref),)), mended_act, acts[2]]
+        mended_act = replace(acts[1], to=people[name], values=(first, Value("number", number)))
+        return [replace(acts[0], to=people[name], values=(Value("code", ref),)), mended_act, acts[2]]
 
     return Duty(
         key=key,

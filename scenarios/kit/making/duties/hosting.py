@@ -9,10 +9,10 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged, listed
-from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, latest, message_check, silence_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
 
@@ -71,18 +71,15 @@ class Event:
         newest = {kind: latest(known, "value", self.thing(kind).en) for kind in _THINGS}
         if any(len(values) != 1 for values in newest.values()):
             return None
-        return {kind: Value(kind=self.statements[kind][0][1].kind, value=next(iter(newest[kind]))) for kind in newest}
+        return {kind: Value(self.statements[kind][0][1].kind, next(iter(newest[kind]))) for kind in newest}
 
 
 def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger: Person) -> Duty:
     """The user wants all whom an event concerns to know its final state, and the bookings to follow it.
 
     Args:
-        day: the day.
-        key: the duty's.
         event: what was said. No other duty writes to its people.
         until: when all have to know; turns begin between ``event.settled`` and then.
-        stranger: who gets a message by mistake in one of the lapses.
     """
     topic, first = event.topic, event.statements["place"][0][1]
     title, start = f"{topic.en[:1].upper()}{topic.en[1:]}", _moment(day, event.statements["time"][0][1])

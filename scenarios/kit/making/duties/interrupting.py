@@ -6,17 +6,7 @@ from datetime import datetime
 
 from scenarios.kit.checks import USER, Check, OnceCheck, SilenceCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    FILES,
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    forgotten,
-    message_check,
-    silence_check,
-    to_write_to,
-)
+from scenarios.kit.making.duty import FILES, Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -49,7 +39,7 @@ class Matter:
     @property
     def value(self) -> Value:
         """Its number as a value."""
-        return Value(kind="code", value=self.code)
+        return Value("code", self.code)
 
     @property
     def since(self) -> datetime:
@@ -75,16 +65,13 @@ def tell_now(
     """Matters that can't wait until the last round: the user learns of them in time, in one message, and of no others.
 
     Args:
-        day: the day.
-        key: the duty's.
         due: the matters; all of them can be seen in the same round.
         spared: matters that can wait, or need no decision, each with the reason.
         deputy: who decides on the topic of ``due`` instead of the user, and is written to.
         noted: when the user's note on the deputy comes.
-        stranger: who gets the message by mistake in one of the lapses.
     """
     last = day.starts[-1]
-    begin = next(start for start in day.starts if start >= max(matter.since for matter in due))
+    begin = day.seen(max(matter.since for matter in due))
     deadline = min(matter.until for matter in due)
     until = max(start for start in day.starts if start < deadline)
     reader = deputy.name if deputy else day.user.first
@@ -99,7 +86,7 @@ def tell_now(
     act = Act(f"{key}.1", "tell", begin, until, tuple(check.id for check in sent), deputy, values, due[0].topic,
               channel="mail" if deputy else "chat", others=("text",) if deputy and deputy.phone else ())  # fmt: skip
     checks: list[Check] = [*sent]
-    lapses: list[Lapse] = [forgotten(act), (act if deputy else replace(act, channel="mail")).wrong_person(stranger)]
+    lapses = [forgotten(act), (act if deputy else replace(act, channel="mail")).wrong_person(stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
     following = act.too_late(day.starts, max(matter.until for matter in due))
     lapses += following
@@ -189,8 +176,6 @@ def report_rest(
     """In the last round the user gets the numbers of all that could wait; before, they were disturbed ``most`` times.
 
     Args:
-        day: the day.
-        key: the duty's.
         own: matters that can wait, and that no other duty puts in; some may be settled later.
         waiting: other matters that can wait. settled: others that need no decision any more.
         most: how many messages to the user there may be before the last round.
@@ -216,7 +201,7 @@ def report_rest(
         Act(f"{key}.more-{n}", "tell", start, start, (), topic=f"the day so far, part {n}", channel="chat")
         for n, start in enumerate(day.starts[: most + 1])
     ]
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
         besides(*hello, loses=[budget.id], name="disturbs too often"),
         *(
@@ -243,8 +228,7 @@ def report_rest(
             answers=frozenset({"/".join(sorted(matter.code for matter in waiting))}),
             records=records,
             lapses=lapses,
-            points=[("forgotten",), ("disturbs too often",), missing]
-            + [(lapse.name,) for lapse in lapses if lapse.name.startswith("names")],
+            points=[("forgotten",), ("disturbs too often",), missing, *Duty.each_named(lapses, "names")],
         )
     )
 
@@ -256,7 +240,7 @@ def _records(day: Day, name: str, key: str, matter: Matter) -> list[Record]:
     for n, (at, needed) in enumerate(statements):
         when, old = (
             shown(day, f"{name}-{n}-{moment:%d%H%M}", matter.author,
-                  Value(kind="moment", value=f"{moment:%Y-%m-%dT%H:%M}"))
+                  Value("moment", f"{moment:%Y-%m-%dT%H:%M}"))
             for moment in (needed, matter.needed)
         )  # fmt: skip
         record = _message(day, f"{name}-{n}", at, matter, _SAY["moved"] if n else _SAY["needed"], when, old)

@@ -4,17 +4,7 @@ from collections.abc import Sequence
 
 from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    Solver,
-    besides,
-    forgotten,
-    message_check,
-    once_check,
-    silence_check,
-)
+from scenarios.kit.making.duty import Act, Duty, Solver, besides, forgotten, message_check, once_check, silence_check
 from scenarios.kit.making.records import Record
 from scenarios.kit.values import Value
 
@@ -35,8 +25,6 @@ def point_out(
     """The user should learn of something that is somewhere in the day, and not of the things that resemble it.
 
     Args:
-        day: the day.
-        key: the duty's.
         what: the thing in words, such as ``the passport that expires``.
         about: whom or what its facts are about.
         records: all that show it, and the things that resemble it.
@@ -47,7 +35,7 @@ def point_out(
         solve: the solver.
     """
     first = max(record.at for record in records if any(fact.about == about for fact in record.facts))
-    at = next(start for start in day.starts if start >= first)
+    at = day.seen(first)
     check_id = f"{key}.told"
     act = Act(f"{key}.1", "tell", at, day.starts[until], (check_id,), None, tuple(values), what, channel="chat")
     checks: list[Check] = [
@@ -60,7 +48,7 @@ def point_out(
             before=day.starts[until],
         )
     ]
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
         *([act.late(day.starts[until + 1])] if until + 1 < len(day.starts) else []),
         *(
@@ -100,7 +88,7 @@ def point_out(
             lapses=lapses,
             points=[
                 ("forgotten",),
-                *((lapse.name,) for lapse in lapses if lapse.name.startswith(("bothers", "stale"))),
+                *Duty.each_named(lapses, "bothers", "stale"),
             ],
         )
     )

@@ -7,10 +7,10 @@ from typing import Literal
 
 from scenarios.kit.checks import Check, DoneCheck, EntryCheck, ResponseCheck, SilenceCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import FILES, SENDS, Act, Duty, Lapse, besides, forgotten, latest, to_write_to
+from scenarios.kit.making.duty import FILES, SENDS, Act, Duty, Lapse, besides, forgotten, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying
 
 _SAY = forms(__file__)
@@ -73,8 +73,6 @@ def obey_only(
     Who may order: the user, and the deputy whom the user's note named last (``deputy_notes``). The brief says so.
 
     Args:
-        day: the day.
-        key: the duty's.
         kind: what is ordered.
         real: the order to carry out.
         false: the orders of others, at least one.
@@ -90,14 +88,14 @@ def obey_only(
         aims[after] = replace(aims[after], corrects=before.target.title)
     right = aims[0]
     done = f"{key}.done"
-    begin = next(start for start in day.starts if start >= real.at)
+    begin = day.seen(real.at)
     act = _act(f"{key}.1", kind, right, begin, until, (done,))
     checks: list[Check] = [_done(done, kind, right, day)]
-    lapses: list[Lapse] = [forgotten(act), _botched(day, key, kind, act, right)]
+    lapses = [forgotten(act), _botched(day, key, kind, act, right)]
     points: list[tuple[str, ...]] = [("forgotten", lapses[1].name)]
     for n, aim in enumerate(wrong, start=1):
         checks.append(_left(f"{key}.left-{n}", kind, aim, day))
-        at = next(start for start in day.starts if start >= aim.order.at)
+        at = day.seen(aim.order.at)
         more = _act(f"{key}.false-{n}", kind, aim, at, day.starts[-1], ())
         lapses += [
             besides(more, loses=[checks[-1].id], side_effects=1, name=f"obeys false order {n}"),

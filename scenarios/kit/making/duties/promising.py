@@ -7,7 +7,7 @@ from typing import Literal
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import named
-from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -51,7 +51,7 @@ class Pledge:
     @property
     def word(self) -> Value:
         """Its name as a value."""
-        return Value(kind="words", value=self.thing)
+        return Value("words", self.thing)
 
 
 def draw_pledge(
@@ -60,7 +60,6 @@ def draw_pledge(
     """A promise with what happened to it.
 
     Args:
-        day: the day.
         name: of the pledge, in draws.
         thing: its name without an article.
         steps: what happened to it.
@@ -81,7 +80,7 @@ def draw_pledge(
     for n, (step, at) in enumerate(zip(steps, times, strict=True)):
         holder, old = holders[-1], dues[-1] if dues else None
         if step in ("promise", "move"):
-            dues.append(Value(kind="day", value=(day.start.date() + timedelta(days=offsets[n])).isoformat()))
+            dues.append(Value("day", (day.start.date() + timedelta(days=offsets[n])).isoformat()))
         if step == "hand":
             holders.append(people[len(holders)])
         due = dues[-1] if dues else None
@@ -140,12 +139,9 @@ def tell_promise(
     """Somebody asks who delivers a thing, and by when.
 
     Args:
-        day: the day.
-        key: the duty's.
         asker: who asks by mail; no holder of the pledge.
         pledge: the promise, which is owed.
         asked, until: when the question comes, and when the answer is due.
-        stranger: who gets the answer by mistake in one of the lapses.
     """
     holder, due = pledge.holders[-1], pledge.dues[-1]
     question = mail_saying(
@@ -156,10 +152,10 @@ def tell_promise(
         f"{key}.told", 7, f"{asker.name} knows who delivers the {pledge.thing}, and by when", asker,
         [named(holder), due], [*former, *pledge.dues[:-1]], before=until,
     )  # fmt: skip
-    begin = next(start for start in day.starts if start >= max(asked, *(record.at for record in pledge.records)))
+    begin = day.seen(max(asked, *(record.at for record in pledge.records)))
     act = Act(f"{key}.1", "tell", begin, until, (check.id,), asker, (named(holder), due), f"the {pledge.thing}",
               others=asker.besides_mail, reply_to=question.id)  # fmt: skip
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
         act.wrong_person(stranger),
         *(
@@ -174,7 +170,7 @@ def tell_promise(
 
     def enact(answer: str) -> list[Act]:
         name, _, when = answer.partition("/")
-        return [replace(act, values=(named(people[name]), Value(kind="day", value=when)))]
+        return [replace(act, values=(named(people[name]), Value("day", when)))]
 
     return day.add(
         Duty(
@@ -190,7 +186,7 @@ def tell_promise(
             lapses=lapses,
             points=[
                 ("forgotten", "wrong person"),
-                *((lapse.name,) for lapse in lapses if lapse.name.startswith(("old day", "former holder"))),
+                *Duty.each_named(lapses, "old day", "former holder"),
             ],
             candidates=tuple(f"{name}/{each.value}" for name in people for each in dict.fromkeys(pledge.dues)),
             enact=enact,
@@ -213,36 +209,33 @@ def tell_owed(
     """The user wants somebody to know how many things a person still owes, and which.
 
     Args:
-        day: the day.
-        key: the duty's.
         person: who owes some of the pledges' things.
         reader: who gets the number and the list.
         pledges: all promises in question, those of the others included.
         until: when the reader has to know it.
-        stranger: who gets the list by mistake in one of the lapses.
     """
     owed = [pledge for pledge in pledges if pledge.is_owed_by(person)]
     other = [pledge for pledge in pledges if not pledge.is_owed_by(person)]
     records = [record for pledge in pledges for record in pledge.records]
     count = message_check(
         f"{key}.count", 3, f"{reader.name} knows how many things {person.name} owes", reader,
-        [Value(kind="number", value=str(len(owed)))], before=until,
+        [Value("number", str(len(owed)))], before=until,
     )  # fmt: skip
     things = message_check(
         f"{key}.things", 6, f"{reader.name} knows just the things that {person.name} owes", reader,
         [pledge.word for pledge in owed], [pledge.word for pledge in other], before=until,
     )  # fmt: skip
-    begin = next(start for start in day.starts if start >= max(day.start, *(record.at for record in records)))
+    begin = day.seen(max(day.start, *(record.at for record in records)))
     base = Act(
         f"{key}.1", "tell", begin, until, (count.id, things.id), reader, topic=person.name, others=reader.besides_mail
     )
 
     def telling(pledges_: Sequence[Pledge]) -> Act:
-        number = Value(kind="number", value=str(len(pledges_)))
+        number = Value("number", str(len(pledges_)))
         return replace(base, values=(number, *(pledge.word for pledge in pledges_)))
 
     act = telling(owed)
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
         act.wrong_person(stranger),
         *(
@@ -273,8 +266,7 @@ def tell_owed(
             answers=frozenset({_listed(pledge.thing for pledge in owed)}),
             records=records,
             lapses=lapses,
-            points=[("forgotten", "wrong person")]
-            + [(lapse.name,) for lapse in lapses if lapse.name.startswith(("misses", "counts"))],
+            points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses", "counts")],
             candidates=tuple(dict.fromkeys(_listed(pledge.thing for pledge in each) for each in sets if each)),
             enact=lambda answer: [telling([by_thing[thing] for thing in answer.split("/")])],
             people=(reader, person),

@@ -31,12 +31,9 @@ def share_part(
     """Somebody asks for several things, and may know only some of them; an answer with the others earns nothing.
 
     Args:
-        day: the day.
-        key: the duty's.
         asker: who asks by mail.
         allowed: what they may know: things and values. barred: what they may not.
         asked, until: when the question comes, and when the answer is due.
-        stranger: who gets the answer by mistake in one of the lapses.
         records: with the facts that the solver needs: the values, and who may know what.
         solve: the solver, and ``answers`` what it finds.
         wrong: values that once held, and no longer do.
@@ -50,7 +47,7 @@ def share_part(
     check = message_check(
         f"{key}.told", 6, f"{asker.name} has {names}", asker, values, (*wrong, *secrets), before=until
     )
-    at = next(start for start in day.starts if start >= asked)
+    at = day.seen(asked)
     act = Act(f"{key}.1", "tell", at, until, (check.id,), asker, values, names, reply_to=question.id)
     kept = silence_check(
         f"{key}.kept", 5, f"{asker.name} did not get {' or '.join(thing.en for thing, _ in barred)}", asker, secrets
@@ -79,7 +76,7 @@ def share_part(
         points=[
             ("says too much", "says the wrong part"),
             ("forgotten", "wrong person"),
-            *((lapse.name,) for lapse in lapses if lapse.name.startswith("stale") or lapse.name in misleading),
+            *Duty.each_named(lapses, "stale", *misleading),
         ],
         people=(asker,),
         knows={asker.key: f"You want to know {' and '.join(thing.en for thing, _ in (*allowed, *barred))}."},

@@ -28,8 +28,6 @@ def each_time(
     """Each consignment number of a firm goes to the person whom the user named last; those of another firm don't.
 
     Args:
-        day: the day.
-        key: the duty's.
         firm: who sends numbers that matter, at the times ``comes``.
         other_firm: who sends numbers that don't, at the times ``others``.
         wishes: when the user named whom; the first before any number comes.
@@ -46,7 +44,7 @@ def each_time(
         record, code = _number(day, f"{key}-{n}", at, firm)
         records.append(record)
         person = [who for since, who in wishes if since <= at][-1]
-        begin = next(start for start in day.starts if start >= at)
+        begin = day.seen(at)
         until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
         check = message_check(
             f"{key}.{n}", 3, f"{person.name} has number {n} of {firm} in time", person, [code], before=until
@@ -76,7 +74,7 @@ def each_time(
             [code],
         )
         checks.append(kept)
-        begin = next(start for start in day.starts if start >= record.at)
+        begin = day.seen(record.at)
         act = Act(f"{key}.other-{n}", "tell", begin, day.starts[-1], (), wishes[0][1], (code,), other_firm)
         lapses.append(besides(act, loses=[kept.id], name=f"passes number {n} of {other_firm} on"))
     lapses.append(forgotten(*acts))
@@ -121,7 +119,7 @@ def _number(day: Day, name: str, at: datetime, firm: str) -> tuple[Record, Value
     )
     body = draws.pick(_SAY["numbers"], "body").format(**slots)
     record = day.mail(name, at, service(firm), title.format(**slots), body, Fact("consignment", firm, code))
-    return record, Value(kind="code", value=code)
+    return record, Value("code", code)
 
 
 def between_turns(day: Day, turn: int, name: str) -> datetime:
