@@ -209,7 +209,6 @@ def message_check(
     *,
     after: datetime | None = None,
     before: datetime | None = None,
-    channels: tuple[str, ...] = ("mail", "text"),
     gated: bool = False,
 ) -> MessageCheck:
     """The check that somebody (None: the user, in the chat) got values, and no wrong one."""
@@ -219,7 +218,7 @@ def message_check(
         sentence=sentence,
         gated=gated,
         to=_addresses(to),
-        channels=("chat",) if to is None else channels,
+        channels=("chat",) if to is None else ("mail", "text"),
         values=tuple(values),
         wrong=tuple(wrong),
         after=after,

@@ -123,10 +123,9 @@ class _Order(Window):
     def names(self) -> list[str]:
         return [person.last for person in self.deciders]
 
-    def place(self, *checks: str, at: datetime | None = None, code: Value | None = None) -> Act:
+    def place(self, *checks: str, at: datetime | None = None) -> Act:
         at = at or self.begins[0]
-        number = code or self.code
-        return Act(f"{self.key}.ordered", "tell", at, self.until, checks, self.supplier, (number,), self.thing)
+        return Act(f"{self.key}.ordered", "tell", at, self.until, checks, self.supplier, (self.code,), self.thing)
 
     def ask(self, *checks: str) -> Act:
         values = (*(Value("words", name) for name in self.names), QUESTION)

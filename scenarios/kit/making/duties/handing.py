@@ -31,7 +31,6 @@ def hand_over(
     references: Sequence[Statement],
     numbers: Sequence[Statement],
     decoys: Sequence[Decoy] = (),
-    number_decoys: Sequence[Decoy] = (),
     reader: Person,
     turns: tuple[int, int, int],
 ) -> Duty:
@@ -44,13 +43,13 @@ def hand_over(
         job: what is booked: ``the coach for the open day``.
         count: ``the number of seats for the open day``; its ``unit`` is ``seats``.
         references: who said when what the job's reference is (codes). numbers: who said when how many it is for.
-        decoys: references of other jobs. number_decoys: how many other jobs are for.
+        decoys: references of other jobs.
         reader: who gets the final confirmation number; no other duty writes to them.
         turns: the last turns (0 is the first) for the handing over, the correction and the message to the reader.
     """
     draws, worker = day.draws.of("hand over", key), office.person
     right_ref, right_number = references[-1][2], numbers[-1][2]
-    stale_numbers = [value for _, _, value in numbers[:-1]] + [value for *_, value in number_decoys]
+    stale_numbers = [value for _, _, value in numbers[:-1]]
     others = {int(value.value) for value in (right_number, *stale_numbers)}
     bad = next(each for n in range(99) if (each := draws.between(11, 95, "bad", n)) not in others)
     first, final = (Value("code", f"{draws.pick(_LETTERS, 'code')}{number}") for number in draws.some(
@@ -58,7 +57,7 @@ def hand_over(
     thing = Phrase(f"the reference for {job.en}", f"die Referenz ({job.de})")
     records = [
         *statement_records(day, f"{key}-ref", thing, references, decoys),
-        *statement_records(day, f"{key}-count", count, numbers, number_decoys),
+        *statement_records(day, f"{key}-count", count, numbers),
         *office.records(day, key),
     ]
     known = max(office.latest, *(when for when, *_ in (*references, *numbers)))
