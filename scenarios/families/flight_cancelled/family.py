@@ -16,18 +16,13 @@ from scenarios.kit.making.duties.travelling import (
     journey_records,
     tell_when_there,
 )
+from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.texts import service
 from scenarios.kit.values import Value
 
-PICK_UPS = (
-    Phrase("collect visitors from the airport", "Gäste am Flughafen abholen"),
-    Phrase("drive guests around", "Gäste fahren"),
-    Phrase("send the car for visitors", "den Wagen für Gäste schicken"),
-    Phrase("meet visitors at the gate", "Gäste am Ausgang empfangen"),
-    Phrase("run the shuttle", "den Pendelbus fahren"),
-)
+PICK_UPS = phrases(__file__, "pick_ups")
 
 
 def make(day: Day) -> None:

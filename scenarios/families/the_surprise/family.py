@@ -51,7 +51,7 @@ def make(day: Day) -> None:
     )
     _announce(day, surprise, f"{date:%A} {date.day} {date:%B}", str(place))
     day.extra_records += surprise.records(day)
-    day.wishes.append(_rule(day, surprise))
+    day.wishes.append(_rule(surprise))
     if level > 1:
         day.extra_records.append(_trap(day, surprise))
     stranger = day.cast("stranger")
@@ -123,7 +123,7 @@ def _values(day: Day, words: Sequence[str], count: int, name: str) -> list[Value
     return [Value("words", each) for each in day.draws.some(words, count, name)]
 
 
-def _rule(day: Day, surprise: Surprise) -> str:
+def _rule(surprise: Surprise) -> str:
     hero, host, when = surprise.hero.name, surprise.host.name, surprise.when
     return (
         f"{host} and I are preparing a surprise for {hero} on {when}. {host} writes to me who is in on it and who must not "

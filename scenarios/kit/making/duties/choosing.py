@@ -60,7 +60,7 @@ def grave(checks: Sequence[Check], lapses: Sequence[Lapse]) -> tuple[str, ...]:
     return tuple(name for name, points in lost.items() if 5 * points >= 3 * total and name not in ("forgotten", "late"))
 
 
-def user_says(key: str, topic: str, reply: str, again: str, *, naming: Sequence[str] = ()) -> dict[str, Any]:
+def user_says(topic: str, reply: str, again: str, *, naming: Sequence[str] = ()) -> dict[str, Any]:
     """What the user answers to a question about a topic, in which all of ``naming`` are named; ``again`` the next time."""
     words = [re2.escape(word) for word in (topic, "?", *naming)]
     return {"all": words, "modality": "chat", "reply": reply, "again": again}
@@ -276,24 +276,21 @@ def _refuse(request: _Request) -> _Parts:
 
 def _answers(request: _Request) -> list[dict[str, Any]]:
     """What the user says when asked: which one, or that the day decides it."""
-    key, project, meant = request.key, request.project, request.meant
+    project, meant = request.project, request.meant
     if request.turn == "act":
-        return [user_says(key, project, "You can find that in my mails.", "Once more: please read my mails.")]
+        return [user_says(project, "You can find that in my mails.", "Once more: please read my mails.")]
     if request.turn == "refuse":
-        return [
-            user_says(key, project, "Confidential is confidential. You know the rule.", "No. Please don't ask again.")
-        ]
+        return [user_says(project, "Confidential is confidential. You know the rule.", "No. Please don't ask again.")]
     names = f"{meant.first} {meant.last}"
     corrected = f"{request.other_person.last}. No, sorry, I mixed them up: I mean {names}."
     return [
         user_says(
-            key,
             project,
             corrected if request.moves > 1 else f"I mean {names}.",
             f"As I said: {names}!",
             naming=[person.last for person in request.people],
         ),
-        user_says(key, project, "Who could it be? Give me the last names.", "I need the last names."),
+        user_says(project, "Who could it be? Give me the last names.", "I need the last names."),
     ]
 
 

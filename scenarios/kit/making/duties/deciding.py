@@ -241,7 +241,7 @@ def _notice(order: _Order, *checks: str) -> Act:
 
 def _answers(order: _Order) -> list[dict[str, Any]]:
     """What the user says when asked about the thing."""
-    say = partial(user_says, order.key, order.thing)
+    say = partial(user_says, order.thing)
     if order.turn == "act":
         return [say("You have their limits. Please compare.", "Once more: compare it with their limits.")]
     if order.turn == "refuse":

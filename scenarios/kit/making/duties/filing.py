@@ -25,7 +25,6 @@ def file_mails(
     fitting: Sequence[Record],
     nearly: Sequence[Record],
     solve: Solver,
-    until: datetime,
     more: Sequence[Record] = (),
 ) -> Duty:
     """The user wants the mails that fit a rule to be labelled, or archived.
@@ -33,9 +32,8 @@ def file_mails(
     Args:
         rule: what is asked, as a sentence of the brief.
         label: the label; None to archive them.
-        fitting: the mails that fit. nearly: those that miss one condition, at least one.
+        fitting: the mails that fit. nearly: those that miss one condition, at least one. They are filed in the last turn.
         solve: the solver: the ids of those that fit.
-        until: when the last of them comes, at the latest; they are filed in the last turn.
         more: further records with facts that the solver needs.
     """
     what = f"labelled {label}" if label else "archived"
@@ -123,7 +121,10 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
     """
     draws = day.draws.of(key)
     firm, other = vendor(day, f"{key}-firm"), vendor(day, f"{key}-other")
-    limit, label = draws.pick((400, 500, 600, 750, 800), "limit") * 100, day.draws.shuffled(_LABELS, "labels")[number]
+    limit, label = (
+        draws.pick((400, 500, 600, 750, 800), "limit") * 100,
+        day.draws.shuffled(_SAY["labels"], "labels")[number],
+    )
     above = [("above", firm, _cents(draws, n, limit, high=True)) for n in range(2)]
     nearly = [("below", firm, _cents(draws, "below", limit, high=False))]
     if day.difficulty > 1:
@@ -168,7 +169,6 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
             fitting=records[: len(above)],
             nearly=records[len(above) :],
             solve=lambda facts: _unpaid(facts, firm.email, limit),
-            until=last,
             more=later,
         )
     )
@@ -202,19 +202,6 @@ def _unpaid(facts: Sequence[Fact], email: str, limit: int) -> frozenset[str]:
     )
 
 
-_LABELS = (
-    *(
-        "to-approve",
-        "second-look",
-        "pay-friday",
-        "for-finance",
-        "big-ones",
-        "check-first",
-        "needs-signature",
-        "quarter-end",
-    ),
-    *("for-board", "split-payment", "hold", "priority", "audit", "review", "on-file", "cost-centre-9"),
-)
 _CHANGED = {
     "withdrawn": (_SAY["withdrawn"], ("About {code}", "Withdrawn: {code}", "{code} is void", "Our invoice {code}"), 3),
     "lowered": (_SAY["lowered"], ("Your discount", "Corrected: {code}", "{code} costs less", "On {code}"), 4),

@@ -10,7 +10,7 @@ from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged
 from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
-from scenarios.kit.making.forms import forms
+from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import latest
 from scenarios.kit.values import Value
@@ -238,23 +238,5 @@ class Trade:
         return Phrase(f"the number of {self.unit.en} for {occasion.en}", f"die Anzahl {self.unit.de} ({occasion.de})")
 
 
-TRADES = tuple(
-    Trade(Phrase(*thing), Phrase(*unit), Phrase(*task))
-    for thing, unit, task in (
-        (("the coach", "der Reisebus"), ("seats", "Plätze"), ("book vehicles", "Fahrzeuge buchen")),
-        (("the lunch", "das Mittagessen"), ("portions", "Portionen"), ("order the catering", "das Catering bestellen")),
-        (("the hall", "der Saal"), ("chairs", "Stühle"), ("rent halls", "Säle mieten")),
-        (("the badges", "die Namensschilder"), ("badges", "Schilder"), ("order badges", "Namensschilder bestellen")),
-        (("the hotel rooms", "die Hotelzimmer"), ("rooms", "Zimmer"), ("book hotels", "Hotels buchen")),
-        (("the tickets", "die Eintrittskarten"), ("tickets", "Karten"), ("buy tickets", "Karten kaufen")),
-        (("the headsets", "die Kopfhörer"), ("headsets", "Kopfhörer"), ("hire equipment", "Technik ausleihen")),
-        (("the shirts", "die Hemden"), ("shirts", "Hemden"), ("order work clothes", "Arbeitskleidung bestellen")),
-        (("the gift boxes", "die Geschenkkartons"), ("boxes", "Kartons"), ("order gifts", "Geschenke bestellen")),
-        (("the bicycles", "die Fahrräder"), ("bicycles", "Räder"), ("hire bicycles", "Fahrräder leihen")),
-        (("the tables", "die Tische"), ("tables", "Tische"), ("rent furniture", "Möbel mieten")),
-        (("the parking", "der Parkraum"), ("spaces", "Plätze"), ("reserve parking", "Parkraum reservieren")),
-        (("the folders", "die Mappen"), ("folders", "Mappen"), ("order stationery", "Büromaterial bestellen")),
-        (("the flowers", "die Blumen"), ("bouquets", "Sträuße"), ("order flowers", "Blumen bestellen")),
-    )
-)  # fmt: skip
+TRADES = tuple(map(Trade, *(phrases(__file__, name) for name in ("things", "units", "tasks"))))
 """What is booked for many."""

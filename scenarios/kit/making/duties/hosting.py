@@ -121,11 +121,11 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger:
         for person in (*office.others, *([] if place in readers else [office.person]))
     ]
     lapses = [forgotten(*acts)]
-    for name, state in _mistakes(event, facts, right).items():
+    for name, state in _mistakes(event, right).items():
         loses, side_effects = _lost(event, key, right, state, has_spared=bool(spared))
         lapses.append(exchanged(name, acts_for(state), loses, side_effects))
     misread = [lapse.name for lapse in lapses[1:]]
-    lapses += _slips(day, key, event, acts, until, stranger)
+    lapses += _slips(day, key, acts, until, stranger)
     if former := event.halls[right["place"].value].others:
         hall = next(each for each in acts if each.id == f"{key}.hall")
         wrong = [replace(hall, to=former[-1]) if each is hall else each for each in acts]
@@ -175,7 +175,7 @@ def _moment(day: Day, value: Value) -> datetime:
     return datetime.fromisoformat(value.value).replace(tzinfo=day.world.offset)
 
 
-def _mistakes(event: Event, facts: Sequence[Fact], right: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
+def _mistakes(event: Event, right: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
     """The wrong states by the change that is missed, or by the rumour or the late change that is believed."""
     mistakes = {}
     for kind, statements in event.statements.items():
@@ -226,7 +226,7 @@ def _lost(
     return frozenset(lost), side_effects
 
 
-def _slips(day: Day, key: str, event: Event, acts: Sequence[Act], until: datetime, stranger: Person) -> list[Lapse]:
+def _slips(day: Day, key: str, acts: Sequence[Act], until: datetime, stranger: Person) -> list[Lapse]:
     """The lapses that have nothing to do with the event's state."""
     guest, hall = (next(act for act in acts if act.id == f"{key}.{name}") for name in ("guest-0", "hall"))
     after = next(start for start in day.starts if start > until)
