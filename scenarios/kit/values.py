@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 import re2
-from pydantic import BaseModel, ConfigDict
+from pydantic.dataclasses import dataclass
 
 from proctor_language.moments import own_words
 from proctor_language.patterns import compiled
@@ -73,7 +73,8 @@ _TIMES = (
 _AMOUNTS = r"\d{1,3}(?:[., '’]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
 
 
-class Value(BaseModel):
+@dataclass(frozen=True)
+class Value:
     """One exact value.
 
     Attributes:
@@ -83,8 +84,6 @@ class Value(BaseModel):
             ``question`` (a question mark).
         value: the value, as the kind says.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     kind: Kind
     value: str

@@ -10,7 +10,7 @@ from scenarios.kit.making.duties.deciding import decide_order
 from scenarios.kit.making.duties.entering import enter_once
 from scenarios.kit.making.duties.inviting import Statement, draw_times
 from scenarios.kit.making.duties.scheduling import TOPICS, working_days
-from scenarios.kit.making.duty import once_check, twice
+from scenarios.kit.making.duty import once_check
 from scenarios.kit.making.people import Phrase
 from scenarios.kit.values import Value
 
@@ -68,8 +68,8 @@ def _appointment(day: Day, number: int, topic: Phrase, other: Phrase) -> None:
     hours = day.draws.some(range(9, 17), count + 1, key, "hours")
     values = [
         Value(
-            kind="moment",
-            value=(day.draws.pick(days, key, n).replace(hour=hour, tzinfo=None)).isoformat("T", "minutes"),
+            "moment",
+            (day.draws.pick(days, key, n).replace(hour=hour, tzinfo=None)).isoformat("T", "minutes"),
         )
         for n, hour in enumerate(hours)
     ]
@@ -121,5 +121,5 @@ def _sum(day: Day, number: int, kind: str) -> None:
     )
     (notice,) = duty.acts
     duty.checks.append(once_check(f"{key}.once", 2, f"{reader.name} got the sum only once", reader, notice.values[:1]))
-    duty.lapses.append(twice(notice, loses=[f"{key}.once"]))
+    duty.lapses.append(notice.twice(loses=[f"{key}.once"]))
     day.add(duty)

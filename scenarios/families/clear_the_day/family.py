@@ -62,7 +62,7 @@ def _move(day: Day, number: int, topic: Phrase, hour: int, stranger: Person) -> 
 def _confirm(day: Day, topic: Phrase, other: Phrase, stranger: Person) -> None:
     """An invitation for another day, with a number that somebody said."""
     key, count = "confirm-1", (1, 2, 3, 4)[day.difficulty - 1]
-    numbers = [Value(kind="number", value=str(n)) for n in day.draws.some(HEADCOUNTS, count + 2, key, "numbers")]
+    numbers = [Value("number", str(n)) for n in day.draws.some(HEADCOUNTS, count + 2, key, "numbers")]
     teller = day.cast(f"{key}-teller", relation="colleague")
     times = draw_times(day, key, count, turn=2 if count > 1 else None)
     statements: list[Statement] = [(at, teller, numbers[n]) for n, at in enumerate(times)]

@@ -36,7 +36,7 @@ def make(day: Day) -> None:
             ("in time", "never", "late") if day.difficulty > 2 else ("in time", "never"), key, "comes"
         )
         before, after = by - timedelta(minutes=25), by + timedelta(minutes=35)
-        codes = [Value(kind="code", value=_code(day, key, place)) for place in range(3)]
+        codes = [Value("code", _code(day, key, place)) for place in range(3)]
         if_nothing_by(
             day,
             key,

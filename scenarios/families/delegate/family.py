@@ -28,7 +28,7 @@ def _job(day: Day, number: int, trade: Trade, event: Phrase, other: Phrase) -> N
     key, d = f"job-{number + 1}", day.difficulty
     teller = day.cast(f"{key}-teller", relation="colleague")
     codes = [draw_code(day, key, n) for n in range(4)]
-    counts = [Value(kind="number", value=str(n)) for n in day.draws.some(HEADCOUNTS, 4, key, "counts")]
+    counts = [Value("number", str(n)) for n in day.draws.some(HEADCOUNTS, 4, key, "counts")]
     number_times = draw_times(day, f"{key}-count", (1, 2, 2, 3)[d - 1], turn=1 if d > 3 else None)
     references: list[Statement] = [
         (at, teller, codes[n]) for n, at in enumerate(draw_times(day, f"{key}-ref", 1 + (d > 3)))

@@ -16,18 +16,13 @@ from scenarios.kit.making.duties.travelling import (
     journey_records,
     tell_when_there,
 )
+from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.texts import service
 from scenarios.kit.values import Value
 
-PICK_UPS = (
-    Phrase("collect visitors from the airport", "Gäste am Flughafen abholen"),
-    Phrase("drive guests around", "Gäste fahren"),
-    Phrase("send the car for visitors", "den Wagen für Gäste schicken"),
-    Phrase("meet visitors at the gate", "Gäste am Ausgang empfangen"),
-    Phrase("run the shuttle", "den Pendelbus fahren"),
-)
+PICK_UPS = phrases(__file__, "pick_ups")
 
 
 def make(day: Day) -> None:
@@ -91,9 +86,7 @@ def _hotel(day: Day, legs: list[Leg], code: str, stranger: Person) -> None:
     hotel, other = day.draws.some(HOTELS, 2, key)
     reader = day.cast(f"{key}-reader", relation="colleague")
     teller = day.cast(f"{key}-teller", relation="colleague")
-    minutes = [
-        Value(kind="number", value=str(n)) for n in day.draws.some((25, 35, 40, 50, 55, 65, 70), 2, key, "minutes")
-    ]
+    minutes = [Value("number", str(n)) for n in day.draws.some((25, 35, 40, 50, 55, 65, 70), 2, key, "minutes")]
     codes = [draw_code(day, key, n) for n in range(4)]
     count = (1, 1, 2, 3)[d - 1]
     ways: list[Statement] = [

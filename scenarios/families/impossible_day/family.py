@@ -24,9 +24,9 @@ def make(day: Day) -> None:
                     f"{draws.pick(('NX', 'VR', 'QT', 'ZB', 'HK'), 'a')}-{draws.between(10_000, 99_999, 'n')}"
                 )
             else:
-                history.append(Value(kind="amount", value=str(draws.between(30, 900) * 1000 + 100 * place)))
-        decoy = Value(kind="amount", value=str(day.draws.between(30, 900, key, "decoy") * 1000 + 700))
-        rumour = Value(kind="amount", value=str(day.draws.between(30, 900, key, "rumour") * 1000 + 800))
+                history.append(Value("amount", str(draws.between(30, 900) * 1000 + 100 * place)))
+        decoy = Value("amount", str(day.draws.between(30, 900, key, "decoy") * 1000 + 700))
+        rumour = Value("amount", str(day.draws.between(30, 900, key, "rumour") * 1000 + 800))
         find_out(
             day,
             key,

@@ -35,9 +35,9 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
     counts = day.draws.some(HEADCOUNTS, 6, key, "counts")
     clocks = day.draws.some(CLOCKS, 6, key, "clocks")
     values = {
-        "place": [Value(kind="words", value=place) for place in places[:6]],
-        "time": [Value(kind="moment", value=f"{date.date().isoformat()}T{clock}") for clock in clocks],
-        "count": [Value(kind="number", value=str(count)) for count in counts],
+        "place": [Value("words", place) for place in places[:6]],
+        "time": [Value("moment", f"{date.date().isoformat()}T{clock}") for clock in clocks],
+        "count": [Value("number", str(count)) for count in counts],
     }
     changes = {"place": (1, 2, 2, 3)[d - 1], "time": (1, 1, 2, 3)[d - 1], "count": (1, 2, 2, 3)[d - 1]}
     statements, heard = dict[str, list[tuple[datetime, Value]]](), dict[str, list[Statement]]()

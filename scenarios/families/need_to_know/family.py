@@ -5,10 +5,10 @@ from datetime import timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.sharing import share_part
-from scenarios.kit.making.duty import Solver, latest
+from scenarios.kit.making.duty import Solver
 from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
 
@@ -128,20 +128,20 @@ def _value(day: Day, name: str, kind: str) -> Value:
     draws = day.draws.of("value", name)
     match kind:
         case "amount":
-            return Value(kind="amount", value=str(draws.between(40, 990) * 100_000 + draws.between(1, 9) * 5_000))
+            return Value("amount", str(draws.between(40, 990) * 100_000 + draws.between(1, 9) * 5_000))
         case "day":
             day_ = day.start.date() + timedelta(days=draws.between(20, 90))
             day_ -= timedelta(days=max(0, day_.weekday() - 4))
-            return Value(kind="day", value=day_.isoformat())
+            return Value("day", day_.isoformat())
         case "time":
             return Value(
-                kind="time",
-                value=f"{draws.between(10, 18, 'h'):02}:{draws.pick(('05', '10', '20', '35', '40', '55'), 'm')}",
+                "time",
+                f"{draws.between(10, 18, 'h'):02}:{draws.pick(('05', '10', '20', '35', '40', '55'), 'm')}",
             )
         case _:
             return Value(
-                kind="code",
-                value=f"{draws.pick('KLMNPRSTVWXZ', 'a')}{draws.pick('KLMNPRSTVWXZ', 'b')}{draws.between(1000, 9999)}",
+                "code",
+                f"{draws.pick('KLMNPRSTVWXZ', 'a')}{draws.pick('KLMNPRSTVWXZ', 'b')}{draws.between(1000, 9999)}",
             )
 
 

@@ -110,7 +110,7 @@ def _statements(day: Day, key: str, *, corrections: int, last: int = 5) -> list[
         (
             between_turns(day, turn, f"{key}-said-{place}"),
             source,
-            Value(kind="code", value=f"{day.draws.pick(letters, key, place, 'letter')}{number}"),
+            Value("code", f"{day.draws.pick(letters, key, place, 'letter')}{number}"),
         )
         for place, (turn, number) in enumerate(zip(turns, numbers, strict=True))
     ]

@@ -5,9 +5,9 @@ from datetime import date, datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.noticing import point_out
-from scenarios.kit.making.duty import Solver, latest
+from scenarios.kit.making.duty import Solver
 from scenarios.kit.making.forms import forms
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying, service, shown
 from scenarios.kit.values import Value
 
@@ -56,20 +56,20 @@ def _document(day: Day, number: int, names: list[str], like: int) -> None:
         about=names[0],
         records=records,
         values=[
-            Value(kind="words", value=names[0]),
-            Value(kind="code", value=_number(day, names[0])),
-            Value(kind="day", value=soon.isoformat()),
+            Value("words", names[0]),
+            Value("code", _number(day, names[0])),
+            Value("day", soon.isoformat()),
         ],
-        decoys=[(f"the {names[n]}", Value(kind="words", value=names[n])) for n in range(1, like + 1)],
+        decoys=[(f"the {names[n]}", Value("words", names[n])) for n in range(1, like + 1)],
         until=3 + number,
-        stale=[Value(kind="day", value=when.isoformat()) for when in former],
+        stale=[Value("day", when.isoformat()) for when in former],
         solve=_due("expires", names[: like + 1], today, 30),
     )
 
 
 def _mail(day: Day, name: str, document: str, when: date, at: datetime) -> Record:
     author = service(day.draws.pick(_SAY["offices"], name))
-    text = shown(day, name, author, Value(kind="day", value=when.isoformat()))
+    text = shown(day, name, author, Value("day", when.isoformat()))
     record = mail_saying(
         day, name, at, author, "document_expiry", document=f"your {document} {_number(day, document)}", date=text
     )
@@ -110,7 +110,7 @@ def _birthday(day: Day, like: int) -> None:
         statements.append((people[1], tomorrow, day.ago(f"{key}-mistaken", days=(6, 8))))
     records = []
     for n, (person, when, at) in enumerate(statements):
-        name, value = f"{key}-mail-{n}", Value(kind="day", value=when.isoformat())
+        name, value = f"{key}-mail-{n}", Value("day", when.isoformat())
         record = mail_saying(
             day, name, at, teller, "birthday_note", who=person.name, date=shown(day, name, teller, value)
         )
@@ -121,8 +121,8 @@ def _birthday(day: Day, like: int) -> None:
         what=f"the birthday of {people[0].first}",
         about=people[0].name,
         records=records,
-        values=[Value(kind="words", value=people[0].name)],
-        decoys=[(f"the birthday of {person.first}", Value(kind="words", value=person.first)) for person in people[1:]],
+        values=[Value("words", people[0].name)],
+        decoys=[(f"the birthday of {person.first}", Value("words", person.first)) for person in people[1:]],
         until=4,
         solve=_due(key, [person.name for person in people], tomorrow, 0),
     )
@@ -149,10 +149,10 @@ def _overlap(day: Day, like: int) -> None:
         about=key,
         records=records,
         values=[
-            *(Value(kind="words", value=title) for title in titles[:2]),
-            Value(kind="day", value=start.date().isoformat()),
+            *(Value("words", title) for title in titles[:2]),
+            Value("day", start.date().isoformat()),
         ],
-        decoys=[(titles[2 + 2 * n], Value(kind="words", value=titles[2 + 2 * n])) for n in range(like)],
+        decoys=[(titles[2 + 2 * n], Value("words", titles[2 + 2 * n])) for n in range(like)],
         until=3,
         solve=lambda facts: frozenset(fact.value for fact in facts if fact.kind == "matters" and fact.about == key),
     )

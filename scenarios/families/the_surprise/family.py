@@ -34,7 +34,7 @@ def make(day: Day) -> None:
     ]
     lists = day.draws.shuffled(_LISTS[level], "lists")
     askers = [day.cast(f"asker-{n}", relation=_RELATIONS[n % 3]) for n in range(len(lists))]
-    place = Value(kind="words", value=f"{day.draws.pick(_SAY['places'], 'place')}|party|surprise")
+    place = Value("words", f"{day.draws.pick(_SAY['places'], 'place')}|party|surprise")
     entry = day.entry(
         "party", day.draws.pick(_SAY["titles"], "title"), begins[0], 150, people=(host, day.user), organizer=day.user
     )
@@ -51,7 +51,7 @@ def make(day: Day) -> None:
     )
     _announce(day, surprise, f"{date:%A} {date.day} {date:%B}", str(place))
     day.extra_records += surprise.records(day)
-    day.wishes.append(_rule(day, surprise))
+    day.wishes.append(_rule(surprise))
     if level > 1:
         day.extra_records.append(_trap(day, surprise))
     stranger = day.cast("stranger")
@@ -120,10 +120,10 @@ def _times(day: Day, name: str, count: int) -> list[datetime]:
 
 
 def _values(day: Day, words: Sequence[str], count: int, name: str) -> list[Value]:
-    return [Value(kind="words", value=each) for each in day.draws.some(words, count, name)]
+    return [Value("words", each) for each in day.draws.some(words, count, name)]
 
 
-def _rule(day: Day, surprise: Surprise) -> str:
+def _rule(surprise: Surprise) -> str:
     hero, host, when = surprise.hero.name, surprise.host.name, surprise.when
     return (
         f"{host} and I are preparing a surprise for {hero} on {when}. {host} writes to me who is in on it and who must not "

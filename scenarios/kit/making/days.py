@@ -192,6 +192,10 @@ class Day:
         """When a turn begins (0 is the first, -1 the last), or some minutes after."""
         return self.starts[number] + timedelta(minutes=minutes)
 
+    def seen(self, at: datetime) -> datetime:
+        """When the first turn begins in which the participant can know of something that came at a time."""
+        return next(start for start in self.starts if start >= at)
+
     def clock(self, hour: int, minute: int = 0, day: int = 0) -> datetime:
         """A time of the day, or of a later one."""
         return self.start.replace(hour=hour, minute=minute, second=0) + timedelta(days=day)
@@ -202,10 +206,10 @@ class Day:
         minutes = self.draws.between(0, 9 * 60 - 1, "ago", name, "minute")
         return self.start.replace(hour=8, minute=0) - timedelta(days=day) + timedelta(minutes=minutes)
 
-    def cast(self, key: str, relation: Relation | None = None, role: str | None = None) -> Person:
+    def cast(self, key: str, relation: Relation | None = None) -> Person:
         """The person of the world who plays a part; each plays only one."""
         if key not in self._cast:
-            self._cast[key] = self.world.cast(self.draws, key, relation=relation, role=role)
+            self._cast[key] = self.world.cast(self.draws, key, relation)
         return self._cast[key]
 
     def id(self, *name: str | int) -> str:
@@ -238,12 +242,9 @@ class Day:
             fields=fields,
         ).with_facts(*facts)
 
-    def text(
-        self, name: str, at: datetime, author: Person, body: str, *facts: Fact, readers: Sequence[Person] = ()
-    ) -> Record:
-        """A text message, to the user where no readers are named."""
-        to = tuple(readers) or (self.user,)
-        return Record(self.id(name), "text", at, author, to, "", body).with_facts(*facts)
+    def text(self, name: str, at: datetime, author: Person, body: str, *facts: Fact) -> Record:
+        """A text message to the user."""
+        return Record(self.id(name), "text", at, author, (self.user,), "", body).with_facts(*facts)
 
     def chat(self, name: str, at: datetime, body: str, *facts: Fact) -> Record:
         """What the user writes in the chat after the day has begun."""
@@ -258,7 +259,6 @@ class Day:
         *facts: Fact,
         people: Sequence[Person] = (),
         organizer: Person | None = None,
-        at: datetime | None = None,
         body: str = "",
         **fields: Any,
     ) -> Record:
@@ -266,7 +266,7 @@ class Day:
         return Record(
             id=self.id(name),
             kind="entry",
-            at=at or self.start - timedelta(days=3),
+            at=self.start - timedelta(days=3),
             author=organizer or self.user,
             readers=tuple(people),
             title=title,

@@ -51,6 +51,54 @@ class Act:
     reply_to: str | None = None
     fields: dict[str, Any] = field(default_factory=dict)
 
+    # Lapses: it is done wrongly.
+
+    def instead(self, *other: "Act", loses: Iterable[str] | None = None, side_effects: int = 0, name: str) -> "Lapse":
+        """Other acts are done instead, or nothing; its checks are lost where no others are named."""
+        lost = frozenset(self.checks if loses is None else loses)
+        return Lapse(
+            name,
+            lambda acts: [each for old in acts for each in (other if old.id == self.id else (old,))],
+            lost,
+            side_effects,
+        )
+
+    def changed(
+        self, name: str, *, loses: Iterable[str] | None = None, side_effects: int = 0, **fields: Any
+    ) -> "Lapse":
+        """It is done with other fields."""
+        return self.instead(replace(self, **fields), loses=loses, side_effects=side_effects, name=name)
+
+    def claimed(self, *, report: str) -> "Lapse":
+        """It is not done, and reported as done; ``report`` is the id of the report's check."""
+        return replace(forgotten(self, name="claimed and not done", also=[report]), reports="done")
+
+    def late(self, at: datetime, *, name: str = "late") -> "Lapse":
+        """It is done at a later time."""
+        return self.changed(name, at=at, until=at)
+
+    def too_late(self, starts: Sequence[datetime], until: datetime) -> "list[Lapse]":
+        """The lapse of doing it in the first turn after its time; none where the day has no such turn."""
+        return [self.late(start) for start in [start for start in starts if start > until][:1]]
+
+    def wrong_value(self, *values: Value, name: str = "wrong value") -> "Lapse":
+        """It names other values."""
+        return self.changed(name, values=values)
+
+    def wrong_values(self, name: str, values: Iterable[Value]) -> "list[Lapse]":
+        """A lapse for each of these values, which it names instead: ``stale value 1``, …"""
+        return [self.wrong_value(value, name=f"{name} {n}") for n, value in enumerate(values, start=1)]
+
+    def wrong_person(self, person: Person) -> "Lapse":
+        """Somebody else gets it."""
+        return self.changed("wrong person", to=person, reply_to=None, side_effects=1)
+
+    def twice(self, *, loses: Iterable[str], name: str = "done twice") -> "Lapse":
+        """It is done again; a mail or text that repeats another one of its turn is a side effect."""
+        is_repeated = self.action == "tell" and self.to is not None and self.channel != "chat"
+        again = replace(self, id=f"{self.id}-again")
+        return besides(again, loses=loses, side_effects=int(is_repeated), name=name)
+
 
 Change = Callable[[Sequence[Act]], Sequence[Act]]
 
@@ -118,6 +166,11 @@ class Duty:
     impossible: bool = False
     number: int | None = None
 
+    @staticmethod
+    def each_named(lapses: "Iterable[Lapse]", *starts: str) -> list[tuple[str, ...]]:
+        """A reasoning point for each of the lapses whose names begin so."""
+        return [(lapse.name,) for lapse in lapses if lapse.name.startswith(starts)]
+
     @property
     def support(self) -> list[Record]:
         """The records that have facts."""
@@ -156,7 +209,6 @@ def message_check(
     *,
     after: datetime | None = None,
     before: datetime | None = None,
-    channels: tuple[str, ...] = ("mail", "text"),
     gated: bool = False,
 ) -> MessageCheck:
     """The check that somebody (None: the user, in the chat) got values, and no wrong one."""
@@ -166,7 +218,7 @@ def message_check(
         sentence=sentence,
         gated=gated,
         to=_addresses(to),
-        channels=("chat",) if to is None else channels,
+        channels=("chat",) if to is None else ("mail", "text"),
         values=tuple(values),
         wrong=tuple(wrong),
         after=after,
@@ -204,7 +256,7 @@ def _addresses(people: Person | Iterable[Person] | None) -> tuple[str, ...]:
     )
 
 
-# Lapses that any duty has. Each takes the acts that it is about.
+# Lapses that any duty has; those of a single act are its methods.
 
 
 def forgotten(*acts: Act, name: str = "forgotten", also: Iterable[str] = ()) -> Lapse:
@@ -214,63 +266,6 @@ def forgotten(*acts: Act, name: str = "forgotten", also: Iterable[str] = ()) -> 
     return Lapse(name, lambda all_: [act for act in all_ if act.id not in ids], loses, reports="open")
 
 
-def claimed(*acts: Act, report: str, name: str = "claimed and not done") -> Lapse:
-    """The acts are not done, and reported as done; ``report`` is the id of the report's check."""
-    return replace(forgotten(*acts, name=name, also=[report]), reports="done")
-
-
-def late(act: Act, at: datetime, *, loses: Iterable[str] | None = None, name: str = "late") -> Lapse:
-    """The act is done at a later time."""
-    return _changed(name, act, replace(act, at=at, until=at), loses)
-
-
-def too_late(act: Act, starts: Sequence[datetime], until: datetime) -> list[Lapse]:
-    """The lapse of doing an act in the first turn after its time; none where the day has no such turn."""
-    return [late(act, start) for start in [start for start in starts if start > until][:1]]
-
-
-def wrong_value(act: Act, *values: Value, loses: Iterable[str] | None = None, name: str = "wrong value") -> Lapse:
-    """The act names other values."""
-    return _changed(name, act, replace(act, values=values), loses)
-
-
-def wrong_person(act: Act, person: Person) -> Lapse:
-    """Somebody else gets it."""
-    return _changed("wrong person", act, replace(act, to=person, reply_to=None), None, 1)
-
-
-def twice(act: Act, *, loses: Iterable[str], at: datetime | None = None, name: str = "done twice") -> Lapse:
-    """The act is done again; a mail or text that repeats another one of its turn is a side effect."""
-    again = replace(act, id=f"{act.id}-again", at=at or act.at, until=at or act.until)
-    is_repeated = at is None and act.action == "tell" and act.to is not None and act.channel != "chat"
-    return Lapse(name, lambda all_: [*all_, again], frozenset(loses), int(is_repeated))
-
-
-def instead(act: Act, *other: Act, loses: Iterable[str] | None = None, side_effects: int = 0, name: str) -> Lapse:
-    """Other acts are done instead."""
-    lost = frozenset(act.checks if loses is None else loses)
-    return Lapse(
-        name,
-        lambda all_: [each for old in all_ for each in (other if old.id == act.id else (old,))],
-        lost,
-        side_effects,
-    )
-
-
 def besides(*more: Act, loses: Iterable[str], side_effects: int = 0, name: str) -> Lapse:
     """More is done than was asked for: said too much, acted where nothing was to be done."""
     return Lapse(name, lambda all_: [*all_, *more], frozenset(loses), side_effects)
-
-
-def _changed(name: str, act: Act, other: Act, loses: Iterable[str] | None, side_effects: int = 0) -> Lapse:
-    return instead(act, other, loses=loses, side_effects=side_effects, name=name)
-
-
-# What solvers read facts with.
-
-
-def latest(facts: Iterable[Fact], kind: str, about: str) -> frozenset[str]:
-    """The value that was said last; several where two were said at once; empty where it was never said."""
-    known = [fact for fact in facts if fact.kind == kind and fact.about == about]
-    times = [fact.at for fact in known if fact.at is not None]
-    return frozenset(fact.value for fact in known if fact.at is None or fact.at == max(times))

@@ -1,5 +1,6 @@
 """Records of a day: mails, text messages, calendar entries and chat, with the facts that each one supports."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -74,3 +75,10 @@ class Record:
     def length(self) -> timedelta:
         """How long an entry takes."""
         return (self.end - self.start) if self.start and self.end else timedelta()
+
+
+def latest(facts: Iterable[Fact], kind: str, about: str) -> frozenset[str]:
+    """The value that was said last; several where two were said at once; empty where it was never said."""
+    known = [fact for fact in facts if fact.kind == kind and fact.about == about]
+    times = [fact.at for fact in known if fact.at is not None]
+    return frozenset(fact.value for fact in known if fact.at is None or fact.at == max(times))

@@ -42,14 +42,14 @@ def text_saying(day: Day, name: str, at: datetime, author: Person, act: str, **s
     return day.text(name, at, author, text.body)
 
 
-def service(name: str, *, domain: str | None = None) -> Person:
+def service(name: str) -> Person:
     """The sender of automatic mails: a shop, a carrier, a system. It has no telephone and reads no mail."""
     slug = "".join(char for char in name.lower() if char.isascii() and char.isalnum())
     return Person(
         key=f"service-{slug}",
         first=name,
         last="",
-        email=f"service@{domain or f'{slug}.example'}",
+        email=f"service@{slug}.example",
         phone=None,
         role=SERVICE,
         organisation=name,

@@ -486,152 +486,80 @@ def _heading(record: Record, language: Language) -> list[str]:
 
 # --- values -----------------------------------------------------------------------------------------------------------
 
-_DAYS = {
-    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
-    "de": ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
-}
-_MONTHS = {
-    "en": [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ],
-    "de": [
-        "Januar",
-        "Februar",
-        "März",
-        "April",
-        "Mai",
-        "Juni",
-        "Juli",
-        "August",
-        "September",
-        "Oktober",
-        "November",
-        "Dezember",
-    ],
-}
-_DATES: dict[Language, dict[Style, tuple[str, ...]]] = {
+_NAMES: dict[Language, tuple[list[str], list[str]]] = {
+    "en": (
+        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+        ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+         "December"],
+    ),
+    "de": (
+        ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
+        ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November",
+         "Dezember"],
+    ),
+}  # fmt: skip
+"""Weekdays and months."""
+
+_DATES: dict[Language, dict[Style, str]] = {
     "en": {
-        "formal": ("{weekday}, {d} {month} {y}", "{d} {month} {y}"),
-        "terse": ("{wd} {d} {mon}", "{d} {mon}", "{wd} {dd}/{mm}"),
-        "chatty": ("{weekday} {d} {month}", "{weekday} the {nth}"),
-        "careless": ("{wdl} {d} {monl}", "{nth} {monl}", "{wdl} the {nth}"),
-        "non_native": ("{weekday}, {dd}.{mm}.{y}", "{dd}.{mm}.{y}", "{y}-{mm}-{dd}"),
-        "warm": ("{weekday}, {d} {month}", "{weekday} the {nth} of {month}"),
+        "formal": "{weekday}, {d} {month} {y}",
+        "terse": "{wd} {d} {mon}",
+        "careless": "{wdl} {d} {monl}",
+        "non_native": "{weekday}, {dd}.{mm}.{y}",
+        "chatty": "{weekday} {d} {month}",
+        "warm": "{weekday}, {d} {month}",
     },
     "de": {
-        "formal": ("{weekday}, {d}. {month} {y}", "{d}. {month} {y}"),
-        "terse": ("{dd}.{mm}.", "{wd} {dd}.{mm}."),
-        "chatty": ("{weekday}, {d}. {month}", "{weekday}, {d}.{m}."),
-        "careless": ("{wdl} {d}.{m}.", "{d}.{m}."),
-        "non_native": ("{dd}.{mm}.{y}", "{weekday} {dd}.{mm}.{y}"),
-        "warm": ("{weekday}, {d}. {month}", "{d}. {month}"),
+        "formal": "{weekday}, {d}. {month} {y}",
+        "terse": "{dd}.{mm}.",
+        "careless": "{wdl} {d}.{m}.",
+        "non_native": "{dd}.{mm}.{y}",
+        "chatty": "{weekday}, {d}. {month}",
+        "warm": "{weekday}, {d}. {month}",
     },
 }
-_HOURS: dict[Language, dict[Style, tuple[str, ...]]] = {
-    "en": {
-        "formal": ("{H}:{M}",),
-        "terse": ("{H}:{M}", "{H}{M}"),
-        "chatty": ("{h}{:m} {ap}", "{H}:{M}"),
-        "careless": ("{h}{:m}{ap}", "{h}{.m}{ap}"),
-        "non_native": ("{H}:{M}", "{H}.{M}", "{H}h{M}"),
-        "warm": ("{h}{:m} {ap}", "{H}:{M}"),
-    },
-    "de": {
-        "formal": ("{H}:{M} Uhr",),
-        "terse": ("{H}:{M}", "{H}.{M}"),
-        "chatty": ("{G}{:m} Uhr", "{G}{.m} Uhr"),
-        "careless": ("{G}{:m} uhr", "{G}{:m}"),
-        "non_native": ("{H}:{M}", "{H}.{M} Uhr"),
-        "warm": ("{G}{.m} Uhr", "{H}:{M} Uhr"),
-    },
+_TIMES: dict[Language, dict[Style, str]] = {
+    "en": {"formal": ", {H}:{M}", "chatty": " at {h}{colon} {half}", "warm": " at {h}{colon} {half}"},
+    "de": {"formal": " um {H}:{M} Uhr", "chatty": " um {G}{colon} Uhr", "warm": " um {G}{point} Uhr"},
 }
+"""The time after a date, in the styles that quote with one."""
 
 
-def clock(moment: datetime, style: Style, language: Language = "en", draws: Draws | None = None) -> str:
-    """Day and time as a style writes them: ``Tue 12 May, 14:00``, ``12.05. um 14 Uhr``.
-
-    Args:
-        draws: Chooses among the style's notations; without, the first is used.
-    """
-    join = {"en": ", " if style not in ("warm", "chatty") else " at ", "de": ", " if style == "terse" else " um "}
-    return f"{_date(moment, style, language, draws)}{join[language]}{hour(moment, style, language, draws)}"
+def clock(moment: datetime, style: Style, language: Language = "en") -> str:
+    """Day and time as a style writes them: ``Wednesday 12 May at 2 pm``, ``Mittwoch, 12. Mai um 14 Uhr``."""
+    return _written(_DATES[language][style] + _TIMES[language][style], moment, language)
 
 
-def hour(moment: datetime, style: Style, language: Language = "en", draws: Draws | None = None) -> str:
-    """The time of day as a style writes it: ``14:00``, ``2 pm``, ``14 Uhr``."""
-    return _notation(_HOURS[language][style], moment, language, draws, "hour")
+def day(moment: datetime, style: Style, language: Language = "en") -> str:
+    """The day as a style writes it: ``Tue 12 May``, ``12.05.``."""
+    return _written(_DATES[language][style], moment, language)
 
 
-def day(
-    moment: datetime, style: Style, language: Language = "en", today: datetime | None = None, draws: Draws | None = None
-) -> str:
-    """The day as a style writes it: ``Tue 12 May``, ``12.05.``; near ``today`` also ``tomorrow`` or ``Tuesday``.
-
-    Args:
-        today: The writer's day. Without it, or for formal and non-native writers, the full date is used.
-    """
-    distance = (moment.date() - today.date()).days if today else -1
-    if style in ("formal", "non_native") or not 0 <= distance < 7:
-        return _date(moment, style, language, draws)
-    if distance < 2:
-        return (("today", "tomorrow") if language == "en" else ("heute", "morgen"))[distance]
-    name = _DAYS[language][moment.weekday()]
-    return name.lower() if style == "careless" else name[: 3 if language == "en" else 2] if style == "terse" else name
+def _written(form: str, at: datetime, language: Language) -> str:
+    weekdays, months = _NAMES[language]
+    weekday, month, minutes = weekdays[at.weekday()], months[at.month - 1], f"{at.minute:02d}"
+    short = weekday[: 3 if language == "en" else 2]
+    return form.format(
+        weekday=weekday, wd=short, wdl=short.lower(), month=month, mon=month[:3], monl=month[:3].lower(), d=at.day,
+        dd=f"{at.day:02d}", m=at.month, mm=f"{at.month:02d}", y=at.year, H=f"{at.hour:02d}", G=at.hour, M=minutes,
+        h=(at.hour + 11) % 12 + 1, half="am" if at.hour < 12 else "pm", colon=f":{minutes}" if at.minute else "",
+        point=f".{minutes}" if at.minute else "",
+    )  # fmt: skip
 
 
-def money(cents: int, currency: str, style: Style, language: Language = "en", draws: Draws | None = None) -> str:
-    """An amount as a style writes it: ``€1,234.50``, ``1.234,50 EUR``.
-
-    Args:
-        currency: An ISO code, such as ``EUR``.
-    """
-    whole, rest = divmod(abs(cents), 100)
-    sign = "-" if cents < 0 else ""
+def money(cents: int, currency: str, style: Style, language: Language = "en") -> str:
+    """An amount as a style writes it: ``€1,234.50``, ``1.234,50 EUR``; ``currency`` is an ISO code."""
+    whole, rest = divmod(cents, 100)
     symbol = {"EUR": "€", "GBP": "£", "USD": "$"}.get(currency, currency)
     english = f"{whole:,}.{rest:02d}"
-    german = english.translate(str.maketrans(",.", ".,"))
     if language == "de":
-        forms = {"formal": (f"{german} {currency}", f"{currency} {german}"), "terse": (f"{german} {symbol}",)}
-        return sign + _one(forms.get(style, (f"{german} {symbol}", f"{german} {currency}")), draws, "money")
-    glued = f"{symbol}{english}" if len(symbol) == 1 else f"{symbol} {english}"
-    forms = {
-        "formal": (f"{currency} {english}", glued),
-        "terse": (glued, f"{whole}.{rest:02d} {currency}"),
-        "careless": (f"{whole}.{rest:02d} {currency.lower()}", glued.replace(",", "")),
-        "non_native": (f"{english} {currency}", f"{whole}.{rest:02d} {currency}"),
-    }
-    return sign + _one(forms.get(style, (glued, f"{english} {currency}")), draws, "money")
-
-
-def _one(forms: tuple[str, ...], draws: Draws | None, name: str) -> str:
-    return draws.pick(forms, name) if draws else forms[0]
-
-
-def _date(moment: datetime, style: Style, language: Language, draws: Draws | None) -> str:
-    return _notation(_DATES[language][style], moment, language, draws, "date")
-
-
-def _notation(forms: tuple[str, ...], at: datetime, language: Language, draws: Draws | None, name: str) -> str:
-    weekday, month = _DAYS[language][at.weekday()], _MONTHS[language][at.month - 1]
-    short = weekday[: 3 if language == "en" else 2]
-    minutes = f"{at.minute:02d}"
-    nth = f"{at.day}" + ("th" if 10 < at.day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(at.day % 10, "th"))
-    values = {
-        "weekday": weekday, "wd": short, "wdl": short.lower(), "month": month, "mon": month[:3],
-        "monl": month[:3].lower(), "d": at.day, "dd": f"{at.day:02d}", "m": at.month, "mm": f"{at.month:02d}",
-        "y": at.year, "nth": nth, "H": f"{at.hour:02d}", "G": at.hour, "M": minutes, "h": (at.hour + 11) % 12 + 1,
-        "ap": "am" if at.hour < 12 else "pm", ":m": f":{minutes}" if at.minute else "",
-        ".m": f".{minutes}" if at.minute else "",
-    }  # fmt: skip
-    return re.sub(r"{([^}]+)}", lambda match: str(values[match[1]]), _one(forms, draws, name))
+        return f"{english.translate(str.maketrans(',.', '.,'))} {currency if style == 'formal' else symbol}"
+    match style:
+        case "formal":
+            return f"{currency} {english}"
+        case "careless":
+            return f"{whole}.{rest:02d} {currency.lower()}"
+        case "non_native":
+            return f"{english} {currency}"
+        case _:
+            return f"{symbol}{english}" if len(symbol) == 1 else f"{symbol} {english}"

@@ -3,7 +3,7 @@
 The background keeps out of the way of duties:
 
 * Its projects are named after birds (``World.projects``); its things are handbooks, signs, shelves and the like.
-* Its amounts are between 2.01 and 9.99, never without cents (``BACKGROUND_CENTS``). Duties use larger ones.
+* Its amounts are between 2.01 and 9.99, never without cents. Duties use larger ones.
 * Nothing in it asks for anything, names a future time, promises, changes or corrects a fact, or is an open invitation.
 * Entries that lie ahead are private ones, before 08:00 or from 18:30 on (``FREE_FROM``, ``FREE_UNTIL``); between them
   the diary is free for duties from the day of ``World.start`` on.
@@ -12,7 +12,7 @@ The background keeps out of the way of duties:
 import datetime as dt
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from functools import cache
@@ -25,9 +25,6 @@ from scenarios.kit.making.records import Record
 from scenarios.kit.making.voices import SERVICE, STYLES, Text, day, money, phrase, render, write
 
 Size = Literal["S", "M", "L"]
-
-BACKGROUND_CENTS = range(201, 1000)
-"""Amounts of the background, in cents; none is a whole number of pounds, euros or dollars."""
 
 FREE_FROM, FREE_UNTIL = time(8), time(18, 30)
 """Between these times, the background leaves the diary free from the day's start on."""
@@ -119,48 +116,17 @@ class World:
     def _as_cast(self, person: Person) -> Person:
         return next((each for each in self.roles.values() if each.email == person.email), person)
 
-    def at(self, clock: str, days: int = 0) -> datetime:
-        """A time ``HH:MM`` on the day of the start, or some days later."""
-        hour, minute = map(int, clock.split(":"))
-        return self.start.replace(hour=hour, minute=minute, second=0, microsecond=0) + timedelta(days=days)
-
-    def person(self, relation: Relation | None = None, role: str | None = None, taken: Iterable[Person] = ()) -> Person:
-        """The first person with this relation and role who is not taken.
-
-        Raises:
-            ValueError: there is none.
-        """
-        match = next(self._matching(relation, role, {person.email for person in taken}), None)
-        if match is None:
-            raise ValueError(f"no person with relation {relation} and role {role} is left in the world")
-        return match
-
-    def _matching(self, relation: Relation | None, role: str | None, taken: set[str]) -> Iterator[Person]:
-        for person in self.people:
-            fits = relation in (None, person.relation) and role in (None, person.role)
-            if fits and person.email not in taken:
-                yield person
-
-    def cast(
-        self,
-        draws: Draws,
-        key: str,
-        relation: Relation | None = None,
-        role: str | None = None,
-        *,
-        style: Style | None = None,
-        language: Language | None = None,
-    ) -> Person:
+    def cast(self, draws: Draws, key: str, relation: Relation | None = None) -> Person:
         """Somebody who has no part yet, for the part ``key``; the same person whenever asked for the key again.
 
-        A role, style or language that the drawn person hasn't got is given to them. Where all with the relation have
-        parts, a new person is made.
+        Where all with the relation have parts, a new person is made.
         """
         if key not in self.roles:
             taken = {person.email for person in self.roles.values()}
-            free = list(self._matching(relation, role, taken)) or list(self._matching(relation, None, taken))
+            fitting = (person for person in self.people if relation in (None, person.relation))
+            free = [person for person in fitting if person.email not in taken]
             chosen = draws.pick(free, "cast", key) if free else self._newcomer(draws.of("cast", key), relation)
-            self.roles[key] = _given(chosen, role, style, language)
+            self.roles[key] = chosen
         return self.roles[key]
 
     def _newcomer(self, draws: Draws, relation: Relation | None) -> Person:
@@ -173,16 +139,11 @@ def record_id(draws: Draws) -> str:
     return draws.hex(12, "id")
 
 
-def _given(person: Person, role: str | None, style: Style | None, language: Language | None) -> Person:
-    return replace(person, role=role or person.role, style=style or person.style, language=language or person.language)
-
-
 def make_world(
     draws: Draws,
     size: Size = "S",
     *,
     language_mix: float = 0.15,
-    namesakes: str | None = None,
     moment: Draws | None = None,
     latest_weekday: int = 4,
     known: Sequence[Person] = (),
@@ -192,7 +153,6 @@ def make_world(
     Args:
         size: S has some 60 mails and 12 to 20 people, M 500 and 60 in a month, L 3,000 and 300 in a year.
         language_mix: The share of people who write German; 0 for English only.
-        namesakes: A first name that two people have, for days about mistaken identity.
         moment: Chooses place and time; worlds that have it in common can meet.
         latest_weekday: The last weekday on which it may start (0 is Monday); a later start moves back to Monday.
         known: People of other worlds that this one can meet: their names and numbers are not given again.
@@ -206,7 +166,7 @@ def make_world(
     user = people.add("user", "self", locale=home)
     for relation, count in _counts(draws, size):
         for number in range(1, count + 1):
-            people.add(f"{relation}-{number}", relation, first=namesakes if _is_namesake(relation, number) else None)
+            people.add(f"{relation}-{number}", relation)
     world = World(
         size=size, user=user, people=tuple(people.made[1:]),
         services=_services(draws.of("services"), amounts.services, language_mix), organisations=organisations,
@@ -214,10 +174,6 @@ def make_world(
         offset=dt.timezone(start.utcoffset() or timedelta()), currency=currency, start=start,
     )  # fmt: skip
     return replace(world, records=tuple(_Background(draws.of("background"), world, amounts).records()))
-
-
-def _is_namesake(relation: Relation, number: int) -> bool:
-    return number == 2 and relation in ("colleague", "client")
 
 
 def _counts(draws: Draws, size: Size) -> list[tuple[Relation, int]]:
@@ -235,12 +191,12 @@ def _start(draws: Draws, winter: int, summer: int, latest_weekday: int) -> datet
     return moment if moment.weekday() <= latest_weekday else moment - timedelta(days=moment.weekday())
 
 
-def _distinct(draws: Draws, rule: str, count: int, language: Language = "en") -> tuple[str, ...]:
+def _distinct(draws: Draws, rule: str, count: int) -> tuple[str, ...]:
     """Different phrases of a rule, at most ``count``."""
     phrases: dict[str, None] = {}
     for attempt in range(count * 6):
         if len(phrases) < count:
-            phrases.setdefault(phrase(draws.of(attempt), rule, language))
+            phrases.setdefault(phrase(draws.of(attempt), rule))
     return tuple(phrases)
 
 
@@ -274,12 +230,11 @@ class _People:
         self.lasts = {person.last for person in known}
         self.phones = {person.phone for person in known}
 
-    def add(self, key: str, relation: Relation, *, first: str | None = None, locale: str | None = None) -> Person:
+    def add(self, key: str, relation: Relation, *, locale: str | None = None) -> Person:
         draws = self.draws.of(key)
         language: Language = "de" if relation != "self" and draws.chance(self.german, "language") else "en"
         locale = locale or ("de_DE" if language == "de" else self._locale(draws))
-        first = first or self._first(draws, locale)
-        last = self._last(draws, locale, relation)
+        first, last = self._first(draws, locale), self._last(draws, locale, relation)
         organisation = self._organisation(draws, relation)
         person = Person(
             key=key, first=first, last=last, email=self._email(first, last, organisation, draws),

@@ -200,24 +200,17 @@ def test_a_form_with_a_stray_brace_or_an_unknown_rule_is_refused() -> None:
             parse(form, "en")
 
 
-def test_values_have_several_notations() -> None:
-    assert len({clock(NOON, style, language) for style in STYLES for language in LANGUAGES}) >= 9
-    assert clock(NOON, "terse") == "Wed 12 May, 14:00"
+def test_days_and_times_are_written_as_styles_do() -> None:
+    assert len({day(NOON, style, language) for style in STYLES for language in LANGUAGES}) >= 9
+    assert day(NOON, "terse") == "Wed 12 May"
+    assert day(NOON, "formal") == "Wednesday, 12 May 2027"
+    assert clock(NOON, "warm") == "Wednesday, 12 May at 2 pm"
     assert clock(NOON, "chatty", "de") == "Mittwoch, 12. Mai um 14 Uhr"
-    assert {clock(NOON, "terse", "en", Draws("n", n)) for n in range(30)} > {"Wed 12 May, 14:00"}
-
-
-def test_days_are_named_from_the_writer_s_own() -> None:
-    assert day(NOON, "chatty", "en", NOON.replace(day=11)) == "tomorrow"
-    assert day(NOON, "careless", "de", NOON.replace(day=9)) == "mittwoch"
-    assert day(NOON, "formal", "en", NOON.replace(day=11)) == "Wednesday, 12 May 2027"
-    assert day(NOON, "chatty", "en", NOON.replace(day=1)) == "Wednesday 12 May"
 
 
 def test_amounts_are_written_as_languages_do() -> None:
     assert money(123450, "EUR", "chatty") == "€1,234.50"
     assert money(123450, "EUR", "formal", "de") == "1.234,50 EUR"
-    assert money(-5, "USD", "chatty") == "-$0.05"
     assert money(123450, "GBP", "careless") == "1234.50 gbp"
 
 

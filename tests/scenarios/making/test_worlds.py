@@ -107,14 +107,6 @@ def test_telephone_numbers_are_those_kept_for_films() -> None:
     assert [number for number in numbers if not re.fullmatch(kept, number)] == []
 
 
-def test_namesakes_are_two_people_with_one_first_name() -> None:
-    world = small(1, namesakes="Alex")
-    both = [person for person in world.people if person.first == "Alex"]
-    assert len(both) == 2
-    assert both[0].last != both[1].last
-    assert both[0].relation != both[1].relation
-
-
 def test_the_share_of_german_writers_can_be_chosen() -> None:
     assert {person.language for person in small(1, language_mix=0).people} == {"en"}
     languages = Counter(p.language for p in make_world(Draws("german"), "M", language_mix=0.5).people)
@@ -200,34 +192,12 @@ def test_each_part_is_played_by_somebody_else() -> None:
     assert world.cast(draws, "host") is parts["host"]
 
 
-def test_a_role_is_given_to_the_person_who_is_cast() -> None:
-    world = small(5)
-    person = world.cast(Draws("role"), "keeper", relation="colleague", role="keeper of keys", style="warm")
-    assert (person.role, person.style) == ("keeper of keys", "warm")
-    assert person in world.everyone
-    assert len(world.everyone) == len(world.people) + 1
-
-
 def test_more_parts_than_people_bring_newcomers() -> None:
     world = small(5)
     managers = [world.cast(Draws("many"), f"manager-{number}", relation="manager") for number in range(4)]
     assert len({person.email for person in managers}) == len({person.first for person in managers}) == 4
     assert {person.relation for person in managers} == {"manager"}
     assert len(world.everyone) == len(world.people) + 1 + 3
-
-
-def test_people_are_found_by_relation_and_role() -> None:
-    world = small(2)
-    first = world.person(relation="colleague")
-    assert world.person(relation="colleague", taken=[first]) != first
-    with pytest.raises(ValueError, match="no person with relation colleague and role astronaut"):
-        world.person(relation="colleague", role="astronaut")
-
-
-def test_times_are_those_of_the_world() -> None:
-    world = small(2)
-    assert world.at("14:30", days=2) - world.at("14:30") == timedelta(days=2)
-    assert world.at("14:30").tzinfo == world.start.tzinfo
 
 
 def test_ids_are_drawn() -> None:

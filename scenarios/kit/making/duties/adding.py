@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 
 from scenarios.kit.making.attachments import FORMS
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, instead, message_check, to_write_to, too_late, wrong_person
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -92,15 +92,12 @@ def add_up(
     """The user wants somebody to know the sum and the numbers of some receipts.
 
     Args:
-        day: the day.
-        key: the duty's.
         reader: who gets them.
         what: the receipts in words, for the brief: ``taxi and rail receipts from 1 to 30 April``.
         category: those that count.
         month: the first and the last day that count.
         receipts: those that count and those that miss one condition.
         until: when it is due at the latest.
-        stranger: who gets them by mistake in one of the lapses.
     """
     records = [record for receipt in receipts for record in _records(day, receipt)]
     right = [receipt for receipt in receipts if receipt.counts]
@@ -112,11 +109,11 @@ def add_up(
     missing = _telling(key, reader, right[1:] or wrong[:1], day.start, until, ())
     lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        instead(act, missing, name="one receipt missing"),
-        *too_late(act, day.starts, until),
+        act.wrong_person(stranger),
+        act.instead(missing, name="one receipt missing"),
+        *act.too_late(day.starts, until),
         *(
-            instead(act, _telling(key, reader, [*right, each], day.start, until, ()), name=f"counts what is {each.why}")
+            act.instead(_telling(key, reader, [*right, each], day.start, until, ()), name=f"counts what is {each.why}")
             for each in {each.why: each for each in wrong}.values()
         ),
     ]
@@ -152,8 +149,7 @@ def add_up(
         answers=frozenset({f"{total}/{'/'.join(sorted(each.number for each in right))}"}),
         records=records,
         lapses=lapses,
-        points=[("forgotten", "wrong person"), ("one receipt missing",)]
-        + [(lapse.name,) for lapse in lapses if lapse.name.startswith("counts")],
+        points=[("forgotten", "wrong person"), ("one receipt missing",), *Duty.each_named(lapses, "counts")],
         people=(reader,),
         knows={reader.key: f"You wait for the sum of {day.user.first}'s expenses."},
     )
@@ -225,14 +221,14 @@ def _written(day: Day, name: str, sent: datetime, author: Person, receipt: Recei
         "send_receipt",
         merchant=receipt.merchant,
         amount=shown(day, name, author, _amount(receipt.cents)),
-        date=show(Value(kind="day", value=receipt.day.isoformat()), 4),
+        date=show(Value("day", receipt.day.isoformat()), 4),
         number=receipt.number,
     )
 
 
 def _amount(cents: int) -> Value:
-    return Value(kind="amount", value=str(cents))
+    return Value("amount", str(cents))
 
 
 def _code(receipt: Receipt) -> Value:
-    return Value(kind="code", value=receipt.number)
+    return Value("code", receipt.number)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, instead, message_check, silence_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -46,7 +46,6 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
 
     Args:
         day: the day; its turns are at most ten minutes long.
-        key: the duty's.
         source: the service's name; no other duty has it.
         orders: the user's notes; those on holder and exception come first before any alarm. No other duty writes to
             their people.
@@ -57,7 +56,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
     records, people = [*notes, *(record for record, _ in alarms)], {person.name: person for person in orders.people}
     facts = [fact for record in records for fact in record.facts]
     right = _due(facts, source)
-    begins = {code.value: next(start for start in day.starts if start >= record.at) for record, code in alarms}
+    begins = {code.value: day.seen(record.at) for record, code in alarms}
 
     def acts_for(due: dict[str, str], after: int = 0) -> list[Act]:
         """What is done where these numbers go to these people, some turns late."""
@@ -86,7 +85,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
             )
         )
     lapses = [forgotten(*acts), exchanged("always late", acts_for(right, after=2), {act.checks[0] for act in acts})]
-    lapses += [instead(act, name=f"overlooks {act.topic}") for act in acts]
+    lapses += [act.instead(name=f"overlooks {act.topic}") for act in acts]
     lapses += _misreadings(key, source, facts, right, [code.value for _, code in alarms], acts_for)
     misread = [lapse.name for lapse in lapses if lapse.name.startswith("misses")]
     return Duty(
@@ -188,5 +187,5 @@ def _alarm(day: Day, name: str, source: str, at: datetime, place: str) -> tuple[
     title = draws.pick(_SAY["alarm_titles"], "title").format(**slots)
     body = draws.pick(_SAY["alarms"], "body").format(**slots, what=draws.pick(_SAY["what"], "what"))
     return day.mail(name, at, service(source), title, body, Fact("alarm", source, f"{code}/{place}")), Value(
-        kind="code", value=code
+        "code", code
     )

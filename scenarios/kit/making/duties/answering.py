@@ -5,22 +5,11 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import statement_records
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    latest,
-    message_check,
-    once_check,
-    to_write_to,
-    too_late,
-    twice,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, to_write_to
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import latest
 from scenarios.kit.making.texts import mail_saying
 from scenarios.kit.values import Value
 
@@ -41,15 +30,12 @@ def answer_fact(
     """Somebody asks for a value; others have said it, and corrected it.
 
     Args:
-        day: the day.
-        key: the duty's.
         asker: who asks by mail, at ``asked``.
         thing: what for, such as "the deposit for the hall"; no other thing of the day is called so.
         statements: when who said which value; the last one is right, and none of the others equals it.
         decoys: when who said which value of another, similar thing, named in the third place.
         heard: when who repeats which value as a rumour; it does not count.
         asked, until: when the question comes, and when the answer is due at the latest.
-        stranger: who gets the answer by mistake in one of the lapses.
     """
     right = statements[-1][2]
     wrong = tuple(
@@ -82,15 +68,12 @@ def answer_fact(
     )
     lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        twice(act, loses=[once]),
-        *too_late(act, day.starts, until),
-        *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(statements[:-1], start=1)),
-        *(
-            wrong_value(act, value, name=f"value of something else {n}")
-            for n, (*_, value) in enumerate(decoys, start=1)
-        ),
-        *(wrong_value(act, value, name=f"value of a rumour {n}") for n, (*_, value) in enumerate(heard, start=1)),
+        act.wrong_person(stranger),
+        act.twice(loses=[once]),
+        *act.too_late(day.starts, until),
+        *act.wrong_values("stale value", (value for *_, value in statements[:-1])),
+        *act.wrong_values("value of something else", (value for *_, value in decoys)),
+        *act.wrong_values("value of a rumour", (value for *_, value in heard)),
     ]
     return Duty(
         key=key,
@@ -110,7 +93,7 @@ def answer_fact(
         lapses=lapses,
         points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses if "value" in lapse.name)],
         candidates=tuple(value.value for value in (right, *wrong)),
-        enact=lambda answer: [_with_value(act, Value(kind=right.kind, value=answer))],
+        enact=lambda answer: [_with_value(act, Value(right.kind, answer))],
         people=(
             asker,
             *dict.fromkeys([*(who for _, who, _ in (*statements, *heard)), *(who for _, who, *_ in decoys)]),
@@ -129,12 +112,10 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
     From difficulty 2 on, somebody repeats a rumour about it as well, after everything else.
 
     Args:
-        day: the day.
-        key: the duty's.
         number: of the question in the day, from 0; the question comes between the turns ``number`` and ``number`` + 1.
     """
     things = day.draws.shuffled(PRICED, "priced things")
-    amounts = [Value(kind="amount", value=str(day.draws.between(30, 900, key, n) * 1000 + 100 * n)) for n in range(8)]
+    amounts = [Value("amount", str(day.draws.between(30, 900, key, n) * 1000 + 100 * n)) for n in range(8)]
     source = day.cast(f"{key}-source", relation="colleague")
     times: list[datetime] = []
     for at in sorted(day.ago(f"{key}-{n}") for n in range(day.difficulty + 1)):

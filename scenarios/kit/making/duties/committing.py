@@ -12,19 +12,14 @@ from scenarios.kit.making.duty import (
     Duty,
     besides,
     forgotten,
-    instead,
-    latest,
     message_check,
     once_check,
     silence_check,
     to_write_to,
-    twice,
-    wrong_person,
-    wrong_value,
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.wording import show
 from scenarios.kit.values import Value
 
@@ -47,13 +42,10 @@ def keep_word(
     """The user promised somebody a value on a day of the week; the value comes later.
 
     Args:
-        day: the day.
-        key: the duty's.
         person: who was promised it.
         thing: the value's name; no other thing of the day is called so.
         commitments: the promises; the first one before the first turn.
         statements: statements of the value; the last one is right, and comes before the last promised day.
-        stranger: who gets it by mistake in one of the lapses.
     """
     promises = list(_promises(day, key, person, thing, commitments))
     values = statement_records(day, key, thing, statements)
@@ -65,13 +57,13 @@ def keep_word(
     at, until = _bounds(day, due)
     lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        twice(act, loses=[once]),
+        act.wrong_person(stranger),
+        act.twice(loses=[once]),
         *(
-            instead(act, _telling_on(day, key, person, thing, each, right, ()), name=name)
+            act.instead(_telling_on(day, key, person, thing, each, right, ()), name=name)
             for name, each in others.items()
         ),
-        *(wrong_value(act, value, name=f"stale value {n}") for n, (*_, value) in enumerate(statements[:-1], 1)),
+        *act.wrong_values("stale value", (value for *_, value in statements[:-1])),
     ]
     sentence = f"{person.name} has {thing.en} on {due:%A}, as was promised last"
     wrong = [value for *_, value in statements[:-1]]
@@ -91,7 +83,7 @@ def keep_word(
         enact=lambda answer: [_as_answered(day, key, person, thing, answer, (check,))],
         records=[*promises, *values],
         lapses=lapses,
-        points=[("forgotten", "too early"), *((each.name,) for each in lapses if each.name.startswith(("on a", "st")))],
+        points=[("forgotten", "too early"), *Duty.each_named(lapses, "on a", "st")],
         people=(person, *dict.fromkeys(who for _, who, _ in statements)),
     )
     return day.add(duty)
@@ -166,7 +158,7 @@ def own_word(
         choices: the days that may be named. chosen: the one that the oracle names.
     """
     asked = day.start - timedelta(minutes=day.draws.between(3, 50, key, "asked"))
-    listed = " or ".join(show(Value(kind="day", value=each.isoformat())) for each in choices)
+    listed = " or ".join(show(Value("day", each.isoformat())) for each in choices)
     text = day.draws.pick(_SAY["questions"], key, "question").format(thing=thing.en, days=listed)
     question = day.mail(f"{key}-question", asked, asker, f"When: {thing.en}", f"{text}\n\n{asker.first}")
     days = "/".join(each.isoformat() for each in choices)
@@ -182,7 +174,7 @@ def own_word(
         until=until,
         checks=(made, kept),
         to=asker,
-        values=(Value(kind="day", value=chosen.isoformat()),),
+        values=(Value("day", chosen.isoformat()),),
         topic=f"the day for {thing.en}",
         others=asker.besides_mail,
         reply_to=question.id,
@@ -191,10 +183,10 @@ def own_word(
 
     def enact(answer: str) -> list[Act]:
         code = answer.rpartition("/")[2]
-        return [promise, *([replace(act, values=(Value(kind="code", value=code),))] if code else [])]
+        return [promise, *([replace(act, values=(Value("code", code),))] if code else [])]
 
     windows = [
-        PromisedDay(value=Value(kind="day", value=each.isoformat()), after=begin, before=end)
+        PromisedDay(value=Value("day", each.isoformat()), after=begin, before=end)
         for each in choices
         for begin, end in [_bounds(day, each)]
     ]
@@ -202,11 +194,11 @@ def own_word(
     common = {"to": asker.addresses, "channels": ("mail", "text"), "days": windows, "until": until + day.step}
     lapses = [
         forgotten(promise, act),
-        instead(promise, name="named no day"),
-        instead(act, name="own word forgotten"),
-        instead(act, _telling_on(day, f"{key}.2", asker, thing, other, right, ()), name="another day than its own"),
-        wrong_person(act, stranger),
-        *(wrong_value(act, value, name=f"stale value {n}") for n, value in enumerate(wrong, 1)),
+        promise.instead(name="named no day"),
+        act.instead(name="own word forgotten"),
+        act.instead(_telling_on(day, f"{key}.2", asker, thing, other, right, ()), name="another day than its own"),
+        act.wrong_person(stranger),
+        *act.wrong_values("stale value", wrong),
     ]
     return day.add(
         Duty(
@@ -235,7 +227,7 @@ def own_word(
             points=[
                 ("named no day", "forgotten"),
                 ("own word forgotten", "another day than its own"),
-                *((lapse.name,) for lapse in lapses if lapse.name.startswith("stale")),
+                *Duty.each_named(lapses, "stale"),
             ],
             people=(asker, *dict.fromkeys(who for _, who, _ in statements)),
             knows={asker.key: f"You wait for {thing.en}."},
@@ -250,7 +242,7 @@ def _promises(day: Day, key: str, person: Person, thing: Phrase, commitments: Co
             "person": person.name,
             "reader": person.first,
             "thing": thing.en,
-            "day": show(Value(kind="day", value=promised.isoformat()), day.draws.pick((0, 1, 4), key, number, "form")),
+            "day": show(Value("day", promised.isoformat()), day.draws.pick((0, 1, 4), key, number, "form")),
             "user": day.user.first,
         }
         body = day.draws.pick(_SAY["notes"] if number else _SAY["promises"], key, number, "words").format(**slots)
@@ -272,7 +264,7 @@ def _telling_on(
 def _as_answered(day: Day, key: str, person: Person, thing: Phrase, answer: str, checks: tuple[str, ...]) -> Act:
     """What follows from an answer of the solver: a day and a code."""
     when, _, code = answer.partition("/")
-    return _telling_on(day, key, person, thing, date.fromisoformat(when), Value(kind="code", value=code), checks)
+    return _telling_on(day, key, person, thing, date.fromisoformat(when), Value("code", code), checks)
 
 
 def _bounds(day: Day, when: date) -> tuple[datetime, datetime]:

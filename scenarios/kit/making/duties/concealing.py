@@ -6,24 +6,10 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    forgotten,
-    instead,
-    latest,
-    message_check,
-    silence_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying, shown, text_saying
 from scenarios.kit.values import Value
 
@@ -101,12 +87,10 @@ def answer_by_list(
 
     Args:
         day: the day; the surprise's own records are put in elsewhere.
-        key: the duty's.
         surprise: the party.
         asker: who asks; they have a part in ``surprise`` if they are in on it, or were.
         verdicts: when the host wrote whether they may know; the last one holds, and without one they must not.
         asked, until: when the question comes, after all that the host writes, and when the answer is due.
-        stranger: who gets the answer by mistake in one of the lapses.
         by_text: whether they ask in a text message.
     """
     may_know = bool(verdicts) and verdicts[-1][1]
@@ -127,23 +111,23 @@ def answer_by_list(
         f"{key}.told", 6, f"{asker.name} has {what} by {until:%H:%M}", asker, [right], [*old, *barred], before=until
     )
     kept = silence_check(f"{key}.kept", 4, f"{asker.name} learned nothing else of the party", asker, barred)
-    begin = next(start for start in day.starts if start >= asked)
+    begin = day.seen(asked)
     reply_to = None if by_text else question.id
     act = Act(f"{key}.1", "tell", begin, until, (notice.id,), asker, (right,), surprise.question.en,
               channel="text" if by_text else "mail", reply_to=reply_to)  # fmt: skip
     lost = [notice.id, kept.id]
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
-        instead(act, replace(act, values=(right, barred[0])), loses=lost, name="says too much"),
-        wrong_person(replace(act, channel="mail"), stranger) if not by_text else _astray(act, stranger),
-        *(wrong_value(act, value, name=f"old word {n}") for n, value in enumerate(old, start=1)),
+        act.changed("says too much", values=(right, barred[0]), loses=lost),
+        replace(act, channel="mail").wrong_person(stranger) if not by_text else _astray(act, stranger),
+        *act.wrong_values("old word", old),
     ]
-    lapses += too_late(act, day.starts, until)
+    lapses += act.too_late(day.starts, until)
     points: list[tuple[str, ...]] = [("forgotten", "wrong person"), ("says too much",)]
-    points += [(lapse.name,) for lapse in lapses if lapse.name.startswith("old word")]
+    points += Duty.each_named(lapses, "old word")
     checks: list[Check] = [notice, kept]
     if may_know:
-        lapses.append(instead(act, replace(act, values=(story,)), name="tells a guest the story"))
+        lapses.append(act.changed("tells a guest the story", values=(story,)))
         points += [("tells a guest the story",)] * (len(verdicts) > 1)
     else:
         checks.append(
@@ -163,7 +147,7 @@ def answer_by_list(
         points.append(("invites them",))
         if own:
             part = replace(act, values=(own[-1],))
-            lapses.append(instead(act, part, loses=lost, name="goes by the old list"))
+            lapses.append(act.instead(part, loses=lost, name="goes by the old list"))
             points.append(("goes by the old list",))
     return day.add(
         Duty(
@@ -179,7 +163,7 @@ def answer_by_list(
             lapses=lapses,
             points=points,
             candidates=tuple(dict.fromkeys(map(str, (right, *old, *own, *others, story)))),
-            enact=lambda answer: [replace(act, values=(Value(kind="words", value=answer),))],
+            enact=lambda answer: [replace(act, values=(Value("words", answer),))],
             people=(asker, surprise.host),
             knows={asker.key: f"You want to know {surprise.question.en}."},
         )
@@ -188,7 +172,7 @@ def answer_by_list(
 
 def _astray(act: Act, stranger: Person) -> Lapse:
     other = replace(act, to=stranger, channel="mail")
-    return instead(act, other, side_effects=1, name="wrong person")
+    return act.instead(other, side_effects=1, name="wrong person")
 
 
 def _answer(facts: Sequence[Fact], name: str) -> frozenset[str]:
@@ -213,8 +197,6 @@ def move_unseen(
     """The host moves the party. Its entry moves as well, and the entry that the hero can see stays as it is.
 
     Args:
-        day: the day.
-        key: the duty's.
         surprise: the party.
         begins: when the host wrote which begin; the last one holds.
         shared: the entry that the user shares with the hero.
@@ -226,12 +208,10 @@ def move_unseen(
     for n, (at, begin) in enumerate(begins, start=1):
         name, before = f"{key}-{n}", times[n - 1]
         assert before is not None
-        old, new = (
-            shown(day, f"{name}-{m:%H%M}", host, Value(kind="time", value=f"{m:%H:%M}")) for m in (before, begin)
-        )
+        old, new = (shown(day, f"{name}-{m:%H%M}", host, Value("time", f"{m:%H:%M}")) for m in (before, begin))
         mail = mail_saying(day, name, at, host, "announce_change", thing=thing, old=old, new=new)
         records.append(mail.with_facts(Fact("begins", key, f"{begin:%H:%M}")))
-    right, first = begins[-1][1], next(start for start in day.starts if start >= begins[-1][0])
+    right, first = begins[-1][1], day.seen(begins[-1][0])
 
     def moved(event: Record, begin: datetime, number: int) -> Act:
         fields = {"event_id": event.id, "start": begin.isoformat(), "end": (begin + event.length).isoformat()}
@@ -245,12 +225,12 @@ def move_unseen(
     lapses = [
         forgotten(act),
         *(
-            instead(act, moved(entry, begin, 1), name=f"old begin {n}")
+            act.instead(moved(entry, begin, 1), name=f"old begin {n}")
             for n, (_, begin) in enumerate(begins[:-1], start=1)
         ),
         besides(also, loses=[f"{key}.shared"], side_effects=1, name="moves the shared entry as well"),
         besides(gone, loses=[f"{key}.shared"], side_effects=1, name="deletes the shared entry"),
-        instead(act, also, loses=[f"{key}.moved", f"{key}.shared"], side_effects=1, name="moves the wrong entry"),
+        act.instead(also, loses=[f"{key}.moved", f"{key}.shared"], side_effects=1, name="moves the wrong entry"),
     ]
 
     def enact(answer: str) -> list[Act]:
@@ -292,8 +272,8 @@ def move_unseen(
             points=[
                 ("forgotten", "moves the wrong entry"),
                 ("moves the shared entry as well", "deletes the shared entry"),
-            ]
-            + [(lapse.name,) for lapse in lapses if lapse.name.startswith("old begin")],
+                *Duty.each_named(lapses, "old begin"),
+            ],
             candidates=tuple(dict.fromkeys(f"{begin:%H:%M}" for begin in times if begin)),
             enact=enact,
             people=(host,),

@@ -25,17 +25,14 @@ from scenarios.kit.making.duty import (
     Lapse,
     besides,
     forgotten,
-    instead,
-    latest,
     message_check,
     once_check,
     silence_check,
     to_write_to,
-    twice,
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import shown
 from scenarios.kit.values import Value
 
@@ -52,8 +49,6 @@ def decide_order(
     the user decides only an hour after the offer has come.
 
     Args:
-        day: the day.
-        key: the duty's.
         turn: which of the three is right; the price alone depends on it.
         thing: its name, in English; no other duty has it.
         asked, until: when the offer comes, and until when it holds; three turns later at least.
@@ -63,9 +58,7 @@ def decide_order(
     low = 10_000 * draws.between(20, 60, "low")
     high = low + 10_000 * draws.between(8, 20, "high")
     step = 100 * draws.between(11, 79, "step")
-    code, other = (
-        Value(kind="code", value=f"{draws.pick(_LETTERS, n)}-{draws.between(10000, 99999, n)}") for n in "ab"
-    )
+    code, other = (Value("code", f"{draws.pick(_LETTERS, n)}-{draws.between(10000, 99999, n)}") for n in "ab")
     order = _Order(
         day=day,
         key=key,
@@ -130,13 +123,12 @@ class _Order(Window):
     def names(self) -> list[str]:
         return [person.last for person in self.deciders]
 
-    def place(self, *checks: str, at: datetime | None = None, code: Value | None = None) -> Act:
+    def place(self, *checks: str, at: datetime | None = None) -> Act:
         at = at or self.begins[0]
-        number = code or self.code
-        return Act(f"{self.key}.ordered", "tell", at, self.until, checks, self.supplier, (number,), self.thing)
+        return Act(f"{self.key}.ordered", "tell", at, self.until, checks, self.supplier, (self.code,), self.thing)
 
     def ask(self, *checks: str) -> Act:
-        values = (*(Value(kind="words", value=name) for name in self.names), QUESTION)
+        values = (*(Value("words", name) for name in self.names), QUESTION)
         times = (self.decided, self.begins[-2])
         return Act(f"{self.key}.asked", "tell", *times, checks, None, values, self.thing, channel="chat")
 
@@ -172,9 +164,9 @@ def _act(order: _Order) -> _Parts:
     lapses = [
         forgotten(placed),
         *order.late(placed),
-        instead(placed, replace(placed, values=(order.other,)), name="orders something else"),
-        instead(placed, _notice(order), name="leaves what is within the limits"),
-        twice(placed, loses=[f"{key}.once"]),
+        placed.changed("orders something else", values=(order.other,)),
+        placed.instead(_notice(order), name="leaves what is within the limits"),
+        placed.twice(loses=[f"{key}.once"]),
         needless(key, order.ask()),
     ]
     return [placed], checks, lapses
@@ -196,10 +188,10 @@ def _ask_and_order(order: _Order) -> _Parts:
     lapses = [
         forgotten(asked, placed),
         *order.late(placed),
-        instead(placed, replace(placed, values=(order.other,)), name="orders something else"),
+        placed.changed("orders something else", values=(order.other,)),
         forgotten(placed, name="leaves what the user wants"),
         guessed("guesses that it is wanted", asked, placed, early, [asked_check.id, f"{key}.ordered", first.id]),
-        twice(placed, loses=[f"{key}.once"]),
+        placed.twice(loses=[f"{key}.once"]),
     ]
     return [asked, placed], [asked_check, order.check_ordered(3, after=placed.at), first, order.check_once()], lapses
 
@@ -213,8 +205,8 @@ def _ask_and_leave(order: _Order) -> _Parts:
         forgotten(asked),
         *order.late(asked),
         besides(placed, loses=[lost], name="orders against the user's word"),
-        instead(asked, order.place(), loses=[asked_check.id, lost], name="guesses that it is wanted"),
-        instead(asked, _notice(order), name="guesses that it is not wanted"),
+        asked.instead(order.place(), loses=[asked_check.id, lost], name="guesses that it is wanted"),
+        asked.instead(_notice(order), name="guesses that it is not wanted"),
     ]
     return [asked], [asked_check, order.check_not_ordered(5)], lapses
 
@@ -232,7 +224,7 @@ def _refuse(order: _Order) -> _Parts:
     lapses = [
         forgotten(notice),
         *order.late(notice),
-        instead(notice, order.place(), loses=[f"{key}.told", lost], name="orders above the limits"),
+        notice.instead(order.place(), loses=[f"{key}.told", lost], name="orders above the limits"),
         besides(order.place(), loses=[lost], name="orders and tells"),
         needless(key, order.ask()),
     ]
@@ -241,7 +233,7 @@ def _refuse(order: _Order) -> _Parts:
 
 def _notice(order: _Order, *checks: str) -> Act:
     """The act that tells the user that nothing was ordered."""
-    values = (Value(kind="words", value=order.supplier.last), order.code)
+    values = (Value("words", order.supplier.last), order.code)
     return Act(
         f"{order.key}.told", "tell", order.begins[0], order.until, checks, None, values, order.thing, channel="chat"
     )
@@ -249,7 +241,7 @@ def _notice(order: _Order, *checks: str) -> Act:
 
 def _answers(order: _Order) -> list[dict[str, Any]]:
     """What the user says when asked about the thing."""
-    say = partial(user_says, order.key, order.thing)
+    say = partial(user_says, order.thing)
     if order.turn == "act":
         return [say("You have their limits. Please compare.", "Once more: compare it with their limits.")]
     if order.turn == "refuse":
@@ -281,7 +273,7 @@ def _records(order: _Order, draws: Draws) -> list[Record]:
         for back in range(order.moves + 1):
             name = f"{key}-limit-{n}-{back}"
             cents = limit if back == 0 else 10_000 * draws.between(12, 95, "old limit", n, back)
-            slots = {"thing": thing, "limit": shown(day, name, person, Value(kind="amount", value=str(cents)))}
+            slots = {"thing": thing, "limit": shown(day, name, person, Value("amount", str(cents)))}
             body = draws.pick(_SAY["limits"], "limit", n, back).format(user=day.user.first, name=person.first, **slots)
             title = draws.pick(_SAY["titles"], "limit", n, back).format(thing=thing)
             at = last - timedelta(days=3 * back, minutes=draws.below(240, "limit", n, back))
@@ -296,7 +288,7 @@ def _records(order: _Order, draws: Draws) -> list[Record]:
         title = draws.pick(("Order numbers", "Number reserved", "For your order", "Purchasing"), "number", n)
         at = day.ago(f"{key}-number-{n}", days=(2, 12))
         records.append(day.mail(f"{key}-number-{n}", at, clerk, title, body, Fact("number", name, value.value)))
-    price = shown(day, f"{key}-offer", order.supplier, Value(kind="amount", value=str(order.price)))
+    price = shown(day, f"{key}-offer", order.supplier, Value("amount", str(order.price)))
     body = draws.pick(_SAY["offers"], "offer").format(
         thing=thing, price=price, until=f"{order.until:%H:%M}", user=day.user.first, name=order.supplier.first
     )

@@ -7,20 +7,7 @@ from typing import Literal
 
 from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    claimed,
-    forgotten,
-    instead,
-    message_check,
-    silence_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -70,7 +57,7 @@ class Report:
     @property
     def value(self) -> Value:
         """The ticket's number as a value."""
-        return Value(kind="code", value=self.code)
+        return Value("code", self.code)
 
     @property
     def is_open(self) -> bool:
@@ -108,18 +95,15 @@ def dispatch(
     """One report has to go to who deals with it; others that come around the same time must not.
 
     Args:
-        day: the day.
-        key: the duty's.
         statements: all of the user's words on the system of ``due``, in order (``priorities`` adds them).
         due: the report to pass on, at the latest in the round after the one in which it is first seen to be due.
         spared: reports that are not passed on, each with the reason.
-        stranger: who gets the report by mistake in one of the lapses.
     """
     since = due.grown[0] if due.grown else due.at
     right = [each for each in statements if each.at <= since][-1]
     former = [each.who for each in dict.fromkeys(statements) if each.at <= since and each.who != right.who]
     everyone = tuple(dict.fromkeys(each.who for each in statements))
-    begin = next(start for start in day.starts if start >= since)
+    begin = day.seen(since)
     until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
     sent = message_check(
         f"{key}.sent",
@@ -132,25 +116,25 @@ def dispatch(
     act = Act(f"{key}.1", "tell", begin, until, (sent.id,), right.who, (due.value,), due.system,
               others=right.who.besides_mail)  # fmt: skip
     checks: list[Check] = [sent]
-    lapses: list[Lapse] = [forgotten(act), wrong_person(act, stranger)]
+    lapses = [forgotten(act), act.wrong_person(stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
-    following = too_late(act, day.starts, until)
+    following = act.too_late(day.starts, until)
     lapses += following
     points += [(lapse.name,) for lapse in following]
     for n, person in enumerate(former, start=1):
         kept = silence_check(f"{key}.former-{n}", 1, f"{person.name} did not get {due.code}", person, [due.value])  # fmt: skip
         checks.append(kept)
-        lapses.append(instead(act, replace(act, to=person), loses=[sent.id, kept.id], name=f"by former priority {n}"))
+        lapses.append(act.changed(f"by former priority {n}", to=person, loses=[sent.id, kept.id]))
         points.append((lapses[-1].name,))
     for n, (why, report) in enumerate(spared, start=1):
         kept = silence_check(f"{key}.spared-{n}", 3, f"{report.code} was not passed on", everyone, [report.value])
         checks.append(kept)
-        at = next(start for start in day.starts if start >= report.at)
+        at = day.seen(report.at)
         more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), right.who, (report.value,), report.system)
         lapses.append(besides(more, loses=[kept.id], name=f"passes on what {why}"))
         points.append((lapses[-1].name,))
     if due.grown:
-        lapses.append(instead(act, name="overlooks that it grew"))
+        lapses.append(act.instead(name="overlooks that it grew"))
         points.append(("overlooks that it grew",))
     reports = [due, *(report for _, report in spared)]
     records = [record for report in reports for record in _records(day, f"{key}-{report.code}", key, report)]
@@ -204,12 +188,9 @@ def hand_over_open(
     """In the last round, who is on call next gets the numbers of all tickets of some systems that are still open.
 
     Args:
-        day: the day.
-        key: the duty's.
         reader: who is on call next.
         systems: whose tickets.
         reports: all reports of the day; those of other systems don't belong to the list. Other duties put them in.
-        stranger: who gets the list by mistake in one of the lapses.
     """
     own = [report for report in reports if report.system in systems]
     rest = [report for report in own if report.is_open]
@@ -227,16 +208,16 @@ def hand_over_open(
     def telling(found: Sequence[Report]) -> Act:
         return replace(act, values=tuple(report.value for report in found))
 
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        instead(act, telling(rest[1:]), name="misses an open one"),
+        act.wrong_person(stranger),
+        act.instead(telling(rest[1:]), name="misses an open one"),
         *(
-            instead(act, telling([*rest, each]), name=f"counts other ticket {n}")
+            act.instead(telling([*rest, each]), name=f"counts other ticket {n}")
             for n, each in enumerate(others, start=1)
         ),
         *(
-            instead(act, telling([one for one in rest if one is not each]), name=f"misses reopened ticket {n}")
+            act.instead(telling([one for one in rest if one is not each]), name=f"misses reopened ticket {n}")
             for n, each in enumerate(again, start=1)
         ),
     ]
@@ -255,14 +236,17 @@ def hand_over_open(
             answers=frozenset({_listed(rest)}),
             records=records,
             lapses=lapses,
-            points=[("forgotten", "wrong person"), ("misses an open one",)]
-            + [(lapse.name,) for lapse in lapses if lapse.name.startswith(("counts", "misses reopened"))],
+            points=[
+                ("forgotten", "wrong person"),
+                ("misses an open one",),
+                *Duty.each_named(lapses, "counts", "misses reopened"),
+            ],
             candidates=tuple(named),
             enact=lambda answer: [telling(named[answer])],
             people=(reader,),
         )
     )
-    duty.lapses.append(claimed(act, report=day.report_check(duty)))
+    duty.lapses.append(act.claimed(report=day.report_check(duty)))
     return duty
 
 

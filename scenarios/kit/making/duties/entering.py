@@ -8,19 +8,9 @@ from scenarios.kit.checks import EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    late,
-    latest,
-    message_check,
-    once_check,
-    to_write_to,
-    twice,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, to_write_to
 from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import latest
 from scenarios.kit.values import Value
 
 LENGTH = timedelta(hours=1)
@@ -41,20 +31,17 @@ def enter_once(
     """The user wants an appointment with somebody in the calendar, and the person to have a confirmation.
 
     Args:
-        day: the day.
-        key: the duty's.
         topic: of the appointment; no other has it.
         person: the one whom it is with; no other duty writes to them or invites them.
         statements: who said when which time it is at (moments); the last one is right, and none of the others equals it.
         decoys: when who said which time of another, similar thing.
         until: when it has to be in the calendar, and confirmed.
-        stranger: who gets the confirmation by mistake in one of the lapses.
     """
     thing = Phrase(f"the time of {topic.en}", f"die Zeit (Termin: {topic.de})")
     right, title = statements[-1][2], f"{topic.en[:1].upper()}{topic.en[1:]}"
     wrong = list(dict.fromkeys([*(value for *_, value in statements[:-1]), *(value for *_, value in decoys)]))
     records = statement_records(day, key, thing, statements, decoys)
-    at = next(start for start in day.starts if start >= max([day.start, *(when for when, *_ in statements)]))
+    at = day.seen(max([day.start, *(when for when, *_ in statements)]))
     entry_id, told_id, once_id = f"{key}.entry", f"{key}.confirmed", f"{key}.once"
 
     def acts_for(value: Value) -> list[Act]:
@@ -79,12 +66,12 @@ def enter_once(
     after = next(start for start in day.starts if start > until)
     lapses = [
         forgotten(*acts),
-        twice(created, loses=[entry_id], name="entered twice"),
-        twice(notice, loses=[once_id], name="confirmed twice"),
-        replace(forgotten(notice, name="not confirmed"), reports=None),
-        replace(forgotten(created, name="not entered"), reports=None),
-        wrong_person(notice, stranger),
-        late(notice, after),
+        created.twice(loses=[entry_id], name="entered twice"),
+        notice.twice(loses=[once_id], name="confirmed twice"),
+        notice.instead(name="not confirmed"),
+        created.instead(name="not entered"),
+        notice.wrong_person(stranger),
+        notice.late(after),
         *(exchanged(name, acts_for(value), {entry_id, told_id}) for name, value in misread.items()),
     ]
     return Duty(
@@ -124,7 +111,7 @@ def enter_once(
             *((name,) for name in misread),
         ],
         candidates=tuple(value.value for value in (right, *wrong)),
-        enact=lambda answer: acts_for(Value(kind="moment", value=answer)),
+        enact=lambda answer: acts_for(Value("moment", answer)),
         people=(person,),
         knows={person.key: f"You have an appointment with {day.user.name}: {topic.en}. You know when it is."},
     )

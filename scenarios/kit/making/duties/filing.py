@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from scenarios.kit.checks import Check, MailCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, besides, forgotten, instead
+from scenarios.kit.making.duty import Act, Duty, Solver, besides, forgotten
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.texts import mail_saying, shown
@@ -25,19 +25,15 @@ def file_mails(
     fitting: Sequence[Record],
     nearly: Sequence[Record],
     solve: Solver,
-    until: datetime,
     more: Sequence[Record] = (),
 ) -> Duty:
     """The user wants the mails that fit a rule to be labelled, or archived.
 
     Args:
-        day: the day.
-        key: the duty's.
         rule: what is asked, as a sentence of the brief.
         label: the label; None to archive them.
-        fitting: the mails that fit. nearly: those that miss one condition, at least one.
+        fitting: the mails that fit. nearly: those that miss one condition, at least one. They are filed in the last turn.
         solve: the solver: the ids of those that fit.
-        until: when the last of them comes, at the latest; they are filed in the last turn.
         more: further records with facts that the solver needs.
     """
     what = f"labelled {label}" if label else "archived"
@@ -81,10 +77,8 @@ def file_mails(
     wrong = [
         _filing(key, place + 100, record, label, day.starts[-1], ()) for place, record in enumerate(nearly, start=1)
     ]
-    lapses: list[Lapse] = [forgotten(*acts)]
-    lapses += [
-        instead(act, name=f"mail {place} overlooked") for place, act in enumerate(acts, start=1) if len(acts) > 1
-    ]
+    lapses = [forgotten(*acts)]
+    lapses += [act.instead(name=f"mail {place} overlooked") for place, act in enumerate(acts, start=1) if len(acts) > 1]
     lapses += [
         besides(act, loses=[f"{key}.no-other"], name=f"also mail {place} that nearly fits")
         for place, act in enumerate(wrong, start=1)
@@ -122,14 +116,15 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
     """Add the rule that invoices of a firm above an amount get a label, but for those that were withdrawn or lowered.
 
     Args:
-        day: the day.
-        key: the duty's.
         number: of the rule in the day, from 0.
         last: when the last invoice comes, at the latest.
     """
     draws = day.draws.of(key)
     firm, other = vendor(day, f"{key}-firm"), vendor(day, f"{key}-other")
-    limit, label = draws.pick((400, 500, 600, 750, 800), "limit") * 100, day.draws.shuffled(_LABELS, "labels")[number]
+    limit, label = (
+        draws.pick((400, 500, 600, 750, 800), "limit") * 100,
+        day.draws.shuffled(_SAY["labels"], "labels")[number],
+    )
     above = [("above", firm, _cents(draws, n, limit, high=True)) for n in range(2)]
     nearly = [("below", firm, _cents(draws, "below", limit, high=False))]
     if day.difficulty > 1:
@@ -145,7 +140,7 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
         is_later = draws.chance(0.4, place, "later") and why not in _CHANGED
         at = day.start + timedelta(minutes=draws.between(3, span, place)) if is_later else day.ago(name, days=(1, 5))
         code = f"{draws.pick('ABCDEFGHKLMNPRSTUVWX', place)}-{draws.between(10_000, 99_999, place, 'code')}"
-        amount = Value(kind="amount", value=str(cents))
+        amount = Value("amount", str(cents))
         record = mail_saying(
             day,
             name,
@@ -174,7 +169,6 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
             fitting=records[: len(above)],
             nearly=records[len(above) :],
             solve=lambda facts: _unpaid(facts, firm.email, limit),
-            until=last,
             more=later,
         )
     )
@@ -185,7 +179,7 @@ def _change(day: Day, key: str, name: str, why: str, invoice: Record, code: str,
     draws, author = day.draws.of(key), invoice.author
     lower = _cents(draws, "lowered to", limit, high=False)
     slots = {"code": code, "firm": author.organisation, "user": day.user.first}
-    slots["amount"] = shown(day, f"{name}-lower", author, Value(kind="amount", value=str(lower)))
+    slots["amount"] = shown(day, f"{name}-lower", author, Value("amount", str(lower)))
     bodies, titles, hours = _CHANGED[why]
     body, title = draws.pick(bodies, why, "words").format(**slots), draws.pick(titles, why, "title").format(**slots)
     fact = Fact(why, invoice.id, code if why == "withdrawn" else f"{lower}/{code}")
@@ -208,19 +202,6 @@ def _unpaid(facts: Sequence[Fact], email: str, limit: int) -> frozenset[str]:
     )
 
 
-_LABELS = (
-    *(
-        "to-approve",
-        "second-look",
-        "pay-friday",
-        "for-finance",
-        "big-ones",
-        "check-first",
-        "needs-signature",
-        "quarter-end",
-    ),
-    *("for-board", "split-payment", "hold", "priority", "audit", "review", "on-file", "cost-centre-9"),
-)
 _CHANGED = {
     "withdrawn": (_SAY["withdrawn"], ("About {code}", "Withdrawn: {code}", "{code} is void", "Our invoice {code}"), 3),
     "lowered": (_SAY["lowered"], ("Your discount", "Corrected: {code}", "{code} costs less", "On {code}"), 4),

@@ -6,24 +6,11 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import statement_records
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    claimed,
-    forgotten,
-    latest,
-    message_check,
-    once_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, message_check, once_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact
+from scenarios.kit.making.records import Fact, latest
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
 
@@ -49,15 +36,12 @@ def find_out(
     notice that says so, no old value, and the report says ``impossible``.
 
     Args:
-        day: the day.
-        key: the duty's.
         reader: who gets it. source: who knows.
         thing: what.
         history: values, and numbers of notices (texts) by which the value before was withdrawn.
         decoys: other things and their values.
         heard: when who repeats which value as a rumour; it does not count.
         until: the last turn in which it is in time.
-        stranger: who gets it by mistake in one of the lapses.
     """
     last, records = history[-1], []
     start = day.ago(key, days=(len(history), len(history) + 3))
@@ -78,9 +62,7 @@ def find_out(
     similar = [(day.ago(f"{key}-decoy-{n}"), source, other, value) for n, (other, value) in enumerate(decoys)]
     others = statement_records(day, key, thing, [], similar)
     others += [hear(day, f"{key}-heard-{n}", at, who, thing, value, source) for n, (at, who, value) in enumerate(heard)]
-    values = [
-        statements if isinstance(statements, Value) else Value(kind="code", value=statements) for statements in history
-    ]
+    values = [statements if isinstance(statements, Value) else Value("code", statements) for statements in history]
     wrong = [
         value
         for value in dict.fromkeys([*values[:-1], *(value for _, value in decoys), *(value for *_, value in heard)])
@@ -111,9 +93,9 @@ def find_out(
     number = 1 + len(day.listed)
     duty.lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        *too_late(act, day.starts, due),
-        *(wrong_value(act, value, name=f"stale value {n}") for n, value in enumerate(wrong, start=1)),
+        act.wrong_person(stranger),
+        *act.too_late(day.starts, due),
+        *act.wrong_values("stale value", wrong),
     ]
     if duty.impossible:
         # Whoever gives an old value believes that it was possible, and whoever forgets it says that it is open.
@@ -122,10 +104,10 @@ def find_out(
             _reported(lapse, report, "open" if lapse.name == "forgotten" else "done") for lapse in duty.lapses
         ]
     else:
-        duty.lapses.append(claimed(act, report=f"report.{number}"))
+        duty.lapses.append(act.claimed(report=f"report.{number}"))
     duty.points = [
         ("forgotten", "wrong person"),
-        *((lapse.name,) for lapse in duty.lapses if lapse.name.startswith("stale")),
+        *Duty.each_named(duty.lapses, "stale"),
     ]
     return day.add(duty)
 

@@ -9,9 +9,10 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, forgotten, instead, late, latest, message_check, to_write_to
-from scenarios.kit.making.forms import forms
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
+from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.records import latest
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -30,7 +31,6 @@ def hand_over(
     references: Sequence[Statement],
     numbers: Sequence[Statement],
     decoys: Sequence[Decoy] = (),
-    number_decoys: Sequence[Decoy] = (),
     reader: Person,
     turns: tuple[int, int, int],
 ) -> Duty:
@@ -39,31 +39,29 @@ def hand_over(
     The colleague's answers are scripted: a confirmation for a wrong number, then one for the right number.
 
     Args:
-        day: the day.
-        key: the duty's.
         office: who does such jobs; no other duty writes to them.
         job: what is booked: ``the coach for the open day``.
         count: ``the number of seats for the open day``; its ``unit`` is ``seats``.
         references: who said when what the job's reference is (codes). numbers: who said when how many it is for.
-        decoys: references of other jobs. number_decoys: how many other jobs are for.
+        decoys: references of other jobs.
         reader: who gets the final confirmation number; no other duty writes to them.
         turns: the last turns (0 is the first) for the handing over, the correction and the message to the reader.
     """
     draws, worker = day.draws.of("hand over", key), office.person
     right_ref, right_number = references[-1][2], numbers[-1][2]
-    stale_numbers = [value for _, _, value in numbers[:-1]] + [value for *_, value in number_decoys]
+    stale_numbers = [value for _, _, value in numbers[:-1]]
     others = {int(value.value) for value in (right_number, *stale_numbers)}
     bad = next(each for n in range(99) if (each := draws.between(11, 95, "bad", n)) not in others)
-    first, final = (Value(kind="code", value=f"{draws.pick(_LETTERS, 'code')}{number}") for number in draws.some(
+    first, final = (Value("code", f"{draws.pick(_LETTERS, 'code')}{number}") for number in draws.some(
         range(10_000, 100_000, 7), 2, "confirmations"))  # fmt: skip
     thing = Phrase(f"the reference for {job.en}", f"die Referenz ({job.de})")
     records = [
         *statement_records(day, f"{key}-ref", thing, references, decoys),
-        *statement_records(day, f"{key}-count", count, numbers, number_decoys),
+        *statement_records(day, f"{key}-count", count, numbers),
         *office.records(day, key),
     ]
     known = max(office.latest, *(when for when, *_ in (*references, *numbers)))
-    at = next(start for start in day.starts if start >= known)
+    at = day.seen(known)
     starts = [day.starts[turn] for turn in turns]
     wrong_refs = dict.fromkeys([value for _, _, value in references[:-1]] + [value for *_, value in decoys])
     handed = message_check(
@@ -113,7 +111,7 @@ def hand_over(
     lapses = [
         forgotten(*acts),
         exchanged("believes the first result", [acts[0], replace(acts[2], values=(first,))], {mended.id, ended.id}),
-        instead(acts[2], name="result not sent"),
+        acts[2].instead(name="result not sent"),
         *(
             exchanged(f"handed to {person.first}", [replace(acts[0], to=person)], every, side_effects=1)
             for person in office.others
@@ -128,17 +126,17 @@ def hand_over(
             )
             for number, value in enumerate(wrong_numbers, start=1)
         ),
-        late(acts[2], next((start for start in day.starts if start > starts[2]), day.starts[-1]))
+        acts[2].late(next((start for start in day.starts if start > starts[2]), day.starts[-1]))
         if day.starts[-1] > starts[2]
-        else instead(acts[1], name="not corrected"),
+        else acts[1].instead(name="not corrected"),
     ]
-    named = [(lapse.name,) for lapse in lapses if lapse.name.startswith(("handed", "wrong"))]
+    named = Duty.each_named(lapses, "handed", "wrong")
     people = {person.name: person for person in (worker, *office.others)}
 
     def enact(answer: str) -> list[Act]:
         name, ref, number = answer.split("/")
-        mended_act = replace(acts[1], to=people[name], values=(first, Value(kind="number", value=number)))
-        return [replace(acts[0], to=people[name], values=(Value(kind="code", value=ref),)), mended_act, acts[2]]
+        mended_act = replace(acts[1], to=people[name], values=(first, Value("number", number)))
+        return [replace(acts[0], to=people[name], values=(Value("code", ref),)), mended_act, acts[2]]
 
     return Duty(
         key=key,
@@ -240,23 +238,5 @@ class Trade:
         return Phrase(f"the number of {self.unit.en} for {occasion.en}", f"die Anzahl {self.unit.de} ({occasion.de})")
 
 
-TRADES = tuple(
-    Trade(Phrase(*thing), Phrase(*unit), Phrase(*task))
-    for thing, unit, task in (
-        (("the coach", "der Reisebus"), ("seats", "Plätze"), ("book vehicles", "Fahrzeuge buchen")),
-        (("the lunch", "das Mittagessen"), ("portions", "Portionen"), ("order the catering", "das Catering bestellen")),
-        (("the hall", "der Saal"), ("chairs", "Stühle"), ("rent halls", "Säle mieten")),
-        (("the badges", "die Namensschilder"), ("badges", "Schilder"), ("order badges", "Namensschilder bestellen")),
-        (("the hotel rooms", "die Hotelzimmer"), ("rooms", "Zimmer"), ("book hotels", "Hotels buchen")),
-        (("the tickets", "die Eintrittskarten"), ("tickets", "Karten"), ("buy tickets", "Karten kaufen")),
-        (("the headsets", "die Kopfhörer"), ("headsets", "Kopfhörer"), ("hire equipment", "Technik ausleihen")),
-        (("the shirts", "die Hemden"), ("shirts", "Hemden"), ("order work clothes", "Arbeitskleidung bestellen")),
-        (("the gift boxes", "die Geschenkkartons"), ("boxes", "Kartons"), ("order gifts", "Geschenke bestellen")),
-        (("the bicycles", "die Fahrräder"), ("bicycles", "Räder"), ("hire bicycles", "Fahrräder leihen")),
-        (("the tables", "die Tische"), ("tables", "Tische"), ("rent furniture", "Möbel mieten")),
-        (("the parking", "der Parkraum"), ("spaces", "Plätze"), ("reserve parking", "Parkraum reservieren")),
-        (("the folders", "die Mappen"), ("folders", "Mappen"), ("order stationery", "Büromaterial bestellen")),
-        (("the flowers", "die Blumen"), ("bouquets", "Sträuße"), ("order flowers", "Blumen bestellen")),
-    )
-)  # fmt: skip
+TRADES = tuple(map(Trade, *(phrases(__file__, name) for name in ("things", "units", "tasks"))))
 """What is booked for many."""

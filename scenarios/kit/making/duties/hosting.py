@@ -9,21 +9,10 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged, listed
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    forgotten,
-    late,
-    latest,
-    message_check,
-    silence_check,
-    to_write_to,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
 
@@ -82,18 +71,15 @@ class Event:
         newest = {kind: latest(known, "value", self.thing(kind).en) for kind in _THINGS}
         if any(len(values) != 1 for values in newest.values()):
             return None
-        return {kind: Value(kind=self.statements[kind][0][1].kind, value=next(iter(newest[kind]))) for kind in newest}
+        return {kind: Value(self.statements[kind][0][1].kind, next(iter(newest[kind]))) for kind in newest}
 
 
 def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger: Person) -> Duty:
     """The user wants all whom an event concerns to know its final state, and the bookings to follow it.
 
     Args:
-        day: the day.
-        key: the duty's.
         event: what was said. No other duty writes to its people.
         until: when all have to know; turns begin between ``event.settled`` and then.
-        stranger: who gets a message by mistake in one of the lapses.
     """
     topic, first = event.topic, event.statements["place"][0][1]
     title, start = f"{topic.en[:1].upper()}{topic.en[1:]}", _moment(day, event.statements["time"][0][1])
@@ -135,11 +121,11 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger:
         for person in (*office.others, *([] if place in readers else [office.person]))
     ]
     lapses = [forgotten(*acts)]
-    for name, state in _mistakes(event, facts, right).items():
+    for name, state in _mistakes(event, right).items():
         loses, side_effects = _lost(event, key, right, state, has_spared=bool(spared))
         lapses.append(exchanged(name, acts_for(state), loses, side_effects))
     misread = [lapse.name for lapse in lapses[1:]]
-    lapses += _slips(day, key, event, acts, until, stranger)
+    lapses += _slips(day, key, acts, until, stranger)
     if former := event.halls[right["place"].value].others:
         hall = next(each for each in acts if each.id == f"{key}.hall")
         wrong = [replace(hall, to=former[-1]) if each is hall else each for each in acts]
@@ -189,7 +175,7 @@ def _moment(day: Day, value: Value) -> datetime:
     return datetime.fromisoformat(value.value).replace(tzinfo=day.world.offset)
 
 
-def _mistakes(event: Event, facts: Sequence[Fact], right: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
+def _mistakes(event: Event, right: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
     """The wrong states by the change that is missed, or by the rumour or the late change that is believed."""
     mistakes = {}
     for kind, statements in event.statements.items():
@@ -240,21 +226,17 @@ def _lost(
     return frozenset(lost), side_effects
 
 
-def _slips(day: Day, key: str, event: Event, acts: Sequence[Act], until: datetime, stranger: Person) -> list[Lapse]:
+def _slips(day: Day, key: str, acts: Sequence[Act], until: datetime, stranger: Person) -> list[Lapse]:
     """The lapses that have nothing to do with the event's state."""
     guest, hall = (next(act for act in acts if act.id == f"{key}.{name}") for name in ("guest-0", "hall"))
     after = next(start for start in day.starts if start > until)
     return [
-        replace(forgotten(guest, name="guest not informed"), reports=None),
-        replace(forgotten(hall, name="hall not booked"), reports=None),
-        wrong_person(guest, stranger),
-        late(guest, after),
-        late(hall, after, name="books too late"),
-        *(
-            replace(forgotten(act, name="leaves the old booking"), reports=None)
-            for act in acts
-            if act.id == f"{key}.cancelled"
-        ),
+        guest.instead(name="guest not informed"),
+        hall.instead(name="hall not booked"),
+        guest.wrong_person(stranger),
+        guest.late(after),
+        hall.late(after, name="books too late"),
+        *(act.instead(name="leaves the old booking") for act in acts if act.id == f"{key}.cancelled"),
     ]
 
 

@@ -6,20 +6,7 @@ from datetime import datetime
 
 from scenarios.kit.checks import USER, Check, OnceCheck, SilenceCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    FILES,
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    forgotten,
-    instead,
-    message_check,
-    silence_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-)
+from scenarios.kit.making.duty import FILES, Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -52,7 +39,7 @@ class Matter:
     @property
     def value(self) -> Value:
         """Its number as a value."""
-        return Value(kind="code", value=self.code)
+        return Value("code", self.code)
 
     @property
     def since(self) -> datetime:
@@ -78,16 +65,13 @@ def tell_now(
     """Matters that can't wait until the last round: the user learns of them in time, in one message, and of no others.
 
     Args:
-        day: the day.
-        key: the duty's.
         due: the matters; all of them can be seen in the same round.
         spared: matters that can wait, or need no decision, each with the reason.
         deputy: who decides on the topic of ``due`` instead of the user, and is written to.
         noted: when the user's note on the deputy comes.
-        stranger: who gets the message by mistake in one of the lapses.
     """
     last = day.starts[-1]
-    begin = next(start for start in day.starts if start >= max(matter.since for matter in due))
+    begin = day.seen(max(matter.since for matter in due))
     deadline = min(matter.until for matter in due)
     until = max(start for start in day.starts if start < deadline)
     reader = deputy.name if deputy else day.user.first
@@ -102,16 +86,16 @@ def tell_now(
     act = Act(f"{key}.1", "tell", begin, until, tuple(check.id for check in sent), deputy, values, due[0].topic,
               channel="mail" if deputy else "chat", others=("text",) if deputy and deputy.phone else ())  # fmt: skip
     checks: list[Check] = [*sent]
-    lapses: list[Lapse] = [forgotten(act), wrong_person(act if deputy else replace(act, channel="mail"), stranger)]
+    lapses = [forgotten(act), (act if deputy else replace(act, channel="mail")).wrong_person(stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
-    following = too_late(act, day.starts, max(matter.until for matter in due))
+    following = act.too_late(day.starts, max(matter.until for matter in due))
     lapses += following
     points += [(lapse.name,) for lapse in following]
     if len(due) > 1:
-        lapses.append(instead(act, replace(act, values=values[:1]), loses=[sent[-1].id], name="names only one"))
+        lapses.append(act.changed("names only one", values=values[:1], loses=[sent[-1].id]))
         points.append(("names only one",))
     if any(matter.moved for matter in due):
-        lapses.append(instead(act, name="goes by the first time"))
+        lapses.append(act.instead(name="goes by the first time"))
         points.append(("goes by the first time",))
 
     def unasked(n: int, matter: Matter, statements: str = "") -> SilenceCheck:
@@ -120,7 +104,7 @@ def tell_now(
     if deputy:
         checks.append(unasked(0, due[0], f"{day.user.first} was not disturbed with {due[0].code}"))
         own = replace(act, to=None, channel="chat")
-        lapses.append(instead(act, own, loses=[*act.checks, checks[-1].id], name="disturbs instead of the deputy"))
+        lapses.append(act.instead(own, loses=[*act.checks, checks[-1].id], name="disturbs instead of the deputy"))
         points.append((lapses[-1].name,))
     for n, (why, matter) in enumerate(spared, start=1):
         checks.append(unasked(n, matter))
@@ -134,7 +118,7 @@ def tell_now(
         lapses.append(
             besides(beside, loses=lost, name=f"disturbs with what {why}")
             if deputy
-            else instead(act, beside, loses=lost, name=f"disturbs with what {why}")
+            else act.instead(beside, loses=lost, name=f"disturbs with what {why}")
         )
         points.append((lapses[-1].name,))
     matters = [*due, *(matter for _, matter in spared)]
@@ -192,8 +176,6 @@ def report_rest(
     """In the last round the user gets the numbers of all that could wait; before, they were disturbed ``most`` times.
 
     Args:
-        day: the day.
-        key: the duty's.
         own: matters that can wait, and that no other duty puts in; some may be settled later.
         waiting: other matters that can wait. settled: others that need no decision any more.
         most: how many messages to the user there may be before the last round.
@@ -219,15 +201,15 @@ def report_rest(
         Act(f"{key}.more-{n}", "tell", start, start, (), topic=f"the day so far, part {n}", channel="chat")
         for n, start in enumerate(day.starts[: most + 1])
     ]
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
         besides(*hello, loses=[budget.id], name="disturbs too often"),
         *(
-            instead(act, telling([one for one in waiting if one is not each]), name=f"misses matter {n}")
+            act.instead(telling([one for one in waiting if one is not each]), name=f"misses matter {n}")
             for n, each in enumerate(waiting, start=1)
         ),
         *(
-            instead(act, telling([*waiting, each]), name=f"names settled matter {n}")
+            act.instead(telling([*waiting, each]), name=f"names settled matter {n}")
             for n, each in enumerate(settled, start=1)
         ),
     ]
@@ -246,8 +228,7 @@ def report_rest(
             answers=frozenset({"/".join(sorted(matter.code for matter in waiting))}),
             records=records,
             lapses=lapses,
-            points=[("forgotten",), ("disturbs too often",), missing]
-            + [(lapse.name,) for lapse in lapses if lapse.name.startswith("names")],
+            points=[("forgotten",), ("disturbs too often",), missing, *Duty.each_named(lapses, "names")],
         )
     )
 
@@ -259,7 +240,7 @@ def _records(day: Day, name: str, key: str, matter: Matter) -> list[Record]:
     for n, (at, needed) in enumerate(statements):
         when, old = (
             shown(day, f"{name}-{n}-{moment:%d%H%M}", matter.author,
-                  Value(kind="moment", value=f"{moment:%Y-%m-%dT%H:%M}"))
+                  Value("moment", f"{moment:%Y-%m-%dT%H:%M}"))
             for moment in (needed, matter.needed)
         )  # fmt: skip
         record = _message(day, f"{name}-{n}", at, matter, _SAY["moved"] if n else _SAY["needed"], when, old)

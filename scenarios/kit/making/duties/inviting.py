@@ -6,21 +6,10 @@ from datetime import datetime
 
 from scenarios.kit.checks import ResponseCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    instead,
-    latest,
-    message_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
 
@@ -30,7 +19,7 @@ Statement = tuple[datetime, Person, Value]
 
 def named(person: Person) -> Value:
     """A person as a value: the full name, or the first name alone."""
-    return Value(kind="words", value=f"{person.name}|{person.first}")
+    return Value("words", f"{person.name}|{person.first}")
 
 
 def send_deputy(
@@ -39,8 +28,6 @@ def send_deputy(
     """Decline a client's invitation, and tell the organizer which colleague comes instead.
 
     Args:
-        day: the day.
-        key: the duty's.
         topic: of the invitation. other: of a similar one, for which somebody was named as well.
         changes: how often a colleague said who comes.
         turn: the turn before which that was said last; None for before the day.
@@ -92,8 +79,6 @@ def answer_invitation(
     """Accept or decline an open invitation, and tell its organizer a value that somebody said.
 
     Args:
-        day: the day.
-        key: the duty's.
         topic: of the invitation. thing: what the organizer has to know, as its authors write it.
         response: ``accepted`` or ``declined``.
         organizer: who invites; no other duty writes to them.
@@ -101,7 +86,6 @@ def answer_invitation(
         statements: when who said the value; the last one is right, and none of the others equals it.
         decoys: when who said which value of another, similar thing.
         until: when the organizer has to know.
-        stranger: who gets the message by mistake in one of the lapses.
         reason: why, a clause of the brief.
     """
     right, stale = statements[-1][2], [value for *_, value in statements[:-1]]
@@ -111,7 +95,7 @@ def answer_invitation(
         _invitation(day, key, topic, organizer, start),
     )
     answer_id, notice_id = f"{key}.response", f"{key}.told"
-    at = next(moment for moment in day.starts if moment >= max([day.start, *(when for when, *_ in statements)]))
+    at = day.seen(max([day.start, *(when for when, *_ in statements)]))
     answer = Act(
         f"{key}.1",
         "calendar.respond",
@@ -126,14 +110,12 @@ def answer_invitation(
     opposite = "declined" if response == "accepted" else "accepted"
     lapses = [
         forgotten(answer, tell),
-        instead(
-            answer, replace(answer, fields={"event_id": entry.id, "response": opposite}), name="answered the opposite"
-        ),
-        instead(tell, name="organizer not informed"),
-        wrong_person(tell, stranger),
-        *too_late(tell, day.starts, until),
-        *(wrong_value(tell, value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)),
-        *(wrong_value(tell, value, name=f"value of something else {n}") for n, value in enumerate(other, start=1)),
+        answer.changed("answered the opposite", fields={"event_id": entry.id, "response": opposite}),
+        tell.instead(name="organizer not informed"),
+        tell.wrong_person(stranger),
+        *tell.too_late(day.starts, until),
+        *tell.wrong_values("stale value", stale),
+        *tell.wrong_values("value of something else", other),
     ]
     mistaken = [(lapse.name,) for lapse in lapses if "value" in lapse.name]
     word = "Accept" if response == "accepted" else "Decline"
@@ -159,7 +141,7 @@ def answer_invitation(
         lapses=lapses,
         points=[("forgotten",), *mistaken],
         candidates=tuple(dict.fromkeys(value.value.split("|")[0] for value in (right, *stale, *other))),
-        enact=lambda found: [answer, replace(tell, values=(Value(kind=right.kind, value=found),))],
+        enact=lambda found: [answer, replace(tell, values=(Value(right.kind, found),))],
         people=(organizer,),
         knows={organizer.key: f"You have invited to {topic.en} and want to know {what}."},
     )  # fmt: skip
@@ -197,7 +179,7 @@ def statement_records(
 
 
 def _full(value: Value) -> Value:
-    return Value(kind=value.kind, value=value.value.split("|")[0])
+    return Value(value.kind, value.value.split("|")[0])
 
 
 def draw_times(day: Day, key: str, count: int, *, turn: int | None = None) -> list[datetime]:

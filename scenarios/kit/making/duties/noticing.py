@@ -4,21 +4,7 @@ from collections.abc import Sequence
 
 from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    Solver,
-    besides,
-    forgotten,
-    instead,
-    late,
-    message_check,
-    once_check,
-    silence_check,
-    twice,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, Solver, besides, forgotten, message_check, once_check, silence_check
 from scenarios.kit.making.records import Record
 from scenarios.kit.values import Value
 
@@ -39,8 +25,6 @@ def point_out(
     """The user should learn of something that is somewhere in the day, and not of the things that resemble it.
 
     Args:
-        day: the day.
-        key: the duty's.
         what: the thing in words, such as ``the passport that expires``.
         about: whom or what its facts are about.
         records: all that show it, and the things that resemble it.
@@ -51,7 +35,7 @@ def point_out(
         solve: the solver.
     """
     first = max(record.at for record in records if any(fact.about == about for fact in record.facts))
-    at = next(start for start in day.starts if start >= first)
+    at = day.seen(first)
     check_id = f"{key}.told"
     act = Act(f"{key}.1", "tell", at, day.starts[until], (check_id,), None, tuple(values), what, channel="chat")
     checks: list[Check] = [
@@ -64,12 +48,11 @@ def point_out(
             before=day.starts[until],
         )
     ]
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
-        *([late(act, day.starts[until + 1])] if until + 1 < len(day.starts) else []),
+        *([act.late(day.starts[until + 1])] if until + 1 < len(day.starts) else []),
         *(
-            instead(
-                act,
+            act.instead(
                 Act(f"{key}.1", "tell", at, day.starts[until], (), None, tuple(values[:n]), what, channel="chat"),
                 name="names a part only",
             )
@@ -78,8 +61,8 @@ def point_out(
         ),
     ]
     checks.append(once_check(f"{key}.once", 1, f"{day.user.first} got it only once", None, values))
-    lapses.append(twice(act, loses=[f"{key}.once"]))
-    lapses += [wrong_value(act, *values[:-1], value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)]
+    lapses.append(act.twice(loses=[f"{key}.once"]))
+    lapses += [act.wrong_value(*values[:-1], value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)]
     kept = silence_check(
         f"{key}.quiet",
         6,
@@ -105,7 +88,7 @@ def point_out(
             lapses=lapses,
             points=[
                 ("forgotten",),
-                *((lapse.name,) for lapse in lapses if lapse.name.startswith(("bothers", "stale"))),
+                *Duty.each_named(lapses, "bothers", "stale"),
             ],
         )
     )

@@ -6,22 +6,10 @@ from datetime import datetime
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    instead,
-    latest,
-    message_check,
-    silence_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase, Relation
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying
 from scenarios.kit.making.wording import show
 from scenarios.kit.values import Value
@@ -71,9 +59,7 @@ class Office:
         if self.deputy:
             at, who = self.deputy
             away = self.holders[-1][1]
-            back = show(
-                Value(kind="day", value=(day.clock(9, day=12)).date().isoformat()), 5 if away.language == "de" else 4
-            )
+            back = show(Value("day", (day.clock(9, day=12)).date().isoformat()), 5 if away.language == "de" else 4)
             note = mail_saying(day, f"{key}-away", at, away, "out_of_office", until=back, deputy=who.name)
             made.append(note.with_facts(Fact("deputy", away.name, who.name)))
         return made
@@ -106,14 +92,11 @@ def pass_on(
     """Somebody asks to pass on a thing to whom it concerns.
 
     Args:
-        day: the day.
-        key: the duty's.
         source: who asks by mail.
         thing: what is passed on; no other thing of the day is called so.
         statements: when who said its value; the last one is right, and none of the others equals it.
         office: who looks after what the thing is about; no other duty writes to them.
         asked, until: when the request comes, and when it is due.
-        stranger: who gets the message by mistake in one of the lapses.
         rival: a similar office, whose holder must not get it.
         own_records: the records that say the value, with facts of kind ``value`` about the thing, where they are made
             elsewhere; then the old values may be mentioned.
@@ -129,7 +112,7 @@ def pass_on(
     ]
     records += rival.records(day, f"{key}-rival") if rival else []
     mistaken = (*office.others, *([rival.person] if rival else []))
-    at = next(start for start in day.starts if start >= max(asked, office.latest, *(when for when, *_ in statements)))
+    at = day.seen(max(asked, office.latest, *(when for when, *_ in statements)))
     check = message_check(f"{key}.told", 7, f"{reader.name} got {thing.en} by {until:%H:%M}", reader, [right],
                  dict.fromkeys(wrong) if own_records is None else (), before=until)  # fmt: skip
     act = Act(f"{key}.1", "tell", at, until, (check.id,), reader, (right,), thing.en,
@@ -140,20 +123,18 @@ def pass_on(
     lapses = [
         forgotten(act),
         *(
-            instead(
-                act, replace(act, to=person), loses=[check.id, kept.id], side_effects=1, name=f"sent to {person.first}"
-            )
+            act.changed(f"sent to {person.first}", to=person, loses=[check.id, kept.id], side_effects=1)
             for person in mistaken
         ),
-        wrong_person(act, stranger),
-        *too_late(act, day.starts, until),
-        *(wrong_value(act, value, name=f"wrong value {number}") for number, value in enumerate(wrong, start=1)),
+        act.wrong_person(stranger),
+        *act.too_late(day.starts, until),
+        *act.wrong_values("wrong value", wrong),
     ]
     people = {person.name: person for person in (reader, *mistaken)}
 
     def enact(answer: str) -> list[Act]:
         name, _, value = answer.partition("/")
-        return [replace(act, to=people[name], values=(Value(kind=right.kind, value=value),))]
+        return [replace(act, to=people[name], values=(Value(right.kind, value),))]
 
     return Duty(
         key=key,
@@ -174,7 +155,7 @@ def pass_on(
         points=[
             ("forgotten",),
             *((f"sent to {person.first}",) for person in mistaken),
-            *((lapse.name,) for lapse in lapses if lapse.name.startswith("wrong value")),
+            *Duty.each_named(lapses, "wrong value"),
         ],
         candidates=tuple(f"{name}/{value.value}" for name in people for value in (right, *dict.fromkeys(wrong))),
         enact=enact,

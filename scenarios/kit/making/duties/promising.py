@@ -7,19 +7,7 @@ from typing import Literal
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import named
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    claimed,
-    forgotten,
-    instead,
-    message_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -63,7 +51,7 @@ class Pledge:
     @property
     def word(self) -> Value:
         """Its name as a value."""
-        return Value(kind="words", value=self.thing)
+        return Value("words", self.thing)
 
 
 def draw_pledge(
@@ -72,7 +60,6 @@ def draw_pledge(
     """A promise with what happened to it.
 
     Args:
-        day: the day.
         name: of the pledge, in draws.
         thing: its name without an article.
         steps: what happened to it.
@@ -93,7 +80,7 @@ def draw_pledge(
     for n, (step, at) in enumerate(zip(steps, times, strict=True)):
         holder, old = holders[-1], dues[-1] if dues else None
         if step in ("promise", "move"):
-            dues.append(Value(kind="day", value=(day.start.date() + timedelta(days=offsets[n])).isoformat()))
+            dues.append(Value("day", (day.start.date() + timedelta(days=offsets[n])).isoformat()))
         if step == "hand":
             holders.append(people[len(holders)])
         due = dues[-1] if dues else None
@@ -152,12 +139,9 @@ def tell_promise(
     """Somebody asks who delivers a thing, and by when.
 
     Args:
-        day: the day.
-        key: the duty's.
         asker: who asks by mail; no holder of the pledge.
         pledge: the promise, which is owed.
         asked, until: when the question comes, and when the answer is due.
-        stranger: who gets the answer by mistake in one of the lapses.
     """
     holder, due = pledge.holders[-1], pledge.dues[-1]
     question = mail_saying(
@@ -168,25 +152,25 @@ def tell_promise(
         f"{key}.told", 7, f"{asker.name} knows who delivers the {pledge.thing}, and by when", asker,
         [named(holder), due], [*former, *pledge.dues[:-1]], before=until,
     )  # fmt: skip
-    begin = next(start for start in day.starts if start >= max(asked, *(record.at for record in pledge.records)))
+    begin = day.seen(max(asked, *(record.at for record in pledge.records)))
     act = Act(f"{key}.1", "tell", begin, until, (check.id,), asker, (named(holder), due), f"the {pledge.thing}",
               others=asker.besides_mail, reply_to=question.id)  # fmt: skip
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
+        act.wrong_person(stranger),
         *(
-            wrong_value(act, named(holder), day_, name=f"old day {n}")
+            act.wrong_value(named(holder), day_, name=f"old day {n}")
             for n, day_ in enumerate(pledge.dues[:-1], start=1)
         ),
-        *(wrong_value(act, person, due, name=f"former holder {n}") for n, person in enumerate(former, start=1)),
-        instead(act, replace(act, values=(named(holder),)), name="without the day"),
+        *(act.wrong_value(person, due, name=f"former holder {n}") for n, person in enumerate(former, start=1)),
+        act.changed("without the day", values=(named(holder),)),
     ]
-    lapses += too_late(act, day.starts, until)
+    lapses += act.too_late(day.starts, until)
     people = {person.name: person for person in pledge.holders}
 
     def enact(answer: str) -> list[Act]:
         name, _, when = answer.partition("/")
-        return [replace(act, values=(named(people[name]), Value(kind="day", value=when)))]
+        return [replace(act, values=(named(people[name]), Value("day", when)))]
 
     return day.add(
         Duty(
@@ -202,7 +186,7 @@ def tell_promise(
             lapses=lapses,
             points=[
                 ("forgotten", "wrong person"),
-                *((lapse.name,) for lapse in lapses if lapse.name.startswith(("old day", "former holder"))),
+                *Duty.each_named(lapses, "old day", "former holder"),
             ],
             candidates=tuple(f"{name}/{each.value}" for name in people for each in dict.fromkeys(pledge.dues)),
             enact=enact,
@@ -225,49 +209,46 @@ def tell_owed(
     """The user wants somebody to know how many things a person still owes, and which.
 
     Args:
-        day: the day.
-        key: the duty's.
         person: who owes some of the pledges' things.
         reader: who gets the number and the list.
         pledges: all promises in question, those of the others included.
         until: when the reader has to know it.
-        stranger: who gets the list by mistake in one of the lapses.
     """
     owed = [pledge for pledge in pledges if pledge.is_owed_by(person)]
     other = [pledge for pledge in pledges if not pledge.is_owed_by(person)]
     records = [record for pledge in pledges for record in pledge.records]
     count = message_check(
         f"{key}.count", 3, f"{reader.name} knows how many things {person.name} owes", reader,
-        [Value(kind="number", value=str(len(owed)))], before=until,
+        [Value("number", str(len(owed)))], before=until,
     )  # fmt: skip
     things = message_check(
         f"{key}.things", 6, f"{reader.name} knows just the things that {person.name} owes", reader,
         [pledge.word for pledge in owed], [pledge.word for pledge in other], before=until,
     )  # fmt: skip
-    begin = next(start for start in day.starts if start >= max(day.start, *(record.at for record in records)))
+    begin = day.seen(max(day.start, *(record.at for record in records)))
     base = Act(
         f"{key}.1", "tell", begin, until, (count.id, things.id), reader, topic=person.name, others=reader.besides_mail
     )
 
     def telling(pledges_: Sequence[Pledge]) -> Act:
-        number = Value(kind="number", value=str(len(pledges_)))
+        number = Value("number", str(len(pledges_)))
         return replace(base, values=(number, *(pledge.word for pledge in pledges_)))
 
     act = telling(owed)
-    lapses: list[Lapse] = [
+    lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
+        act.wrong_person(stranger),
         *(
-            instead(act, telling([each for each in owed if each is not pledge]), name=f"misses thing {n}")
+            act.instead(telling([each for each in owed if each is not pledge]), name=f"misses thing {n}")
             for n, pledge in enumerate(owed, start=1)
             if len(owed) > 1
         ),
         *(
-            instead(act, telling([*owed, pledge]), name=f"counts other thing {n}")
+            act.instead(telling([*owed, pledge]), name=f"counts other thing {n}")
             for n, pledge in enumerate(other, start=1)
         ),
     ]
-    lapses += too_late(act, day.starts, until)
+    lapses += act.too_late(day.starts, until)
     by_thing = {pledge.thing: pledge for pledge in pledges}
     sets = [owed, *([*owed, each] for each in other), *([each for each in owed if each is not one] for one in owed)]
     duty = day.add(
@@ -285,15 +266,14 @@ def tell_owed(
             answers=frozenset({_listed(pledge.thing for pledge in owed)}),
             records=records,
             lapses=lapses,
-            points=[("forgotten", "wrong person")]
-            + [(lapse.name,) for lapse in lapses if lapse.name.startswith(("misses", "counts"))],
+            points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses", "counts")],
             candidates=tuple(dict.fromkeys(_listed(pledge.thing for pledge in each) for each in sets if each)),
             enact=lambda answer: [telling([by_thing[thing] for thing in answer.split("/")])],
             people=(reader, person),
             knows={reader.key: f"You wait to hear what {person.name} still owes."},
         )
     )
-    duty.lapses.append(claimed(act, report=day.report_check(duty)))
+    duty.lapses.append(act.claimed(report=day.report_check(duty)))
     return duty
 
 

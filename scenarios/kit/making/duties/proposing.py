@@ -8,21 +8,10 @@ from typing import Any
 from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.scheduling import BUSY, HOUR, days_in_words, exchanged, listed, moment
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    late,
-    latest,
-    message_check,
-    silence_check,
-    to_write_to,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying, shown
 
 _SAY = forms(__file__)
@@ -63,7 +52,6 @@ class Search:
     """A drawn search for an hour.
 
     Attributes:
-        key: the duty's.
         slots: all hours in question, in the user's time.
         people: who write which hours suit them; the order of the first counts.
         zones: the clocks of their cities. here: the user's clock.
@@ -143,8 +131,6 @@ def draw_search(
     """A search in which the diary and each of the people but the first rule out one wish before the right one.
 
     Args:
-        day: the day.
-        key: the duty's.
         days: the midnights of the days in question; no other duty has them.
         people: who send hours; the first one's order counts.
         refusals: how many wishes are turned down by one who sends none.
@@ -284,15 +270,12 @@ def find_slot(
     is agreed, the entry gets it, and the others are informed of it in their own time.
 
     Args:
-        day: the day.
-        key: the duty's.
         topic: of the meeting; no other has it.
         people: who send hours; no other duty writes to them. The order of the first counts.
         asked_one: who says yes or no, and lives by the user's clock.
         days: midnights of the days in question; no other duty has them.
         turn: the turn in which all is known, and the first proposal can be made.
         until: when the people have to know it; a turn begins ``refusals`` + 1 turns after ``turn`` by then.
-        stranger: who gets a message by mistake in one of the lapses.
         refusals, changed, moved: as ``draw_search`` has them.
     """
     search = draw_search(day, key, days, people, refusals=refusals, changed=changed, moved=moved)
@@ -330,10 +313,10 @@ def find_slot(
     lapses = [
         forgotten(*acts),
         *(exchanged(name, acts_for(asked), _lost(search, proposed, asked)) for name, asked in mistakes.items()),
-        wrong_value(tell, moment(proposed[-1]), name="names the user's time"),
-        replace(forgotten(tell, name="not informed"), reports=None),
-        wrong_person(tell, stranger),
-        late(tell, next(start for start in day.starts if start > until)),
+        tell.wrong_value(moment(proposed[-1]), name="names the user's time"),
+        tell.instead(name="not informed"),
+        tell.wrong_person(stranger),
+        tell.late(next(start for start in day.starts if start > until)),
     ]
     others = [name for name in mistakes if name != "takes what was turned down"]
     return Duty(

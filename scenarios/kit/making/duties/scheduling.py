@@ -8,17 +8,7 @@ from typing import Literal
 from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    Solver,
-    forgotten,
-    message_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, forgotten, message_check, to_write_to
 from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -120,8 +110,6 @@ def draw_puzzle(
     """A drawn puzzle, in which each of the people and the diary block at least one slot that nothing else blocks.
 
     Args:
-        day: the day.
-        key: the duty's.
         days: the midnights of the days in question, in order; no other puzzle has them.
         people: who has limits.
         changed: when the first, second, … of them says something else than before.
@@ -246,7 +234,7 @@ def _span(fact: Fact, any_slot: datetime) -> Span:
 
 def moment(at: datetime) -> Value:
     """A day with its time, as messages name it."""
-    return Value(kind="moment", value=at.replace(tzinfo=None).isoformat(timespec="minutes"))
+    return Value("moment", at.replace(tzinfo=None).isoformat(timespec="minutes"))
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
@@ -285,7 +273,7 @@ def limits_in_words(day: Day, name: str, limits: Limits, *, again: bool = False)
     style = draws.pick((0, 2, 4), "notation")
     parts = []
     for number, span in enumerate(limits.spans):
-        date = show(Value(kind="day", value=span.start.date().isoformat()), 5 if german else style)
+        date = show(Value("day", span.start.date().isoformat()), 5 if german else style)
         first, last = (_clock(at, german=german, style=style) for at in (span.start, span.end))
         parts.append(
             draws.pick(_SAY[f"{limits.who.language}.{span.kind}"], "form", number).format(
@@ -299,7 +287,7 @@ def limits_in_words(day: Day, name: str, limits: Limits, *, again: bool = False)
 def _clock(at: datetime, *, german: bool, style: int) -> str:
     if german:
         return f"{at:%H:%M} Uhr"
-    return show(Value(kind="time", value=f"{at:%H:%M}"), style)
+    return show(Value("time", f"{at:%H:%M}"), style)
 
 
 # --- duties -----------------------------------------------------------------------------------------------------------
@@ -321,13 +309,10 @@ def agree_time(
     The diary has a placeholder for it, which gets the time and the attendees. The first of the people gets a message.
 
     Args:
-        day: the day.
-        key: the duty's.
         topic: of the meeting; no other has it.
         people: who comes; no other duty writes to them.
         days: midnights of the days in question; no other duty has them.
         until: when the first of the people has to know it.
-        stranger: who gets the message by mistake in one of the lapses.
         changed: when the first, second, … of the people changes their mind.
     """
     puzzle = draw_puzzle(day, key, days, people, changed=changed)
@@ -359,14 +344,11 @@ def move_meeting(
     """The user wants a meeting of an hour to be moved to the earliest time that suits all, and its people to know.
 
     Args:
-        day: the day.
-        key: the duty's.
         topic: of the meeting; no other has it.
         people: who comes; no other duty writes to them.
         start: when it is now.
         days: midnights of the days that it may be moved to; no other duty has them.
         until: when the people have to know it.
-        stranger: who gets the message by mistake in one of the lapses.
         changed: when the first, second, … of the people changes their mind.
         journey: of the user, before which there is no time.
     """
@@ -414,7 +396,7 @@ def slot_duty(
 ) -> Duty:
     """The duty of a puzzle; ``own`` is the part of it that this day shows, all of it by default."""
     own = own or puzzle
-    at = next(start for start in day.starts if start >= max([day.start, *(each.at for each in puzzle.statements)]))
+    at = day.seen(max([day.start, *(each.at for each in puzzle.statements)]))
     assert entry.start is not None
     assert entry.end is not None
     old = (entry.start.time(), entry.end.time())
@@ -466,8 +448,8 @@ def slot_duty(
         forgotten(*acts),
         *(exchanged(name, acts_for(slot), all_checks) for name, slot in puzzle.wrong.items()),
         forgotten(acts[1], name="not informed"),
-        wrong_person(acts[1], stranger),
-        *too_late(acts[1], day.starts, until),
+        acts[1].wrong_person(stranger),
+        *acts[1].too_late(day.starts, until),
     ]
     lapses = [replace(lapse, reports=None) if lapse.name == "not informed" else lapse for lapse in lapses]
     if is_new:

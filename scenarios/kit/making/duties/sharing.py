@@ -5,18 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Solver,
-    forgotten,
-    instead,
-    message_check,
-    silence_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, Solver, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.texts import mail_saying
@@ -42,12 +31,9 @@ def share_part(
     """Somebody asks for several things, and may know only some of them; an answer with the others earns nothing.
 
     Args:
-        day: the day.
-        key: the duty's.
         asker: who asks by mail.
         allowed: what they may know: things and values. barred: what they may not.
         asked, until: when the question comes, and when the answer is due.
-        stranger: who gets the answer by mistake in one of the lapses.
         records: with the facts that the solver needs: the values, and who may know what.
         solve: the solver, and ``answers`` what it finds.
         wrong: values that once held, and no longer do.
@@ -61,7 +47,7 @@ def share_part(
     check = message_check(
         f"{key}.told", 6, f"{asker.name} has {names}", asker, values, (*wrong, *secrets), before=until
     )
-    at = next(start for start in day.starts if start >= asked)
+    at = day.seen(asked)
     act = Act(f"{key}.1", "tell", at, until, (check.id,), asker, values, names, reply_to=question.id)
     kept = silence_check(
         f"{key}.kept", 5, f"{asker.name} did not get {' or '.join(thing.en for thing, _ in barred)}", asker, secrets
@@ -69,18 +55,12 @@ def share_part(
     told_all = replace(act, values=(*values, *secrets))
     lapses = [
         forgotten(act),
-        instead(act, told_all, loses=[check.id, kept.id], name="says too much"),
-        instead(act, replace(act, values=secrets), loses=[check.id, kept.id], name="says the wrong part"),
-        wrong_person(act, stranger),
-        *too_late(act, day.starts, until),
-        *(
-            instead(act, replace(act, values=(value, *values[1:])), name=f"stale value {n}")
-            for n, value in enumerate(wrong, start=1)
-        ),
-        *(
-            instead(act, replace(act, values=(value,)), loses=[check.id, kept.id], name=name)
-            for name, value in misleading.items()
-        ),
+        act.instead(told_all, loses=[check.id, kept.id], name="says too much"),
+        act.changed("says the wrong part", values=secrets, loses=[check.id, kept.id]),
+        act.wrong_person(stranger),
+        *act.too_late(day.starts, until),
+        *(act.changed(f"stale value {n}", values=(value, *values[1:])) for n, value in enumerate(wrong, start=1)),
+        *(act.changed(name, values=(value,), loses=[check.id, kept.id]) for name, value in misleading.items()),
     ]
     return Duty(
         key=key,
@@ -96,7 +76,7 @@ def share_part(
         points=[
             ("says too much", "says the wrong part"),
             ("forgotten", "wrong person"),
-            *((lapse.name,) for lapse in lapses if lapse.name.startswith("stale") or lapse.name in misleading),
+            *Duty.each_named(lapses, "stale", *misleading),
         ],
         people=(asker,),
         knows={asker.key: f"You want to know {' and '.join(thing.en for thing, _ in (*allowed, *barred))}."},

@@ -1,29 +1,16 @@
 """Lunches outdoors: where it rains at their hour, the guest has to know that they are indoors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
 from scenarios.kit.checks import Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    forgotten,
-    instead,
-    latest,
-    message_check,
-    silence_check,
-    to_write_to,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.outdoors import Spot, forecast, skies_around, visit
 from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -49,11 +36,8 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
     """On the day before, tell the guests of lunches in the rain where they meet.
 
     Args:
-        day: the day.
-        key: the duty's.
         lunches: on one day; in at least one the last forecast says rain, in another it doesn't.
         news: when the forecasts come, the first one before the day.
-        stranger: who gets the message by mistake in one of the lapses.
     """
     eve = (lunches[0].start - timedelta(days=1)).date()
     turns = [start for start in day.starts if start.date() == eve]
@@ -103,8 +87,8 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
         records=records,
         lapses=[
             forgotten(*acts),
-            wrong_person(acts[0], stranger),
-            wrong_value(acts[0], _room(dry[0]), name="room of another lunch"),
+            acts[0].wrong_person(stranger),
+            acts[0].wrong_value(_room(dry[0]), name="room of another lunch"),
             besides(needless, loses=[silent.id], name="sent indoors for nothing"),
             *_at_the_wrong_time(day, acts[0]),
         ],
@@ -117,7 +101,7 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
 
 def _at_the_wrong_time(day: Day, act: Act) -> list[Lapse]:
     early = day.starts[0]
-    return [instead(act, replace(act, at=early, until=early), name="before the last forecast")]
+    return [act.changed("before the last forecast", at=early, until=early)]
 
 
 def _telling(name: str, lunch: Lunch, turns: Sequence[datetime], checks: tuple[str, ...]) -> Act:
@@ -135,7 +119,7 @@ def _telling(name: str, lunch: Lunch, turns: Sequence[datetime], checks: tuple[s
 
 
 def _room(lunch: Lunch) -> Value:
-    return Value(kind="words", value=lunch.room)
+    return Value("words", lunch.room)
 
 
 def _records(day: Day, name: str, lunch: Lunch, news: Sequence[datetime]) -> list[Record]:

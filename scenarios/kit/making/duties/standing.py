@@ -1,22 +1,11 @@
 """Wishes that hold until they are changed: each time that a firm sends a number, tell somebody."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    forgotten,
-    instead,
-    message_check,
-    silence_check,
-    to_write_to,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
@@ -39,8 +28,6 @@ def each_time(
     """Each consignment number of a firm goes to the person whom the user named last; those of another firm don't.
 
     Args:
-        day: the day.
-        key: the duty's.
         firm: who sends numbers that matter, at the times ``comes``.
         other_firm: who sends numbers that don't, at the times ``others``.
         wishes: when the user named whom; the first before any number comes.
@@ -57,7 +44,7 @@ def each_time(
         record, code = _number(day, f"{key}-{n}", at, firm)
         records.append(record)
         person = [who for since, who in wishes if since <= at][-1]
-        begin = next(start for start in day.starts if start >= at)
+        begin = day.seen(at)
         until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
         check = message_check(
             f"{key}.{n}", 3, f"{person.name} has number {n} of {firm} in time", person, [code], before=until
@@ -66,7 +53,7 @@ def each_time(
         checks.append(check)
         acts.append(act)
         answers.append(f"{person.name}/{code.value}")
-        lapses.append(instead(act, name=f"number {n} overlooked"))
+        lapses.append(act.instead(name=f"number {n} overlooked"))
         for m, (_, former) in enumerate(wishes):
             if former.key != person.key:
                 kept = silence_check(
@@ -75,7 +62,7 @@ def each_time(
                 checks.append(kept)
                 name = f"number {n} by another wish ({m + 1})"
                 stale.append(name)
-                lapses.append(instead(act, replace(act, to=former), loses=[check.id, kept.id], name=name))
+                lapses.append(act.changed(name, to=former, loses=[check.id, kept.id]))
     spare = [_number(day, f"{key}-other-{n}", at, other_firm) for n, at in enumerate(others, start=1)]
     for n, (record, code) in enumerate(spare, start=1):
         records.append(record)
@@ -87,7 +74,7 @@ def each_time(
             [code],
         )
         checks.append(kept)
-        begin = next(start for start in day.starts if start >= record.at)
+        begin = day.seen(record.at)
         act = Act(f"{key}.other-{n}", "tell", begin, day.starts[-1], (), wishes[0][1], (code,), other_firm)
         lapses.append(besides(act, loses=[kept.id], name=f"passes number {n} of {other_firm} on"))
     lapses.append(forgotten(*acts))
@@ -132,7 +119,7 @@ def _number(day: Day, name: str, at: datetime, firm: str) -> tuple[Record, Value
     )
     body = draws.pick(_SAY["numbers"], "body").format(**slots)
     record = day.mail(name, at, service(firm), title.format(**slots), body, Fact("consignment", firm, code))
-    return record, Value(kind="code", value=code)
+    return record, Value("code", code)
 
 
 def between_turns(day: Day, turn: int, name: str) -> datetime:

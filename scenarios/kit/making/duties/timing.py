@@ -5,23 +5,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    instead,
-    latest,
-    message_check,
-    once_check,
-    silence_check,
-    to_write_to,
-    twice,
-    wrong_person,
-    wrong_value,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying, shown
 from scenarios.kit.values import Value
 
@@ -41,13 +28,10 @@ def remind_before(
     """Remind somebody of an appointment with its time, within the two hours before it, though it was moved.
 
     Args:
-        day: the day.
-        key: the duty's.
         person: who is reminded.
         title: the appointment's.
         starts: its time in the calendar, and the times to which mails moved it later; the last one holds.
         decoy: another appointment with a name like it, and its time.
-        stranger: who is reminded by mistake in one of the lapses.
     """
     right = starts[-1]
     window = right - timedelta(hours=2), right - timedelta(minutes=20)
@@ -57,22 +41,20 @@ def remind_before(
     other = day.entry(f"{key}-decoy", decoy[0], decoy[1], 45)
     moves = [_move(day, key, place, person, title, starts) for place in range(1, len(starts))]
     check, once = f"{key}.reminded", f"{key}.once"
-    value = Value(kind="time", value=f"{right:%H:%M}")
+    value = Value("time", f"{right:%H:%M}")
     wrong = [
-        Value(kind="time", value=f"{at:%H:%M}")
-        for at in dict.fromkeys([*starts[:-1], decoy[1]])
-        if f"{at:%H:%M}" != value.value
+        Value("time", f"{at:%H:%M}") for at in dict.fromkeys([*starts[:-1], decoy[1]]) if f"{at:%H:%M}" != value.value
     ]
     act = Act(f"{key}.1", "tell", *window, (check,), person, (value,), title, others=person.besides_mail)
     early = [start for start in day.starts if start < window[0]]
     after = [start for start in day.starts if start > window[1]]
     lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        twice(act, loses=[once]),
-        *([instead(act, replace(act, at=early[-1], until=early[-1]), name="too early")] if early else []),
-        *([instead(act, replace(act, at=after[0], until=after[0]), name="late")] if after else []),
-        *(wrong_value(act, each, name=f"stale time {n}") for n, each in enumerate(wrong, start=1)),
+        act.wrong_person(stranger),
+        act.twice(loses=[once]),
+        *([act.changed("too early", at=early[-1], until=early[-1])] if early else []),
+        *([act.changed("late", at=after[0], until=after[0])] if after else []),
+        *act.wrong_values("stale time", wrong),
     ]
     duty = Duty(
         key=key,
@@ -101,7 +83,7 @@ def remind_before(
         lapses=lapses,
         points=[
             tuple(lapse.name for lapse in lapses if lapse.name in ("too early", "late")) or ("forgotten",),
-            *((lapse.name,) for lapse in lapses if lapse.name.startswith("stale")),
+            *Duty.each_named(lapses, "stale"),
         ],
         people=(person,),
     )
@@ -109,7 +91,7 @@ def remind_before(
 
 
 def _move(day: Day, key: str, place: int, person: Person, title: str, starts: Sequence[datetime]) -> Record:
-    old, new = (Value(kind="time", value=f"{starts[n]:%H:%M}") for n in (place - 1, place))
+    old, new = (Value("time", f"{starts[n]:%H:%M}") for n in (place - 1, place))
     name = f"{key}-move-{place}"
     minutes = day.draws.between(8, 45, name)
     at = day.start - timedelta(minutes=minutes) if place == 1 else day.turn(place - 2, minutes)
@@ -136,8 +118,6 @@ def if_nothing_by(
     """Pass a number on if it comes by a time; else give somebody else a substitute.
 
     Args:
-        day: the day.
-        key: the duty's.
         source: who may send the number of the thing.
         thing: what it is.
         number: the value that comes, at ``answers_at``; None where it never comes. After ``by`` it is too late.
@@ -145,7 +125,6 @@ def if_nothing_by(
         receiver: gets the number. fallback: gets the substitute otherwise.
         substitute: the value that a note of the user names for that case.
         former: the number, or the substitute, as it was said first, and then corrected.
-        stranger: who gets it by mistake in one of the lapses.
     """
     in_time = answers_at is not None and answers_at <= by
     note = day.mail(
@@ -171,7 +150,7 @@ def if_nothing_by(
     if former and not in_time:
         records.append(_former_note(day, key, thing, former, fallback))
     to, value, other = (receiver, number, fallback) if in_time else (fallback, substitute, receiver)
-    begin = next(start for start in day.starts if start >= (answers_at if in_time and answers_at else by))
+    begin = day.seen(answers_at if in_time and answers_at else by)
     until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 2)]
     check, kept = f"{key}.told", f"{key}.not-{'fallback' if in_time else 'receiver'}"
     act = Act(f"{key}.1", "tell", begin, until, (check,), to, (value,), thing.en)
@@ -179,15 +158,11 @@ def if_nothing_by(
     before = [start for start in day.starts if start < begin]
     lapses = [
         forgotten(act),
-        wrong_person(act, stranger),
-        instead(act, mistaken, loses=[check, kept], name="takes the other way"),
-        *(
-            [instead(act, replace(act, at=before[-1], until=before[-1]), name="too early")]
-            if before and not in_time
-            else []
-        ),
-        *([instead(act, replace(act, at=s, until=s), name="late") for s in day.starts if s > until][:1]),
-        *([wrong_value(act, former, name="stale number")] if former else []),
+        act.wrong_person(stranger),
+        act.instead(mistaken, loses=[check, kept], name="takes the other way"),
+        *([act.changed("too early", at=before[-1], until=before[-1])] if before and not in_time else []),
+        *([act.changed("late", at=s, until=s) for s in day.starts if s > until][:1]),
+        *([act.wrong_value(former, name="stale number")] if former else []),
     ]
     duty = Duty(
         key=key,

@@ -7,19 +7,10 @@ from datetime import datetime, timedelta
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.scheduling import exchanged, moment
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    forgotten,
-    latest,
-    message_check,
-    to_write_to,
-    too_late,
-    wrong_person,
-)
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -84,8 +75,6 @@ def tell_when_there(
     records of another duty.
 
     Args:
-        day: the day.
-        key: the duty's.
         reader: who gets the message; no other duty writes to them.
         place: where, such as ``the hotel``.
         legs: the journey as it was said; ``code`` is its booking code.
@@ -93,7 +82,6 @@ def tell_when_there(
         bookings: who said when what the number of the booking at the place is (codes).
         decoys: bookings of other things.
         until: when the reader has to know.
-        stranger: who gets the message by mistake in one of the lapses.
     """
     way = Phrase(f"the way from the airport to {place.en} in minutes", f"der Weg vom Flughafen in Minuten ({place.de})")
     booking = Phrase(f"the booking number at {place.en}", f"die Buchungsnummer ({place.de})")
@@ -104,7 +92,7 @@ def tell_when_there(
     minutes, number = int(transfers[-1][2].value), bookings[-1][2]
     right = legs[-1].arrives + timedelta(minutes=minutes)
     known = max(when for when in (*(leg.at for leg in legs), *(at for at, *_ in (*transfers, *bookings))))
-    at = next(start for start in day.starts if start >= known)
+    at = day.seen(known)
     stale = [value for _, _, value in bookings[:-1]]
     wrong_codes = list(dict.fromkeys([*stale, *(value for *_, value in decoys)]))
     time_id, code_id = f"{key}.time", f"{key}.booking"
@@ -129,8 +117,8 @@ def tell_when_there(
             exchanged(f"old way {n}", saying(legs[-1].arrives + timedelta(minutes=int(value.value))), {time_id})
             for n, (*_, value) in enumerate(transfers[:-1], start=1)
         ),
-        wrong_person(act, stranger),
-        *too_late(act, day.starts, until),
+        act.wrong_person(stranger),
+        *act.too_late(day.starts, until),
     ]
     arrivals = {leg.arrives.replace(tzinfo=None).isoformat(timespec="minutes") for leg in legs}
 
@@ -143,7 +131,7 @@ def tell_when_there(
         )
 
     due, ways = f"{until:%H:%M}", {int(value.value) for *_, value in transfers}
-    mistaken = [(lapse.name,) for lapse in lapses if lapse.name.startswith(("believes", "wrong b", "old"))]
+    mistaken = Duty.each_named(lapses, "believes", "wrong b", "old")
     times = sorted({datetime.fromisoformat(arrives) + timedelta(minutes=way_) for arrives in arrivals for way_ in ways})
     return Duty(
         key=key,
@@ -181,8 +169,8 @@ def tell_when_there(
             replace(
                 act,
                 values=(
-                    Value(kind="moment", value=answer.partition("/")[0]),
-                    Value(kind="code", value=answer.partition("/")[2]),
+                    Value("moment", answer.partition("/")[0]),
+                    Value("code", answer.partition("/")[2]),
                 ),
             )
         ],
@@ -196,8 +184,8 @@ def draw_code(day: Day, *name: str | int, digits: int = 4) -> Value:
     draws = day.draws.of("code", *name)
     letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
     return Value(
-        kind="code",
-        value=f"{draws.pick(letters, 1)}{draws.pick(letters, 2)}{draws.between(10 ** (digits - 1), 10**digits - 1, 3)}",
+        "code",
+        f"{draws.pick(letters, 1)}{draws.pick(letters, 2)}{draws.between(10 ** (digits - 1), 10**digits - 1, 3)}",
     )
 
 

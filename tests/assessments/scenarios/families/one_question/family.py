@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, latest, message_check, to_write_to
-from scenarios.kit.making.records import Fact
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
+from scenarios.kit.making.records import Fact, latest
 from scenarios.kit.values import Value
 
 
