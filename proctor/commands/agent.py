@@ -19,11 +19,6 @@ from proctor.commands.options import (
 app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
 
 
-@app.callback()
-def agent() -> None:
-    """Agents that come with proctor."""
-
-
 @app.command()
 def triage(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
     """Run the rule-based baseline for email_triage_basic."""
