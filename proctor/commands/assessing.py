@@ -1,5 +1,6 @@
 """Commands that have agents assessed."""
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -84,6 +85,7 @@ def assess(
     token_file: TokenFileOption = None,
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
+    from proctor.api import assessment_request
     from proctor.assessing import AssessOptions, participants_in, require_one, run_assess
     from proctor.harness_runs import choose_harness
     from proctor.settings import default_gateway
@@ -97,10 +99,9 @@ def assess(
         from proctor.scenario_commands import warn_of_unscored_points
 
         has_warned = warn_of_unscored_points(scenarios[0])
-    options = AssessOptions(
-        scenario_id=scenarios[0],
-        agent_url=participants_in(agent_urls or []),
-        gateway_url=gateway_url or default_gateway(),
+    request = partial(
+        assessment_request,
+        scenario=scenarios[0],
         seed=seed,
         difficulty=difficulty,
         clock=clock,
@@ -108,12 +109,11 @@ def assess(
         offline=offline,
         max_turns=max_turns,
         turn_timeout=turn_timeout,
-        json_file=json_file,
-        quiet=quiet,
-        is_whole=is_whole,
-        has_warned=has_warned,
     )
-    raise typer.Exit(run_assess(options, choice))
+    options = AssessOptions(
+        gateway_url or default_gateway(), json_file=json_file, quiet=quiet, is_whole=is_whole, has_warned=has_warned
+    )
+    raise typer.Exit(run_assess(options, request, participants_in(agent_urls or []), choice))
 
 
 @app.command("play")

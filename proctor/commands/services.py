@@ -103,7 +103,14 @@ def worker(
     """Run a worker, which plays assessments."""
     from proctor.services import run_worker
 
-    run_worker(temporal_address, ues_url, scenarios_dir, storage_url, state, processes)
+    run_worker(
+        processes,
+        temporal_address=temporal_address,
+        ues_url=ues_url,
+        scenarios_dir=scenarios_dir,
+        storage_url=storage_url,
+        state=state,
+    )
 
 
 @app.command("gateway")
@@ -119,7 +126,15 @@ def gateway(
     """Run the gateway, which callers talk to by A2A."""
     from proctor.services import run_gateway
 
-    run_gateway(host, port, card_url, temporal_address, storage_url, state, is_open)
+    run_gateway(
+        host=host,
+        port=port,
+        card_url=card_url,
+        temporal_address=temporal_address,
+        storage_url=storage_url,
+        state=state,
+        is_open=is_open,
+    )
 
 
 @app.command("ues")
