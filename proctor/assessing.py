@@ -3,9 +3,8 @@
 import asyncio
 import os
 import re
-import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
@@ -13,13 +12,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from proctor.api import assessment_request
 from proctor.caller import AssessmentCall, Ended
 from proctor.console import command_name, make_console
 from proctor.display import AssessmentDisplay
 from proctor.errors import ExitCode, UsageError
 from proctor.following import followed, read_results, require_completed
 from proctor.harness_runs import HarnessChoice, serving_harness
+from proctor.interrupts import interruption
 from proctor.report import print_report
 from proctor.settings import read_settings
 from proctor_protocol.results import AssessmentResults
@@ -33,44 +32,23 @@ _WITH_ROLE = re.compile(rf"({ROLE_NAME.pattern})=(https?://.*)")
 
 @dataclass(frozen=True)
 class AssessOptions:
-    """What the person asked for; None stands for the evaluator's own choice.
+    """Where an assessment is asked for, and how it is shown.
 
-    ``agent_url`` is the agent's address; of several participants, each one's by its role.
+    ``request`` is the request as JSON, for an assessment that is yet to begin.
     ``is_whole``: the table of all criteria, not only the largest losses. ``has_pages``: the gateway is still there
     afterwards, and shows the assessment. ``has_progress``: show its turns as they go by.
     ``has_warned``: the points that stay unscored without a model have been named already.
     ``json_file`` is where the exact result goes, ``-`` for standard output.
     """
 
-    scenario_id: str
-    agent_url: str | Mapping[str, str]
     gateway_url: str
-    seed: int | None = None
-    difficulty: int | None = None
-    clock: str | None = None
-    noise: int | None = None
-    offline: bool = False
-    max_turns: int | None = None
-    turn_timeout: float | None = None
+    request: str = ""
     json_file: str | None = None
     quiet: bool = False
     is_whole: bool = False
     has_pages: bool = True
     has_progress: bool = True
     has_warned: bool = False
-
-    def write_request(self) -> str:
-        return assessment_request(
-            self.agent_url,
-            self.scenario_id,
-            self.seed,
-            self.offline,
-            self.max_turns,
-            self.turn_timeout,
-            self.difficulty,
-            self.clock,
-            self.noise,
-        )
 
 
 def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
@@ -104,29 +82,38 @@ def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
             )
 
 
-def run_assess(options: AssessOptions, harness: HarnessChoice | None = None) -> ExitCode:
+def run_assess(
+    options: AssessOptions,
+    make_request: Callable[[str | Mapping[str, str]], str],
+    agent: str | Mapping[str, str],
+    harness: HarnessChoice | None = None,
+) -> ExitCode:
     """Play the assessment; Ctrl-C cancels it.
 
     Args:
-        options: what to ask for.
-        harness: the CLI agent to start and to assess, in place of the options' agent.
+        options: where to ask, and what to show.
+        make_request: makes the request for an agent's address, or for those of several by their roles.
+        agent: the agent.
+        harness: the CLI agent to start and to assess, in its place.
 
     Raises:
         CommandError: of the kind that says why it didn't come to a result.
     """
-    return asyncio.run(_with_signals(options, harness))
+    return asyncio.run(_with_signals(options, make_request, agent, harness))
 
 
-async def _with_signals(options: AssessOptions, harness: HarnessChoice | None) -> ExitCode:
-    interrupted = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupted.set)
+async def _with_signals(
+    options: AssessOptions,
+    make_request: Callable[[str | Mapping[str, str]], str],
+    agent: str | Mapping[str, str],
+    harness: HarnessChoice | None,
+) -> ExitCode:
+    interrupted = interruption()
     console = make_console(sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout)
     if harness is None:
-        return await play(options, console, interrupted)
+        return await play(replace(options, request=make_request(agent)), console, interrupted)
     async with serving_harness(harness, options.gateway_url) as url:
-        return await play(replace(options, agent_url=url), console, interrupted)
+        return await play(replace(options, request=make_request(url)), console, interrupted)
 
 
 async def play(options: AssessOptions, console: Console, interrupted: asyncio.Event) -> ExitCode:
@@ -143,7 +130,7 @@ async def play(options: AssessOptions, console: Console, interrupted: asyncio.Ev
         CommandError: the assessment failed or was cancelled; its scores so far have been shown.
     """
     require_writable(options.json_file)
-    return await follow(options, console, interrupted, AssessmentCall(options.gateway_url, options.write_request()))
+    return await follow(options, console, interrupted, AssessmentCall(options.gateway_url, options.request))
 
 
 async def follow(

@@ -19,7 +19,7 @@ from temporalio.converter import DataConverter
 
 from a2a_gateway.auth.middleware import Authentication
 from a2a_gateway.limits import BodyLimit
-from proctor.errors import CommandError, UsageError
+from proctor.errors import CommandError, UsageError, ending_as
 from proctor.settings import read_settings, require_guarded, warn
 from proctor.state import with_secret
 from proctor_processes.serving import Server, address_of, listen
@@ -80,10 +80,8 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
         listener = listen(config.host, port, "the codec server")
     except OSError as problem:
         raise CommandError(problem.strerror or str(problem)) from None
-    try:
+    with ending_as(UsageError, PayloadKeyError):
         app = create_codec_app(merge_configs(config, {"port": listener.getsockname()[1]}), origins)
-    except PayloadKeyError as problem:
-        raise UsageError(str(problem)) from None
     warn(["every caller of this server can read encrypted data: let only the UI's users reach it"])
     settings = settings_for(app, timeout_graceful_shutdown=2)
     asyncio.run(Server(settings, ready=f"proctor codec-server listening on {address_of(listener)}").serve([listener]))

@@ -8,7 +8,7 @@ from rich.text import Text
 from proctor.console import make_console, plain_table, show
 from proctor.dataset_registries import is_registry, read_registry
 from proctor.dataset_sources import ARCHIVES, fetched
-from proctor.errors import CommandError, UsageError
+from proctor.errors import CommandError, UsageError, ending_as
 from proctor.phrases import clean
 from proctor.settings import read_settings
 from proctor.terminal_settings import DatasetSection
@@ -124,10 +124,8 @@ def pulled_folder(label: str, state: str | None) -> Path | None:
 
 def list_datasets(state: str | None) -> None:
     console = make_console()
-    try:
+    with ending_as(CommandError, TaskError):
         datasets = _known_datasets(state).all()
-    except TaskError as problem:
-        raise CommandError(str(problem)) from None
     if not datasets:
         console.print("no datasets are known; add one with: proctor terminal-bench datasets add SOURCE")
         return
@@ -198,10 +196,8 @@ def _learn(known: KnownDatasets, dataset: KnownDataset) -> None:
             "datasets of the state folder first"
         )
     if there is None or there.source != dataset.source:
-        try:
+        with ending_as(UsageError, TaskError):
             known.write(dataset)
-        except TaskError as problem:
-            raise UsageError(str(problem)) from None
 
 
 def _require_hash(sha256: str | None) -> None:
@@ -243,21 +239,15 @@ def _known_datasets(state: str | None) -> KnownDatasets:
 
 
 def _find(known: KnownDatasets, label: str) -> KnownDataset | None:
-    try:
+    with ending_as(CommandError, TaskError):
         return next((each for each in known.all() if each.label == label), None)
-    except TaskError as problem:
-        raise CommandError(str(problem)) from None
 
 
 def _require(known: KnownDatasets, label: str) -> KnownDataset:
-    try:
+    with ending_as(UsageError, TaskError):
         return known.find(label)
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
 
 
 def _guarded_folder(known: KnownDatasets, dataset: KnownDataset) -> Path:
-    try:
+    with ending_as(CommandError, TaskError):
         return known.folder(dataset)
-    except TaskError as problem:
-        raise CommandError(str(problem)) from None

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from activities.scenario_code.manager import ScenarioManager
+from proctor.api import assessment_request
 from proctor.assessing import AssessOptions, play
 from proctor.console import command_name, make_console, show
 from proctor.errors import CancelledError, CommandError, ExitCode
@@ -105,15 +106,8 @@ async def _assess(
     seed: int,
     keep: bool,
 ) -> ExitCode:
-    options = AssessOptions(
-        scenario_id=scenario_id,
-        agent_url=f"http://{LOOPBACK}:{stack.ports.agent}",
-        gateway_url=stack.gateway_url,
-        seed=seed,
-        offline=True,
-        json_file=RESULT_FILE,
-        has_pages=keep,
-    )
+    request = assessment_request(f"http://{LOOPBACK}:{stack.ports.agent}", scenario_id, seed, offline=True)
+    options = AssessOptions(stack.gateway_url, request, RESULT_FILE, has_pages=keep)
     try:
         return await play(options, console, interrupted)
     except CommandError:

@@ -2,6 +2,8 @@
 
 import shutil
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import TextIO
 
@@ -50,3 +52,13 @@ def fit(text: str, stream: TextIO) -> str:
         for line in text.split("\n")
     ]
     return "\n".join(lines)
+
+
+@contextmanager
+def ending_as(kind: type[CommandError], *problems: type[Exception]) -> Iterator[None]:
+    """Raise a problem of these kinds as one that ends the command, with the same sentence."""
+    try:
+        yield
+    except problems as problem:
+        sentence = problem.strerror if isinstance(problem, OSError) else None
+        raise kind(sentence or str(problem)) from None

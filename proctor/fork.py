@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from proctor.caller import AssessmentCall
 from proctor.campaign_runs import RunOptions, run_campaign
 from proctor.console import make_console
 from proctor.errors import ExitCode, UsageError
+from proctor.interrupts import interruption
 from proctor.run_settings import agents_in, checked
 
 
@@ -87,17 +87,9 @@ def run_fork(options: ForkOptions) -> ExitCode:
 
 
 async def _play_one(options: ForkOptions) -> ExitCode:
-    interrupted = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
+    interrupted = interruption()
     require_writable(options.json_file)
-    following = AssessOptions(
-        scenario_id="",
-        agent_url="",
-        gateway_url=options.gateway_url,
-        json_file=options.json_file,
-        quiet=options.quiet,
-    )
+    following = AssessOptions(options.gateway_url, json_file=options.json_file, quiet=options.quiet)
     console = make_console(sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout)
     call = AssessmentCall(options.gateway_url, json.dumps(options.request()))
     return await follow(following, console, interrupted, call)

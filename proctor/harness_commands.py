@@ -14,7 +14,7 @@ from activities.simulation.lifecycle import summarise
 from proctor.agent_check.playing import Play, Table
 from proctor.agent_check.watch import Watch
 from proctor.console import make_console, plain_table, show
-from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.errors import CommandError, ExitCode, UsageError, ending_as
 from proctor.own_simulator import own_simulator
 from proctor.phrases import counted
 from proctor.settings import LOOPBACK, read_settings
@@ -83,10 +83,8 @@ def install_all(names: Sequence[str]) -> ExitCode:
             continue
         print(f"{harness.title}: installing {', '.join(harness.packages)} ({harness.size}) ...", flush=True)
         began = time.monotonic()
-        try:
+        with ending_as(CommandError, HarnessError):
             version = asyncio.run(install(harness))
-        except HarnessError as problem:
-            raise CommandError(str(problem)) from None
         print(f"{harness.title}: {version}, in {time.monotonic() - began:.0f} s", flush=True)
     return ExitCode.DONE
 
@@ -159,7 +157,5 @@ def _say(console: Console, what: str, sentence: str) -> None:
 
 
 def _known(name: str) -> Harness:
-    try:
+    with ending_as(UsageError, HarnessError):
         return find_harness(name)
-    except HarnessError as problem:
-        raise UsageError(str(problem)) from None

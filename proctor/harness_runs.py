@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from proctor.errors import UsageError
+from proctor.errors import UsageError, ending_as
 from proctor.local import OF_GATEWAYS, answers, proctor_command
 from proctor.settings import LOOPBACK, read_settings
 from proctor.supervisor import Service, Supervisor
@@ -180,7 +180,5 @@ def require_playable(choice: HarnessChoice) -> None:
     Raises:
         UsageError: it can't; the sentence says why.
     """
-    try:
+    with ending_as(UsageError, HarnessError):
         require_harness(read_settings(HarnessConfig, **choice.fields()), is_terminal=choice.is_terminal)
-    except HarnessError as problem:
-        raise UsageError(str(problem)) from None

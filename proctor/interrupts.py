@@ -21,3 +21,11 @@ def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
     for number in STOP_SIGNALS:
         loop.add_signal_handler(number, react)
     return hurry
+
+
+def interruption() -> asyncio.Event:
+    """An event that a Ctrl-C, or SIGTERM, sets."""
+    interrupted = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
+    return interrupted

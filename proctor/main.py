@@ -8,39 +8,15 @@ import typer
 
 from proctor.commands import (
     agent,
-    assess,
-    cancel,
-    check_agent,
-    codec_server,
-    compare,
-    datasets,
-    demo,
-    doctor,
-    export,
-    follow,
-    fork,
-    forks,
-    gateway,
+    archive,
+    assessing,
     harness,
-    import_archive,
     judge,
-    list_archive,
-    new_agent,
-    new_family,
-    new_scenario,
-    play,
-    prune,
-    replay,
-    run,
+    projects,
     scenarios,
-    schema,
-    show,
+    services,
     terminal_bench,
     token,
-    ues,
-    up,
-    view,
-    worker,
 )
 from proctor.errors import CommandError, fit
 from proctor.help_pages import CommandWithExamples, GroupedCommands
@@ -89,41 +65,21 @@ def before_every_command(
         warn_of_unknown_variables()
 
 
-app.command("up", cls=CommandWithExamples)(up.up)
-app.command("demo", cls=CommandWithExamples)(demo.demo)
-app.command("assess", cls=CommandWithExamples)(assess.assess)
-app.command("play", cls=CommandWithExamples)(play.play)
-app.command("list", cls=CommandWithExamples)(list_archive.list_archive)
-app.command("show", cls=CommandWithExamples)(show.show)
-app.command("follow", cls=CommandWithExamples)(follow.follow)
-app.command("cancel", cls=CommandWithExamples)(cancel.cancel)
-app.command("compare", cls=CommandWithExamples)(compare.compare)
-app.command("export", cls=CommandWithExamples)(export.export)
-app.command("import", cls=CommandWithExamples)(import_archive.import_archive)
-app.command("prune", cls=CommandWithExamples)(prune.prune)
-app.command("schema", cls=CommandWithExamples)(schema.schema)
-app.command("view", cls=CommandWithExamples)(view.view)
-app.command("replay", cls=CommandWithExamples)(replay.replay)
-app.command("fork", cls=CommandWithExamples)(fork.fork)
-app.command("forks", cls=CommandWithExamples)(forks.forks)
-app.command("doctor", cls=CommandWithExamples)(doctor.doctor)
-app.command("worker", cls=CommandWithExamples)(worker.worker)
-app.command("gateway", cls=CommandWithExamples)(gateway.gateway)
-app.command("ues", cls=CommandWithExamples)(ues.ues)
-app.command("codec-server", cls=CommandWithExamples)(codec_server.codec_server)
-app.command("new-agent", cls=CommandWithExamples)(new_agent.new_agent)
-app.command("new-scenario", cls=CommandWithExamples)(new_scenario.new_scenario)
-app.command("new-family", cls=CommandWithExamples)(new_family.new_family)
-app.command("check-agent", cls=CommandWithExamples)(check_agent.check_agent)
-app.command("run", cls=CommandWithExamples)(run.run)
-app.add_typer(agent.app, name="agent")
-app.add_typer(harness.app, name="harness")
-app.add_typer(scenarios.app, name="scenarios")
-app.add_typer(judge.app, name="judge")
-app.add_typer(terminal_bench.app, name="terminal-bench")
-app.add_typer(token.app, name="token")
-for _group in (agent.app, harness.app, scenarios.app, judge.app, terminal_bench.app, token.app, datasets.app):
-    for _command in _group.registered_commands:
+_GROUPS = {
+    "agent": agent.app,
+    "harness": harness.app,
+    "scenarios": scenarios.app,
+    "judge": judge.app,
+    "terminal-bench": terminal_bench.app,
+    "token": token.app,
+}
+
+for _commands in (assessing.app, archive.app, services.app, projects.app):
+    app.registered_commands += _commands.registered_commands
+for _name, _group in _GROUPS.items():
+    app.add_typer(_group, name=_name)
+for _commands in (app, *_GROUPS.values(), terminal_bench.datasets):
+    for _command in _commands.registered_commands:
         _command.cls = CommandWithExamples
 
 

@@ -1,7 +1,6 @@
 """``proctor replay``: reset an assessment to one of its turns, or to its judging, and follow it."""
 
 import asyncio
-import signal
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from proctor.assessing import AssessOptions, follow
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.console import make_console
 from proctor.errors import CommandError, ExitCode, UnreachableError, UsageError
+from proctor.interrupts import interruption
 from proctor.settings import read_settings, with_connection
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig, merge_configs
@@ -122,15 +122,13 @@ def _require_agreement(task_id: str, point: ResetPoint) -> None:
 
 
 async def _replay(options: ReplayOptions, point: ResetPoint) -> ExitCode:
-    interrupted = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
+    interrupted = interruption()
     await reset(
         await _connect(options), options.task_id, point, with_current_evaluators=options.with_current_evaluators
     )
     console = make_console(sys.stdout)
     console.print(f"{options.task_id} continues from {point.name}", highlight=False)
-    following = AssessOptions(scenario_id="", agent_url="", gateway_url=options.gateway_url, quiet=options.quiet)
+    following = AssessOptions(options.gateway_url, quiet=options.quiet)
     return await follow(following, console, interrupted, AssessmentCall.of_task(options.gateway_url, options.task_id))
 
 

@@ -17,7 +17,7 @@ from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from viewer.live import PublishedUpdate, Running, RunningCell, RunningDetails
+from viewer.live import Live, PublishedUpdate, Running, RunningCell, RunningDetails
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
     CAMPAIGN_WORKFLOW,
@@ -51,7 +51,7 @@ _STEPS = {
 }
 
 
-class UnderWay:
+class UnderWay(Live):
     """Says what runs; connected to Temporal when first asked, and again after a failure.
 
     All methods raise ``TemporalUnreachableError`` or ``temporalio.service.RPCError`` where Temporal doesn't answer.

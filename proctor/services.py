@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from proctor.errors import CommandError, UnreachableError, UsageError
+from proctor.errors import CommandError, UnreachableError, UsageError, ending_as
 from proctor.settings import (
     count_worker_processes,
     is_open_to_others,
@@ -46,31 +46,17 @@ _ARENAS = 2
 T = TypeVar("T")
 
 
-def run_worker(
-    temporal_address: str | None,
-    ues_url: str | None,
-    scenarios_dir: str | None,
-    storage_url: str | None,
-    state: str | None,
-    processes: int | None = None,
-) -> None:
+def run_worker(processes: int | None = None, **flags: str | None) -> None:
     """Run a worker until SIGTERM or Ctrl-C: in this process, or in several. Raises as ``read_worker_settings`` and
     ``work``.
 
     Args:
-        temporal_address, ues_url, scenarios_dir, storage_url, state: flags over the settings; None is unset.
         processes: how many; None for the settings' number, or one for each core.
+        flags: fields of ``GreenAgentConfig``, over the environment; None is unset.
     """
     from proctor.worker_processes import run_processes
 
-    flags = {
-        "temporal_address": temporal_address,
-        "ues_url": ues_url,
-        "scenarios_dir": scenarios_dir,
-        "storage_url": storage_url,
-        "state": state,
-    }
-    config = read_worker_settings(**flags, processes=processes)
+    config = read_worker_settings(**flags, worker_processes=processes)
     warn_of_settings(config)
     count = count_worker_processes(config)
     if count == 1:
@@ -79,32 +65,13 @@ def run_worker(
         raise SystemExit(code)
 
 
-def read_worker_settings(
-    temporal_address: str | None = None,
-    ues_url: str | None = None,
-    scenarios_dir: str | None = None,
-    storage_url: str | None = None,
-    state: str | None = None,
-    processes: int | None = None,
-) -> GreenAgentConfig:
-    """A worker's settings: flags over the environment.
-
-    Args:
-        temporal_address, ues_url, scenarios_dir, storage_url, state: flags; None is unset.
-        processes: how many processes the worker has.
+def read_worker_settings(*, temporal_address: str | None = None, **flags: str | int | None) -> GreenAgentConfig:
+    """A worker's settings: flags, which are fields of ``GreenAgentConfig``, over the environment.
 
     Raises:
         UsageError: one of them doesn't fit.
     """
-    settings = read_settings(
-        GreenAgentConfig,
-        temporal_address=temporal_address,
-        ues_url=ues_url,
-        scenarios_dir=scenarios_dir,
-        storage_url=storage_url,
-        state=state,
-        worker_processes=processes,
-    )
+    settings = read_settings(GreenAgentConfig, temporal_address=temporal_address, **flags)
     return with_secret(with_connection(with_scenarios(settings), temporal_address))
 
 
@@ -124,31 +91,19 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
     from proctor_settings.prices import PricesError
     from proctor_storage.temporal import TemporalUnreachableError
 
-    try:
+    with (
+        ending_as(CommandError, PricesError, MisfitError, OSError),
+        ending_as(UsageError, TracingError),
+        ending_as(UnreachableError, TemporalUnreachableError),
+    ):
         run_service(run_worker(config, part=part))
-    except TemporalUnreachableError as problem:
-        raise UnreachableError(str(problem)) from None
-    except TracingError as problem:
-        raise UsageError(str(problem)) from None
-    except (PricesError, MisfitError) as problem:
-        raise CommandError(str(problem)) from None
-    except OSError as problem:
-        raise CommandError(problem.strerror or str(problem)) from None
 
 
-def run_gateway(
-    host: str | None,
-    port: int | None,
-    card_url: str | None,
-    temporal_address: str | None,
-    storage_url: str | None,
-    state: str | None,
-    is_open: bool,
-) -> None:
+def run_gateway(*, temporal_address: str | None, is_open: bool, **flags: str | int | None) -> None:
     """Run a gateway until SIGTERM or Ctrl-C.
 
     Args:
-        host, port, card_url, temporal_address, storage_url, state: flags over the settings; None is unset.
+        temporal_address, flags: fields of ``GreenAgentConfig``, over the environment; None is unset.
         is_open: accept remote callers without authentication.
 
     Raises:
@@ -163,16 +118,7 @@ def run_gateway(
     from proctor_storage.archive import table_of
     from viewer.app import routes
 
-    settings = read_settings(
-        GreenAgentConfig,
-        host=host,
-        port=port,
-        card_url=card_url,
-        temporal_address=temporal_address,
-        storage_url=storage_url,
-        state=state,
-        open=is_open or None,
-    )
+    settings = read_settings(GreenAgentConfig, temporal_address=temporal_address, open=is_open or None, **flags)
     config = with_secret(with_connection(settings, temporal_address))
     warn_of_settings(config)
     require_guarded(config)
@@ -182,13 +128,9 @@ def run_gateway(
         )
     live = UnderWay(config)
     actions = page_actions(config, live.connected)
-    try:
+    with ending_as(CommandError, OSError), ending_as(UsageError, TracingError):
         table = table_of(config.state, config.archive_url)
         run_service(serve(config, routes(config.archive_url, config.temporal_ui_url, live, actions, table)))
-    except TracingError as problem:
-        raise UsageError(str(problem)) from None
-    except OSError as problem:
-        raise CommandError(problem.strerror or str(problem)) from None
 
 
 def run_ues(host: str | None, port: int | None, single: bool, public_url: str | None, state: str | None) -> None:
@@ -220,7 +162,7 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
     port = config.ues_base_port if port is None else port
     if is_open_to_others(host):
         warn(["the simulator answers only who has a key, but unencrypted"])
-    try:
+    with ending_as(CommandError, OSError), ending_as(UsageError, TracingError):
         serve(
             host=host,
             port=port,
@@ -231,18 +173,14 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
             observe_host=config.observe_host,
             observe_port=config.observe_port,
         )
-    except TracingError as problem:
-        raise UsageError(str(problem)) from None
-    except OSError as problem:
-        raise CommandError(problem.strerror or str(problem)) from None
 
 
-def run_agent(name: str, host: str | None, port: int | None, card_url: str | None) -> None:
+def run_agent(name: str, **flags: str | int | None) -> None:
     """Run one of the agents that come with proctor until SIGTERM or Ctrl-C.
 
     Args:
         name: one of ``AGENTS``.
-        host, port, card_url: flags over the agent's settings; None is unset.
+        flags: fields of ``PurpleAgentConfig``, over the environment; None is unset.
 
     Raises:
         UsageError: a setting doesn't fit, or something that the agent needs is missing.
@@ -251,17 +189,15 @@ def run_agent(name: str, host: str | None, port: int | None, card_url: str | Non
     from purple_sdk.server import serve
 
     home, kind = AGENTS[name]
-    config = read_settings(PurpleAgentConfig, host=host, port=port, card_url=card_url)
+    config = read_settings(PurpleAgentConfig, **flags)
     warn_of_settings(config)
     agent = getattr(import_module(home), kind)
     try:
         agent(config)  # tried once here, so that what is missing is reported now and not in an assessment
     except Exception as problem:
         raise UsageError(str(problem)) from None
-    try:
+    with ending_as(CommandError, OSError):
         serve(agent, config)
-    except OSError as problem:
-        raise CommandError(problem.strerror or str(problem)) from None
 
 
 def run_harness(*, is_terminal: bool, **flags: str | float | None) -> None:
@@ -279,12 +215,8 @@ def run_harness(*, is_terminal: bool, **flags: str | float | None) -> None:
     warn_of_settings(config)
     hidden = os.pathsep.join([config.hidden, evaluator.state, str(Path(evaluator.scenarios_dir).absolute())])
     config = config.model_copy(update={"hidden": hidden})
-    try:
+    with ending_as(CommandError, OSError), ending_as(UsageError, HarnessError):
         serve_harness(config, is_terminal=is_terminal)
-    except HarnessError as problem:
-        raise UsageError(str(problem)) from None
-    except OSError as problem:
-        raise CommandError(problem.strerror or str(problem)) from None
 
 
 def run_terminal_agent(**flags: str | int | None) -> None:
@@ -295,12 +227,8 @@ def run_terminal_agent(**flags: str | int | None) -> None:
 
     config = read_settings(TerminalAgentConfig, **flags)
     warn_of_settings(config)
-    try:
+    with ending_as(CommandError, OSError), ending_as(UsageError, ModelNotUsableError):
         serve_terminal_agent(config)
-    except ModelNotUsableError as problem:
-        raise UsageError(str(problem)) from None
-    except OSError as problem:
-        raise CommandError(problem.strerror or str(problem)) from None
 
 
 def give_memory_back() -> None:

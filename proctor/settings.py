@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource
 
-from proctor.errors import UsageError, fit
+from proctor.errors import UsageError, ending_as, fit
 from proctor_processes.announcing import announce, announce_as_json
 from proctor_protocol.problems import show_value
 from proctor_settings.config import (
@@ -102,10 +102,8 @@ def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
     from activities.scenario_code.manager import ScenarioError, ScenarioManager
 
     manager = ScenarioManager(config.scenarios_dir)
-    try:
+    with ending_as(UsageError, ScenarioError):
         manager.list_ids()
-    except ScenarioError as problem:
-        raise UsageError(str(problem)) from None
     is_chosen = "datasets_dir" in config.model_fields_set
     datasets = str(Path(config.datasets_dir).absolute()) if is_chosen else str(manager.directory)
     return config.model_copy(update={"scenarios_dir": str(manager.directory), "datasets_dir": datasets})
@@ -121,10 +119,8 @@ def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenA
     """
     from proctor_storage.connections import ConnectionSettingsError, read_profile
 
-    try:
+    with ending_as(UsageError, ConnectionSettingsError):
         profile = read_profile()
-    except ConnectionSettingsError as problem:
-        raise UsageError(str(problem)) from None
     connection = {"temporal_address": None if flag else profile.address, "temporal_namespace": profile.namespace}
     known: dict[str, str | None] = {name: value for name, value in connection.items() if value}
     if "temporal_ui_url" not in config.model_fields_set:

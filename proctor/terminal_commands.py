@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from proctor.console import make_console
-from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.errors import CommandError, ExitCode, UsageError, ending_as
 from proctor.phrases import clean
 from proctor.settings import LOOPBACK, read_settings
 from proctor.terminal_settings import TerminalSettings, run_config
@@ -37,11 +37,9 @@ def validate_dataset(dataset: str, task_ids: list[str] | None, state: str | None
     from proctor_terminal.tasks import find_tasks, problems_of
 
     console = make_console()
-    try:
+    with ending_as(UsageError, TaskError):
         place = Path(dataset) if Path(dataset).is_dir() else (pulled_folder(dataset, state) or Path(dataset))
         folders = find_tasks(place, task_ids)
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
     allowed = read_settings(GreenAgentConfig).containers_allow.replace(",", " ").split()
     broken = warned = 0
     for folder in folders:

@@ -16,7 +16,7 @@ from rich.text import Text
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures, print_table
 from proctor.console import make_console
-from proctor.engine_wait import find_missing
+from proctor.engine_wait import find_missing, find_problem_of_engine
 from proctor.errors import CancelledError, CommandError, ExitCode, UnreachableError, UsageError
 from proctor.following import followed, read_results, require_completed
 from proctor.harness_runs import HarnessChoice, serving_harness
@@ -186,16 +186,8 @@ async def _require_engine(config: GreenAgentConfig) -> None:
     """
     if missing := find_missing():
         raise CommandError(missing)
-    from proctor_terminal.engine import Engine
-    from proctor_terminal.failures import EngineUnavailableError
-
-    engine = Engine(config.docker_url)
-    try:
-        await engine.check()
-    except EngineUnavailableError as problem:
-        raise UnreachableError(str(problem)) from None
-    finally:
-        await engine.aclose()
+    if problem := await find_problem_of_engine(config):
+        raise UnreachableError(problem)
 
 
 def _own_settings(options: TerminalRunOptions) -> GreenAgentConfig:

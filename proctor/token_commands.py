@@ -8,7 +8,7 @@ from rich.table import Table
 
 from a2a_gateway.auth.tokens import Token, Tokens, TokensError, make_token, tokens_path
 from proctor.console import make_console, show
-from proctor.errors import CommandError, UsageError
+from proctor.errors import CommandError, UsageError, ending_as
 from proctor.settings import read_settings
 from proctor.state import make_folder
 from proctor_protocol.callers import Quotas
@@ -32,7 +32,7 @@ def create_token(
         CommandError: it can't be made or kept.
     """
     tokens = _tokens(state, file)
-    try:
+    with ending_as(CommandError, TokensError):
         token, text = make_token(name, is_admin=is_admin, lasts=lasts, quotas=quotas)
         if not tokens.path.exists():
             print(
@@ -41,8 +41,6 @@ def create_token(
                 flush=True,
             )
         tokens.add(token)
-    except TokensError as problem:
-        raise CommandError(str(problem)) from None
     print(text)
 
 
@@ -56,10 +54,8 @@ def list_tokens(as_json: bool, state: str | None, file: str | None) -> None:
     Raises:
         CommandError: the file can't be read.
     """
-    try:
+    with ending_as(CommandError, TokensError):
         tokens = _tokens(state, file).list_all()
-    except TokensError as problem:
-        raise CommandError(str(problem)) from None
     if as_json:
         shown = [token.model_dump(mode="json", exclude={"sha256"}) for token in tokens]
         sys.stdout.buffer.write(to_json(shown, indent=1) + b"\n")
@@ -86,10 +82,8 @@ def revoke_tokens(which: str, state: str | None, file: str | None) -> None:
         UsageError: there is none.
         CommandError: the file can't be read or written.
     """
-    try:
+    with ending_as(CommandError, TokensError):
         gone = _tokens(state, file).remove(lambda token: which in (token.id, token.name))
-    except TokensError as problem:
-        raise CommandError(str(problem)) from None
     if not gone:
         raise UsageError(f"there is no token {which!r}: `proctor token list` shows those there are")
     for token in gone:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import signal
 import sys
 from datetime import datetime
 from types import TracebackType
@@ -18,6 +17,7 @@ from proctor.console import make_console
 from proctor.display import AssessmentDisplay
 from proctor.errors import ExitCode
 from proctor.following import followed, read_results, require_completed
+from proctor.interrupts import interruption
 from proctor_protocol.campaigns import CampaignUpdateType
 from proctor_protocol.terminal import TerminalResults
 from proctor_protocol.updates import ErrorOccurredUpdate
@@ -38,9 +38,7 @@ def run_follow(gateway_url: str, name: str, output: str | None = None) -> ExitCo
 
 
 async def _follow(gateway_url: str, name: str, output: str | None) -> ExitCode:
-    interrupted = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
+    interrupted = interruption()
     task_id = await _find(gateway_url, name)
     console = make_console(sys.stdout)
     following = asyncio.create_task(_show(gateway_url, task_id, console, output))
@@ -77,7 +75,7 @@ def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: st
             print_table(console, read_results(TerminalResults, ended.results, "one of Terminal-Bench"))
             return "run"
         case _:
-            options = AssessOptions(scenario_id="", agent_url="", gateway_url=gateway_url)
+            options = AssessOptions(gateway_url)
             conclude_results(options, console, ended.results, workflow_url)
             return "assessment"
 

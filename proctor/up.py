@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -37,56 +36,28 @@ _AGENT_PORT = 8099
 
 def run_up(
     *,
-    host: str | None,
-    port: int | None,
-    card_url: str | None,
-    ues_host: str | None,
     ues_port: int | None,
-    ues_public_url: str | None,
     temporal_port: int,
     ui_port: int,
     agent_port: int | None,
     with_agent: bool,
-    scenarios_dir: str | None,
-    state: str | None,
-    datasets_dir: str | None = None,
-    log_level: str | None = None,
-    is_open: bool = False,
     agent: Sequence[str] = ("triage",),
-    card_subject: Literal["all", "terminal-bench"] | None = None,
     task_queue: str | None = None,
-    terminal_defaults: str | None = None,
-    terminal_results_dir: str | None = None,
+    is_open: bool = False,
+    **flags: str | int | None,
 ) -> None:
     """Start everything, say where it is, and keep it running until SIGINT, SIGTERM or SIGHUP.
 
-    ``agent`` is which one runs beside it: what follows ``proctor agent``. ``card_subject`` is what the card is about;
-    with ``terminal-bench`` no simulator runs. For the others see ``GreenAgentConfig``.
+    ``agent`` is which one runs beside it: what follows ``proctor agent``. ``flags`` are fields of ``GreenAgentConfig``,
+    over the environment; with the ``card_subject`` of ``terminal-bench`` no simulator runs.
 
     Raises:
         UsageError: two ports are the same, a setting doesn't fit, or others would reach a gateway without
             authentication.
         CommandError: a port or the state folder is taken, or a service doesn't start.
     """
-    config = with_scenarios(
-        read_settings(
-            GreenAgentConfig,
-            host=host,
-            port=port,
-            card_url=card_url,
-            ues_host=ues_host,
-            ues_public_url=ues_public_url,
-            scenarios_dir=scenarios_dir,
-            state=state,
-            datasets_dir=datasets_dir,
-            card_subject=card_subject,
-            task_queue=None if "AGENTBEATS_GREEN_TASK_QUEUE" in os.environ else task_queue,
-            terminal_defaults=terminal_defaults,
-            terminal_results_dir=terminal_results_dir,
-            log_level=log_level,
-            open=is_open or None,
-        )
-    )
+    own_queue = None if "AGENTBEATS_GREEN_TASK_QUEUE" in os.environ else task_queue
+    config = with_scenarios(read_settings(GreenAgentConfig, task_queue=own_queue, open=is_open or None, **flags))
     require_guarded(config)
     ports = Ports(
         gateway=config.port,

@@ -12,11 +12,10 @@ import re
 import secrets
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic.fields import FieldInfo
@@ -50,11 +49,14 @@ class _CommonVariables(EnvSettingsSource):
         return super().get_field_value(field, field_name)
 
 
-@dataclass(frozen=True)
-class ReadBy:
-    """Which services or code read a setting, in words; it is part of the type of the setting's field."""
+def setting(read_by: str, description: str, default: Any = None, **more: Any) -> Any:
+    """A field of settings; ``more`` are bounds, or a ``default_factory`` in place of the default.
 
-    who: str
+    ``read_by`` names the services or the code that read it, in words, for the page of settings.
+    """
+    if "default_factory" not in more:
+        more["default"] = default
+    return Field(description=description, json_schema_extra={"read_by": read_by}, **more)
 
 
 class AgentBeatsConfig(BaseSettings):
@@ -62,18 +64,10 @@ class AgentBeatsConfig(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=COMMON_PREFIX, extra="ignore", frozen=True)
 
-    host: Annotated[str, ReadBy("all")] = Field(
-        default="0.0.0.0", description="Address that the service listens on; 0.0.0.0 is every interface."
-    )
-    port: Annotated[int, ReadBy("all")] = Field(
-        default=8000, ge=0, le=65535, description="Port that the service listens on; 0 takes a free one."
-    )
-    card_url: Annotated[str | None, ReadBy("all")] = Field(
-        default=None, description="Address that the agent card names. Default: made from host and port."
-    )
-    log_level: Annotated[LogLevel, ReadBy("all")] = Field(
-        default="INFO", description="Lowest level of the log lines that are written."
-    )
+    host: str = setting("all", "Address that the service listens on; 0.0.0.0 is every interface.", "0.0.0.0")
+    port: int = setting("all", "Port that the service listens on; 0 takes a free one.", 8000, ge=0, le=65535)
+    card_url: str | None = setting("all", "Address that the agent card names. Default: made from host and port.")
+    log_level: LogLevel = setting("all", "Lowest level of the log lines that are written.", "INFO")
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -172,314 +166,232 @@ class GreenAgentConfig(AgentBeatsConfig):
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_GREEN_", extra="ignore", frozen=True)
 
-    port: Annotated[int, ReadBy("gateway")] = Field(
-        default=8000, ge=0, le=65535, description="Port that the gateway listens on; 0 takes a free one."
+    port: int = setting("gateway", "Port that the gateway listens on; 0 takes a free one.", 8000, ge=0, le=65535)
+    verbose_updates: bool = setting(
+        "worker", "Whether callers get an update for every action, unless a request says otherwise.", True
     )
-    verbose_updates: Annotated[bool, ReadBy("worker")] = Field(
-        default=True, description="Whether callers get an update for every action, unless a request says otherwise."
-    )
-    ues_base_port: Annotated[int, ReadBy("worker")] = Field(
-        default=8100,
+    ues_base_port: int = setting(
+        "worker",
+        "First port of the servers that `ues_command` starts, and the port of the embedded simulator.",
+        8100,
         ge=1,
         le=65535,
-        description="First port of the servers that `ues_command` starts, and the port of the embedded simulator.",
     )
-    scenarios_dir: Annotated[str, ReadBy("gateway, worker")] = Field(
-        default="scenarios", description="Folder of scenarios, beside the bundled ones."
+    scenarios_dir: str = setting("gateway, worker", "Folder of scenarios, beside the bundled ones.", "scenarios")
+    default_max_turns: int = setting(
+        "worker", "Turns of an assessment, at most, unless its request says so.", 100, ge=1
     )
-    default_max_turns: Annotated[int, ReadBy("worker")] = Field(
-        default=100, ge=1, description="Turns of an assessment, at most, unless its request says so."
+    default_turn_timeout: float = setting(
+        "worker", "Seconds that a participant may take for a turn, unless the request says so.", 300.0, gt=0
     )
-    default_turn_timeout: Annotated[float, ReadBy("worker")] = Field(
-        default=300.0, gt=0, description="Seconds that a participant may take for a turn, unless the request says so."
+    default_turn_tries: int = setting(
+        "worker", "How often a failed turn is played, unless the request says so.", 3, ge=1, le=10
     )
-    default_turn_tries: Annotated[int, ReadBy("worker")] = Field(
-        default=3, ge=1, le=10, description="How often a failed turn is played, unless the request says so."
+    response_generator_model: str = setting("worker", "Model that plays the characters.", "gpt-4o")
+    response_checker_model: str | None = setting(
+        "worker", "Model that checks the characters' answers after the rules; without it, rules alone."
     )
-    response_generator_model: Annotated[str, ReadBy("worker")] = Field(
-        default="gpt-4o", description="Model that plays the characters."
+    evaluation_model: str = setting("worker", "Model that judges, unless the request names others.", "gpt-4o")
+    response_generator_base_url: str | None = setting(
+        "worker", "Other endpoint of the same kind of API for the characters' model."
     )
-    response_checker_model: Annotated[str | None, ReadBy("worker")] = Field(
-        default=None, description="Model that checks the characters' answers after the rules; without it, rules alone."
-    )
-    evaluation_model: Annotated[str, ReadBy("worker")] = Field(
-        default="gpt-4o", description="Model that judges, unless the request names others."
-    )
-    response_generator_base_url: Annotated[str | None, ReadBy("worker")] = Field(
-        default=None, description="Other endpoint of the same kind of API for the characters' model."
-    )
-    evaluation_base_url: Annotated[str | None, ReadBy("worker")] = Field(
-        default=None, description="Other endpoint of the same kind of API for the judging model."
-    )
-    connect_timeout: Annotated[float, ReadBy("all")] = Field(
-        default=10.0, gt=0, description="Seconds within which a connection must be made."
-    )
-    judge_timeout: Annotated[float, ReadBy("worker")] = Field(
-        default=120.0,
+    evaluation_base_url: str | None = setting("worker", "Other endpoint of the same kind of API for the judging model.")
+    connect_timeout: float = setting("all", "Seconds within which a connection must be made.", 10.0, gt=0)
+    judge_timeout: float = setting(
+        "worker",
+        "Seconds for one request to a judging model; waiting in the queue before it does not count.",
+        120.0,
         gt=0,
-        description="Seconds for one request to a judging model; waiting in the queue before it does not count.",
     )
-    evaluator_timeout: Annotated[float, ReadBy("worker")] = Field(
-        default=30.0,
+    evaluator_timeout: float = setting(
+        "worker",
+        "Seconds for one judgement by a scenario's evaluator, and for loading its code; waiting for a model "
+        "does not count.",
+        30.0,
         gt=0,
-        description=(
-            "Seconds for one judgement by a scenario's evaluator, and for loading its code; waiting for a model "
-            "does not count."
-        ),
     )
-    evaluator_memory_mb: Annotated[int, ReadBy("worker")] = Field(
-        default=512, ge=64, description="Memory in MB that a scenario's code may use."
-    )
-    judge_window: Annotated[int, ReadBy("worker")] = Field(
-        default=60_000,
+    evaluator_memory_mb: int = setting("worker", "Memory in MB that a scenario's code may use.", 512, ge=64)
+    judge_window: int = setting(
+        "worker",
+        "Characters of evidence that a judging model reads at once; more is judged in several windows.",
+        60_000,
         ge=2_000,
-        description="Characters of evidence that a judging model reads at once; more is judged in several windows.",
     )
-    judge_max_tokens: Annotated[int, ReadBy("worker")] = Field(
-        default=8_000, ge=100, description="Tokens of the longest answer of a judging model."
-    )
-    model_requests_at_once: Annotated[int | None, ReadBy("worker")] = Field(
-        default=None,
+    judge_max_tokens: int = setting("worker", "Tokens of the longest answer of a judging model.", 8_000, ge=100)
+    model_requests_at_once: int | None = setting(
+        "worker",
+        "Requests that a worker process sends to one model endpoint at once. Default: 4, or 1 to an endpoint "
+        "on its own machine.",
         ge=1,
-        description=(
-            "Requests that a worker process sends to one model endpoint at once. Default: 4, or 1 to an endpoint "
-            "on its own machine."
-        ),
     )
-    prices: Annotated[str | None, ReadBy("worker")] = Field(
-        default=None, description="File (TOML or JSON) with the prices of models, for the costs in results."
+    prices: str | None = setting("worker", "File (TOML or JSON) with the prices of models, for the costs in results.")
+    assessment_timeout: Duration = setting("worker", "How long an assessment may take, as an ISO 8601 duration.", "P1D")
+    ues_host: str | None = setting(
+        "simulator", "Address that the embedded simulator listens on. Default: the value of `host`."
     )
-    assessment_timeout: Annotated[Duration, ReadBy("worker")] = Field(
-        default="P1D", description="How long an assessment may take, as an ISO 8601 duration."
+    ues_url: str = setting(
+        "worker",
+        "Address of the simulator; several with spaces between them, or `dns+http://NAME:PORT` for all "
+        "addresses of a name.",
+        "http://127.0.0.1:8100",
     )
-    ues_host: Annotated[str | None, ReadBy("simulator")] = Field(
-        default=None, description="Address that the embedded simulator listens on. Default: the value of `host`."
+    ues_public_url: str | None = setting(
+        "worker",
+        "Address of the simulator as participants reach it: as many as `ues_url` has, or one with `{host}` in "
+        "it; with `ues_command` it has `{port}`.",
     )
-    ues_url: Annotated[str, ReadBy("worker")] = Field(
-        default="http://127.0.0.1:8100",
-        description=(
-            "Address of the simulator; several with spaces between them, or `dns+http://NAME:PORT` for all "
-            "addresses of a name."
-        ),
+    ues_command: str | None = setting(
+        "worker",
+        "Command that starts a simulator for each assessment, with `{host}` and `{port}`, instead of the one "
+        "at `ues_url`.",
     )
-    ues_public_url: Annotated[str | None, ReadBy("worker")] = Field(
-        default=None,
-        description=(
-            "Address of the simulator as participants reach it: as many as `ues_url` has, or one with `{host}` in"
-            " it; with `ues_command` it has `{port}`."
-        ),
-    )
-    ues_command: Annotated[str | None, ReadBy("worker")] = Field(
-        default=None,
-        description=(
-            "Command that starts a simulator for each assessment, with `{host}` and `{port}`, instead of the one "
-            "at `ues_url`."
-        ),
-    )
-    ues_start_timeout: Annotated[float, ReadBy("worker")] = Field(
-        default=30.0, gt=0, description="Seconds until a server of `ues_command` must be healthy."
-    )
-    state: Annotated[str, ReadBy("all")] = Field(
+    ues_start_timeout: float = setting("worker", "Seconds until a server of `ues_command` must be healthy.", 30.0, gt=0)
+    state: str = setting(
+        "all",
+        "Folder for what outlives a process (secret, database). Default: `~/.local/state/proctor`.",
         default_factory=_default_state,
         validate_default=True,
-        description="Folder for what outlives a process (secret, database). Default: `~/.local/state/proctor`.",
     )
-    secret: Annotated[SecretStr, ReadBy("worker, simulator")] = Field(
+    secret: SecretStr = setting(
+        "worker, simulator",
+        "Secret of the deployment, from which the keys of simulations are derived. The same for worker and "
+        "simulator. Default: made by the commands and kept in the state folder.",
         default_factory=lambda: SecretStr(secrets.token_urlsafe(32)),
-        description=(
-            "Secret of the deployment, from which the keys of simulations are derived. The same for worker and "
-            "simulator. Default: made by the commands and kept in the state folder."
-        ),
     )
-    storage_url: Annotated[str, ReadBy("gateway, worker")] = Field(
+    storage_url: str = setting(
+        "gateway, worker",
+        "Store for checkpoints and payloads that all workers and gateways share: a local folder or an fsspec "
+        "URL. Default: `storage` in the state folder.",
         default_factory=lambda others: str(Path(others.get("state", ".")) / "storage"),
-        description=(
-            "Store for checkpoints and payloads that all workers and gateways share: a local folder or an fsspec "
-            "URL. Default: `storage` in the state folder."
-        ),
     )
-    archive_url: Annotated[str, ReadBy("gateway, worker")] = Field(
+    archive_url: str = setting(
+        "gateway, worker",
+        "Place of the archive that all workers and gateways share. Default: `archive` beside the store.",
         default_factory=_archive_of,
         validate_default=True,
-        description="Place of the archive that all workers and gateways share. Default: `archive` beside the store.",
     )
-    temporal_address: Annotated[str, ReadBy("gateway, worker")] = Field(
-        default="127.0.0.1:7233", description="Address of Temporal's front end, as HOST:PORT."
+    temporal_address: str = setting(
+        "gateway, worker", "Address of Temporal's front end, as HOST:PORT.", "127.0.0.1:7233"
     )
-    temporal_namespace: Annotated[str, ReadBy("gateway, worker")] = Field(
-        default="default", description="Temporal namespace."
+    temporal_namespace: str = setting("gateway, worker", "Temporal namespace.", "default")
+    temporal_retention: Duration | None = setting(
+        "worker",
+        "How long Temporal keeps closed workflows, as an ISO 8601 duration; a worker sets it at its start. "
+        "Default: the namespace is left as it is.",
     )
-    temporal_retention: Annotated[Duration | None, ReadBy("worker")] = Field(
-        default=None,
-        description=(
-            "How long Temporal keeps closed workflows, as an ISO 8601 duration; a worker sets it at its start. "
-            "Default: the namespace is left as it is."
-        ),
-    )
-    temporal_ui_url: Annotated[str | None, ReadBy("gateway, worker")] = Field(
+    temporal_ui_url: str | None = setting(
+        "gateway, worker",
+        "Address of the Temporal UI, for links. Default: known for a dev server and for Temporal Cloud.",
         default_factory=lambda others: temporal_ui_of(others["temporal_address"]),
-        description="Address of the Temporal UI, for links. Default: known for a dev server and for Temporal Cloud.",
     )
-    example_participant_url: Annotated[str, ReadBy("gateway")] = Field(
-        default="http://localhost:8001",
-        description="Address of the agent that the example request on the agent card assesses.",
+    example_participant_url: str = setting(
+        "gateway", "Address of the agent that the example request on the agent card assesses.", "http://localhost:8001"
     )
-    task_queue: Annotated[str, ReadBy("gateway, worker")] = Field(
-        default="assessments", description="Temporal task queue of workflows and most activities."
-    )
-    models_task_queue: Annotated[str, ReadBy("worker")] = Field(
-        default="models", description="Temporal task queue of activities that ask models."
-    )
-    models_per_second: Annotated[float | None, ReadBy("worker")] = Field(
-        default=None,
+    task_queue: str = setting("gateway, worker", "Temporal task queue of workflows and most activities.", "assessments")
+    models_task_queue: str = setting("worker", "Temporal task queue of activities that ask models.", "models")
+    models_per_second: float | None = setting(
+        "worker",
+        "Activities that ask models which Temporal starts per second, over all workers. Default: no limit.",
         gt=0,
-        description="Activities that ask models which Temporal starts per second, over all workers. Default: no limit.",
     )
-    pages_may_act: Annotated[bool, ReadBy("gateway")] = Field(
-        default=False,
-        description=(
-            "Whether everybody who reaches the pages may replay and judge again, where the gateway asks for no "
-            "token. Without it this holds for pages at a loopback address."
-        ),
+    pages_may_act: bool = setting(
+        "gateway",
+        "Whether everybody who reaches the pages may replay and judge again, where the gateway asks for no "
+        "token. Without it this holds for pages at a loopback address.",
+        False,
     )
-    containers: Annotated[Literal["auto", "on", "off"], ReadBy("gateway, worker")] = Field(
-        default="auto",
-        description="Whether a worker plays terminal tasks: `auto` where a Docker engine answers, `on`, `off`.",
+    containers: Literal["auto", "on", "off"] = setting(
+        "gateway, worker",
+        "Whether a worker plays terminal tasks: `auto` where a Docker engine answers, `on`, `off`.",
+        "auto",
     )
-    containers_task_queue: Annotated[str, ReadBy("worker")] = Field(
-        default="containers", description="Temporal task queue of terminal trials."
+    containers_task_queue: str = setting("worker", "Temporal task queue of terminal trials.", "containers")
+    trust_scenarios: bool = setting(
+        "worker",
+        "Play scenarios that did not come with proctor also where this machine can't confine their code.",
+        False,
     )
-    trust_scenarios: Annotated[bool, ReadBy("worker")] = Field(
-        default=False,
-        description="Play scenarios that did not come with proctor also where this machine can't confine their code.",
+    containers_allow: str = setting(
+        "worker", "The access to the host that terminal tasks get, by name, with commas.", ""
     )
-    containers_allow: Annotated[str, ReadBy("worker")] = Field(
-        default="", description="The access to the host that terminal tasks get, by name, with commas."
+    docker_url: str | None = setting(
+        "worker", "Address of the Docker engine. Default: `DOCKER_HOST`, else the usual socket."
     )
-    docker_url: Annotated[str | None, ReadBy("worker")] = Field(
-        default=None, description="Address of the Docker engine. Default: `DOCKER_HOST`, else the usual socket."
+    datasets_dir: str = setting("gateway, worker", "Folder of datasets of terminal tasks.", "scenarios")
+    card_subject: Literal["all", "terminal-bench"] = setting(
+        "gateway, worker",
+        "What the agent card lists: `all`, or `terminal-bench` alone, which refuses assessments.",
+        "all",
     )
-    datasets_dir: Annotated[str, ReadBy("gateway, worker")] = Field(
-        default="scenarios", description="Folder of datasets of terminal tasks."
+    terminal_defaults: str = setting(
+        "gateway, worker", "Settings of runs of terminal tasks, as JSON, for requests in the seed's words.", ""
     )
-    card_subject: Annotated[Literal["all", "terminal-bench"], ReadBy("gateway, worker")] = Field(
-        default="all",
-        description="What the agent card lists: `all`, or `terminal-bench` alone, which refuses assessments.",
+    terminal_results_dir: str | None = setting(
+        "worker", "Folder where a worker writes the results of each run of terminal tasks."
     )
-    terminal_defaults: Annotated[str, ReadBy("gateway, worker")] = Field(
-        default="", description="Settings of runs of terminal tasks, as JSON, for requests in the seed's words."
+    commands_host: str = setting(
+        "worker", "Address on which a worker takes commands of agents without a Docker socket.", "127.0.0.1"
     )
-    terminal_results_dir: Annotated[str | None, ReadBy("worker")] = Field(
-        default=None, description="Folder where a worker writes the results of each run of terminal tasks."
+    commands_port: int = setting("worker", "Port for that; 0 takes a free one.", 0, ge=0, le=65535)
+    commands_url: str | None = setting("worker", "That address as agents reach it.")
+    worker_build_id: str | None = setting(
+        "worker",
+        "Version of the worker for Temporal, which then lets assessments end on the version that they began with.",
     )
-    commands_host: Annotated[str, ReadBy("worker")] = Field(
-        default="127.0.0.1", description="Address on which a worker takes commands of agents without a Docker socket."
+    worker_processes: int | None = setting(
+        "worker", "Processes of a worker. Default: one for each core, and one with `ues_command`.", ge=1, le=256
     )
-    commands_port: Annotated[int, ReadBy("worker")] = Field(
-        default=0, ge=0, le=65535, description="Port for that; 0 takes a free one."
+    observe_host: str = setting("all", "Address of `/health`, `/ready` and `/metrics` of a service.", "127.0.0.1")
+    observe_port: int | None = setting(
+        "all", "Port of `/health`, `/ready` and `/metrics` of a service, without tokens. Default: none.", ge=0, le=65535
     )
-    commands_url: Annotated[str | None, ReadBy("worker")] = Field(
-        default=None, description="That address as agents reach it."
+    log_format: Literal["auto", "json", "text"] = setting(
+        "all", "Format of log lines: `json`, `text`, or `auto`, which is text on a terminal and else JSON.", "auto"
     )
-    worker_build_id: Annotated[str | None, ReadBy("worker")] = Field(
-        default=None,
-        description=(
-            "Version of the worker for Temporal, which then lets assessments end on the version that they began with."
-        ),
+    open: bool = setting("gateway", "Lets the gateway listen beyond this machine without asking for tokens.", False)
+    tokens_file: str | None = setting("gateway", "File of tokens. Default: `tokens.json` in the state folder.")
+    oidc_issuer: str | None = setting("gateway", "Address of an OpenID Connect identity provider.")
+    oidc_audience: str | None = setting("gateway", "Audience that its tokens must have.")
+    oidc_jwks_url: str | None = setting("gateway", "Address of its keys. Default: what the provider says.")
+    oidc_admins: str = setting("gateway", "Subjects of its tokens that are admins, with commas.", "")
+    quota_at_once: int | None = setting(
+        "gateway", "Assessments that a caller may have under way at once, unless the token says so.", ge=1
     )
-    worker_processes: Annotated[int | None, ReadBy("worker")] = Field(
-        default=None,
-        ge=1,
-        le=256,
-        description="Processes of a worker. Default: one for each core, and one with `ues_command`.",
+    quota_per_day: int | None = setting(
+        "gateway", "Assessments that a caller may start in a day, unless the token says so.", ge=1
     )
-    observe_host: Annotated[str, ReadBy("all")] = Field(
-        default="127.0.0.1", description="Address of `/health`, `/ready` and `/metrics` of a service."
-    )
-    observe_port: Annotated[int | None, ReadBy("all")] = Field(
-        default=None,
-        ge=0,
-        le=65535,
-        description="Port of `/health`, `/ready` and `/metrics` of a service, without tokens. Default: none.",
-    )
-    log_format: Annotated[Literal["auto", "json", "text"], ReadBy("all")] = Field(
-        default="auto",
-        description="Format of log lines: `json`, `text`, or `auto`, which is text on a terminal and else JSON.",
-    )
-    open: Annotated[bool, ReadBy("gateway")] = Field(
-        default=False, description="Lets the gateway listen beyond this machine without asking for tokens."
-    )
-    tokens_file: Annotated[str | None, ReadBy("gateway")] = Field(
-        default=None, description="File of tokens. Default: `tokens.json` in the state folder."
-    )
-    oidc_issuer: Annotated[str | None, ReadBy("gateway")] = Field(
-        default=None, description="Address of an OpenID Connect identity provider."
-    )
-    oidc_audience: Annotated[str | None, ReadBy("gateway")] = Field(
-        default=None, description="Audience that its tokens must have."
-    )
-    oidc_jwks_url: Annotated[str | None, ReadBy("gateway")] = Field(
-        default=None, description="Address of its keys. Default: what the provider says."
-    )
-    oidc_admins: Annotated[str, ReadBy("gateway")] = Field(
-        default="", description="Subjects of its tokens that are admins, with commas."
-    )
-    quota_at_once: Annotated[int | None, ReadBy("gateway")] = Field(
-        default=None,
-        ge=1,
-        description="Assessments that a caller may have under way at once, unless the token says so.",
-    )
-    quota_per_day: Annotated[int | None, ReadBy("gateway")] = Field(
-        default=None, ge=1, description="Assessments that a caller may start in a day, unless the token says so."
-    )
-    quota_cost_per_day: Annotated[float | None, ReadBy("gateway")] = Field(
-        default=None,
+    quota_cost_per_day: float | None = setting(
+        "gateway",
+        "Cost of a caller's assessments in a day, in the currency of `prices`, unless the token says so.",
         gt=0,
-        description="Cost of a caller's assessments in a day, in the currency of `prices`, unless the token says so.",
     )
-    hosts: Annotated[str, ReadBy("gateway")] = Field(
-        default="",
-        description="Host names that the gateway answers to beside that of its card, with commas; `*` is any.",
+    hosts: str = setting(
+        "gateway", "Host names that the gateway answers to beside that of its card, with commas; `*` is any.", ""
     )
-    cors_origins: Annotated[str, ReadBy("gateway")] = Field(
-        default="", description="Origins whose pages may ask the gateway, with commas."
+    cors_origins: str = setting("gateway", "Origins whose pages may ask the gateway, with commas.", "")
+    payload_keys: SecretStr | None = setting(
+        "gateway, worker",
+        "Keys that encrypt what goes through Temporal, `ID:KEY` each, 32 random bytes in base64, with commas. "
+        "The first one writes, all of them read.",
     )
-    payload_keys: Annotated[SecretStr | None, ReadBy("gateway, worker")] = Field(
-        default=None,
-        description=(
-            "Keys that encrypt what goes through Temporal, `ID:KEY` each, 32 random bytes in base64, with commas."
-            " The first one writes, all of them read."
-        ),
+    participants_allowed: str = setting(
+        "worker", "Hosts and networks, beside its own, to which a participant's agent card may point, with commas.", ""
     )
-    participants_allowed: Annotated[str, ReadBy("worker")] = Field(
-        default="",
-        description="Hosts and networks, beside its own, to which a participant's agent card may point, with commas.",
+    participant_card_bytes: int = setting(
+        "worker", "Bytes of a participant's agent card, at most.", 1_000_000, ge=1_000
     )
-    participant_card_bytes: Annotated[int, ReadBy("worker")] = Field(
-        default=1_000_000, ge=1_000, description="Bytes of a participant's agent card, at most."
+    participant_answer_bytes: int = setting(
+        "worker", "Bytes of an answer of a participant, or of one event of a stream, at most.", 4_000_000, ge=1_000
     )
-    participant_answer_bytes: Annotated[int, ReadBy("worker")] = Field(
-        default=4_000_000,
-        ge=1_000,
-        description="Bytes of an answer of a participant, or of one event of a stream, at most.",
+    participant_answer_values: int = setting("worker", "JSON values in an answer, at most.", 200_000, ge=100)
+    participant_stream_events: int = setting(
+        "worker", "Events of the stream that answers one message, at most.", 10_000, ge=1
     )
-    participant_answer_values: Annotated[int, ReadBy("worker")] = Field(
-        default=200_000, ge=100, description="JSON values in an answer, at most."
-    )
-    participant_stream_events: Annotated[int, ReadBy("worker")] = Field(
-        default=10_000, ge=1, description="Events of the stream that answers one message, at most."
-    )
-    participant_stream_bytes: Annotated[int, ReadBy("worker")] = Field(
-        default=16_000_000, ge=1_000, description="Bytes of that stream, at most."
-    )
-    participant_actions: Annotated[int, ReadBy("worker")] = Field(
-        default=1_000, ge=0, description="Actions that a participant reports for a turn, at most."
-    )
-    participant_report_bytes: Annotated[int, ReadBy("worker")] = Field(
-        default=500_000, ge=1_000, description="Bytes of that report as JSON, at most."
-    )
-    participant_notes_bytes: Annotated[int, ReadBy("worker")] = Field(
-        default=64_000, ge=0, description="Bytes of a participant's notes for a turn, at most."
+    participant_stream_bytes: int = setting("worker", "Bytes of that stream, at most.", 16_000_000, ge=1_000)
+    participant_actions: int = setting("worker", "Actions that a participant reports for a turn, at most.", 1_000, ge=0)
+    participant_report_bytes: int = setting("worker", "Bytes of that report as JSON, at most.", 500_000, ge=1_000)
+    participant_notes_bytes: int = setting(
+        "worker", "Bytes of a participant's notes for a turn, at most.", 64_000, ge=0
     )
 
     @field_validator("participants_allowed")
@@ -611,44 +523,26 @@ class PurpleAgentConfig(AgentBeatsConfig):
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_PURPLE_", extra="ignore", frozen=True)
 
-    port: Annotated[int, ReadBy("participant")] = Field(
-        default=8001, ge=0, le=65535, description="Port that the participant listens on; 0 takes a free one."
+    port: int = setting(
+        "participant", "Port that the participant listens on; 0 takes a free one.", 8001, ge=0, le=65535
     )
-    ues_url: Annotated[str | None, ReadBy("purple_sdk")] = Field(
-        default=None,
-        description=(
-            "Address of the simulator as this agent reaches it; replaces scheme, host and port of the address in "
-            "`assessment_start`."
-        ),
+    ues_url: str | None = setting(
+        "purple_sdk",
+        "Address of the simulator as this agent reaches it; replaces scheme, host and port of the address in "
+        "`assessment_start`.",
     )
-    model: Annotated[str, ReadBy("the agent")] = Field(default="gpt-4o", description="Model that the agent asks.")
-    max_actions_per_turn: Annotated[int, ReadBy("purple_sdk")] = Field(
-        default=50, ge=1, description="Actions in a turn, at most."
+    model: str = setting("the agent", "Model that the agent asks.", "gpt-4o")
+    max_actions_per_turn: int = setting("purple_sdk", "Actions in a turn, at most.", 50, ge=1)
+    temperature: float = setting("the agent", "Temperature of the model.", 0.7, ge=0, le=2)
+    enable_reflection: bool = setting("the agent", "Whether the agent thinks about a turn after it.", True)
+    action_delay: float = setting("purple_sdk", "Seconds between two actions.", 0.0, ge=0)
+    model_base_url: str | None = setting("the agent", "Other endpoint of the same kind of API for the model.")
+    tool_calling: Literal["auto", "native", "json"] = setting(
+        "the agent", "How the model asks for tools: `native`, `json`, or `auto`, whichever it can.", "auto"
     )
-    temperature: Annotated[float, ReadBy("the agent")] = Field(
-        default=0.7, ge=0, le=2, description="Temperature of the model."
-    )
-    enable_reflection: Annotated[bool, ReadBy("the agent")] = Field(
-        default=True, description="Whether the agent thinks about a turn after it."
-    )
-    action_delay: Annotated[float, ReadBy("purple_sdk")] = Field(
-        default=0.0, ge=0, description="Seconds between two actions."
-    )
-    model_base_url: Annotated[str | None, ReadBy("the agent")] = Field(
-        default=None, description="Other endpoint of the same kind of API for the model."
-    )
-    tool_calling: Annotated[Literal["auto", "native", "json"], ReadBy("the agent")] = Field(
-        default="auto", description="How the model asks for tools: `native`, `json`, or `auto`, whichever it can."
-    )
-    answer_tokens: Annotated[int, ReadBy("the agent")] = Field(
-        default=2_000, ge=16, description="Tokens of the longest answer."
-    )
-    context_tokens: Annotated[int, ReadBy("the agent")] = Field(
-        default=24_000, ge=500, description="Tokens of a prompt, about, at most."
-    )
-    tokens_per_turn: Annotated[int, ReadBy("the agent")] = Field(
-        default=200_000, ge=500, description="Tokens of prompts and answers in a turn, at most."
-    )
+    answer_tokens: int = setting("the agent", "Tokens of the longest answer.", 2_000, ge=16)
+    context_tokens: int = setting("the agent", "Tokens of a prompt, about, at most.", 24_000, ge=500)
+    tokens_per_turn: int = setting("the agent", "Tokens of prompts and answers in a turn, at most.", 200_000, ge=500)
 
 
 class HarnessConfig(PurpleAgentConfig):
@@ -656,46 +550,43 @@ class HarnessConfig(PurpleAgentConfig):
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_PURPLE_", extra="ignore", frozen=True)
 
-    model: Annotated[str, ReadBy("the agent")] = Field(default="", description="Model that the agent asks.")
-    harness: Annotated[str, ReadBy("purple_sdk.harness")] = Field(
-        default="claude-code", description="Name of the CLI agent."
+    model: str = setting("the agent", "Model that the agent asks.", "")
+    harness: str = setting("purple_sdk.harness", "Name of the CLI agent.", "claude-code")
+    program: str | None = setting(
+        "purple_sdk.harness", "The CLI agent's executable, where it isn't the installed one; a command line for `acp`."
     )
-    program: Annotated[str | None, ReadBy("purple_sdk.harness")] = Field(
-        default=None,
-        description="The CLI agent's executable, where it isn't the installed one; a command line for `acp`.",
+    wire: Literal["anthropic", "responses", "chat", "gemini"] | None = setting(
+        "purple_sdk.harness",
+        "How an `acp` agent asks its model: `anthropic`, `responses`, `chat`, `gemini`. Without it `chat`.",
     )
-    wire: Annotated[Literal["anthropic", "responses", "chat", "gemini"] | None, ReadBy("purple_sdk.harness")] = Field(
-        default=None,
-        description="How an `acp` agent asks its model: `anthropic`, `responses`, `chat`, `gemini`. Without it `chat`.",
+    turn_seconds: float = setting(
+        "purple_sdk.harness", "Seconds after which a turn of the CLI agent is stopped.", 280.0, gt=0, le=86_400
     )
-    turn_seconds: Annotated[float, ReadBy("purple_sdk.harness")] = Field(
-        default=280.0, gt=0, le=86_400, description="Seconds after which a turn of the CLI agent is stopped."
+    tokens_per_turn: int = setting(
+        "purple_sdk.harness", "Limit of tokens in a turn, those of prompts and answers together.", 5_000_000, ge=500
     )
-    tokens_per_turn: Annotated[int, ReadBy("purple_sdk.harness")] = Field(
-        default=5_000_000, ge=500, description="Limit of tokens in a turn, those of prompts and answers together."
+    max_tokens: int | None = setting(
+        "purple_sdk.harness", "Limit of tokens in an assessment, those of failed tries included.", ge=1
     )
-    max_tokens: Annotated[int | None, ReadBy("purple_sdk.harness")] = Field(
-        default=None, ge=1, description="Limit of tokens in an assessment, those of failed tries included."
-    )
-    max_cost: Annotated[float | None, ReadBy("purple_sdk.harness")] = Field(
-        default=None,
+    max_cost: float | None = setting(
+        "purple_sdk.harness",
+        "Limit of the models' cost in an assessment, by the table in `AGENTBEATS_PURPLE_PRICES`.",
         gt=0,
         allow_inf_nan=False,
-        description="Limit of the models' cost in an assessment, by the table in `AGENTBEATS_PURPLE_PRICES`.",
     )
-    prices: Annotated[str | None, ReadBy("purple_sdk.harness")] = Field(
-        default=None, description="File (TOML or JSON) with the prices of models, for the limit of cost."
+    prices: str | None = setting(
+        "purple_sdk.harness", "File (TOML or JSON) with the prices of models, for the limit of cost."
     )
-    homes: Annotated[Path, ReadBy("purple_sdk.harness")] = Field(
-        default=Path("~/.local/state/proctor/harness-homes"),
-        description="Folder of the CLI agents' home folders, one for each assessment.",
+    homes: Path = setting(
+        "purple_sdk.harness",
+        "Folder of the CLI agents' home folders, one for each assessment.",
+        Path("~/.local/state/proctor/harness-homes"),
     )
-    keep_homes: Annotated[bool, ReadBy("purple_sdk.harness")] = Field(
-        default=False, description="Keep the home folders of ended assessments."
-    )
-    hidden: Annotated[str, ReadBy("purple_sdk.harness")] = Field(
-        default="",
-        description="Folders that the CLI agent can't read, separated by colons, beside the bundled scenarios.",
+    keep_homes: bool = setting("purple_sdk.harness", "Keep the home folders of ended assessments.", False)
+    hidden: str = setting(
+        "purple_sdk.harness",
+        "Folders that the CLI agent can't read, separated by colons, beside the bundled scenarios.",
+        "",
     )
 
 

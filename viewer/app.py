@@ -18,9 +18,9 @@ from proctor_protocol.callers import caller_of
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.folder import StoreUnavailableError
 from viewer.actions import LONGEST_FIELD, NOT_FROM_HERE, Action, ActionRefusedError, ActionRequest, Actions
-from viewer.live import Live, NothingRuns, Running, RunningDetails
+from viewer.live import Live, Running, RunningDetails
 from viewer.overviews import Overview
-from viewer.pages import Offered, Pages, address_of, static
+from viewer.pages import Pages, address_of, static
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
@@ -68,7 +68,7 @@ def routes(
         live: says what is under way; nothing where it isn't given.
         actions: the actions offered to readers; by default, none.
     """
-    served = _Served(Pages(Archive(archive_url, table), ui_url), live or NothingRuns(), actions or Actions())
+    served = _Served(Pages(Archive(archive_url, table), ui_url), live or Live(), actions or Actions())
     return [
         Route("/", served.overview, methods=["GET"]),
         Route("/view", lambda _: RedirectResponse("/"), methods=["GET"]),
@@ -219,12 +219,11 @@ class _Served:
             self._ask_again_at = time.monotonic() + _AWAY_SECONDS
             return otherwise
 
-    async def _offered(self, request: Request, entry: ArchiveEntry) -> list[Offered]:
+    async def _offered(self, request: Request, entry: ArchiveEntry) -> list[Action]:
         if not self._actions.is_open_to(request):
             return []
         has_history = await self._known(lambda: self._live.may_continue(entry.id), False)
-        fitting = self._actions.offered(request, entry, has_history=has_history)
-        return [Offered(action.name, action.label, action.at_each_turn) for action in fitting]
+        return self._actions.offered(request, entry, has_history=has_history)
 
     async def _answer(self, make: Callable[[], str]) -> Response:
         return await self._answering(lambda: asyncio.to_thread(make))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from proctor_protocol.archive import CommandRecord
 from proctor_protocol.callers import ANYBODY, Caller
@@ -76,27 +76,20 @@ class RunningDetails:
     terminal: LiveTerminal | None = None
 
 
-class Live(Protocol):
-    """Says what is under way. All methods may raise anything: then it isn't known, and the archive is shown alone."""
+class Live:
+    """Says what is under way: nothing, for who looks at an archive alone; ``proctor.running`` asks Temporal.
+
+    All methods may raise anything: then it isn't known, and the archive is shown alone.
+    """
 
     async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
         """Everything of a caller's that is under way, the latest first."""
-
-    async def details(self, name: str) -> RunningDetails | None:
-        """The updates of running work; None if it doesn't run, or not here."""
-
-    async def may_continue(self, name: str) -> bool:
-        """Whether something that has ended can be reset: Temporal has not forgotten it."""
-
-
-class NothingRuns:
-    """For who looks at an archive alone."""
-
-    async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
         return ()
 
     async def details(self, name: str) -> RunningDetails | None:
+        """The updates of running work; None if it doesn't run, or not here."""
         return None
 
     async def may_continue(self, name: str) -> bool:
+        """Whether something that has ended can be reset: Temporal has not forgotten it."""
         return False

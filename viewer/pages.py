@@ -48,15 +48,6 @@ _STATIC = files("viewer") / "static"
 
 
 @dataclass(frozen=True)
-class Offered:
-    """An action that a page offers; see ``viewer.actions``."""
-
-    name: str
-    label: str
-    at_each_turn: bool
-
-
-@dataclass(frozen=True)
 class ActionView:
     """One action, in words."""
 
@@ -163,7 +154,7 @@ class Pages:
         turn: int | None = None,
         *,
         as_file: bool = False,
-        offered: Sequence[Offered] = (),
+        offered: Sequence[Action] = (),
     ) -> str:
         """The page of any archived entry; raises as ``assessment``.
 
@@ -357,7 +348,7 @@ class Pages:
         turn: int | None = None,
         *,
         as_file: bool = False,
-        offered: Sequence[Offered] = (),
+        offered: Sequence[Action] = (),
     ) -> str:
         """One assessment.
 
@@ -648,4 +639,4 @@ def _policy_of_file(styles: Sequence[str], scripts: Sequence[str], *, may_compil
     )
 
 
-__all__ = ["ActionView", "ComparedRow", "Offered", "Pages", "Row", "TurnView", "address_of", "compared", "static"]
+__all__ = ["ActionView", "ComparedRow", "Pages", "Row", "TurnView", "address_of", "compared", "static"]

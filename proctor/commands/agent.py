@@ -1,5 +1,6 @@
 """``proctor agent``: Agents that come with proctor."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -19,41 +20,25 @@ from proctor.commands.options import (
 app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
 
 
-@app.callback()
-def agent() -> None:
-    """Agents that come with proctor."""
+_AGENTS = {
+    "triage": "Run the rule-based baseline for email_triage_basic.",
+    "clerk": "Run the rule-based baseline for families' days.",
+    "assistant": "Run the assistant that a language model drives (AGENTBEATS_PURPLE_MODEL).",
+    "reschedule": "Run the rule-based agent for reschedule_day.",
+}
 
 
-@app.command()
-def triage(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
-    """Run the rule-based baseline for email_triage_basic."""
-    from proctor.services import run_agent
+def _command_of(name: str) -> Callable[..., None]:
+    def run(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
+        from proctor.services import run_agent
 
-    run_agent("triage", host, port, card_url)
+        run_agent(name, host=host, port=port, card_url=card_url)
 
-
-@app.command()
-def clerk(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
-    """Run the rule-based baseline for families' days."""
-    from proctor.services import run_agent
-
-    run_agent("clerk", host, port, card_url)
+    return run
 
 
-@app.command()
-def assistant(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
-    """Run the assistant that a language model drives (AGENTBEATS_PURPLE_MODEL)."""
-    from proctor.services import run_agent
-
-    run_agent("assistant", host, port, card_url)
-
-
-@app.command()
-def reschedule(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
-    """Run the rule-based agent for reschedule_day."""
-    from proctor.services import run_agent
-
-    run_agent("reschedule", host, port, card_url)
+for _name, _help in _AGENTS.items():
+    app.command(_name, help=_help)(_command_of(_name))
 
 
 @app.command()

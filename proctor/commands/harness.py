@@ -11,11 +11,6 @@ app = typer.Typer(no_args_is_help=True, help="CLI agents, such as Claude Code, a
 _NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A CLI agent, such as claude-code.")]
 
 
-@app.callback()
-def harness() -> None:
-    """CLI agents, such as Claude Code, as participants."""
-
-
 @app.command("list")
 def list_harnesses() -> None:
     """List the CLI agents that are known, and which are installed."""

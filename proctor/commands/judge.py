@@ -9,11 +9,6 @@ from proctor.commands.options import BaseUrlOption, ScenariosOption, StateOption
 app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_markup_mode=None)
 
 
-@app.callback()
-def judge() -> None:
-    """The models that judge."""
-
-
 @app.command("calibrate")
 def calibrate_judge(
     scenario_id: Annotated[str, typer.Argument(metavar="SCENARIO", help="The scenario whose cases are judged.")],

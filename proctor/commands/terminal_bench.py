@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from proctor.commands import datasets
 from proctor.commands.options import (
     ConfigFileOption,
+    DatasetArgument,
     GatewayOption,
     HarnessModelOption,
     HarnessOption,
@@ -16,6 +16,7 @@ from proctor.commands.options import (
     ModelUrlOption,
     OpenOption,
     OutputOption,
+    PinOption,
     ProgramOption,
     QuietOption,
     StateOption,
@@ -26,12 +27,8 @@ from proctor.commands.options import (
 )
 
 app = typer.Typer(no_args_is_help=True, help="Terminal-Bench: agents in a terminal, tested.", rich_markup_mode=None)
-app.add_typer(datasets.app, name="datasets")
-
-
-@app.callback()
-def terminal_bench() -> None:
-    """Terminal-Bench: agents in a terminal, tested."""
+datasets = typer.Typer(no_args_is_help=True, help="Datasets of terminal tasks.", rich_markup_mode=None)
+app.add_typer(datasets, name="datasets")
 
 
 @app.command("run")
@@ -210,3 +207,56 @@ def terminal_up(
     flags = {("green_agent", "host"): host, ("green_agent", "port"): port, ("white_agent", "port"): agent_port}
     settings = read_terminal_settings(flags, config_file)
     run_terminal_up(settings, datasets_dir, state, temporal_port, ui_port, is_open=is_open)
+
+
+@datasets.command("add")
+def add_dataset(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A folder, an archive, a git repository, or a registry.json.")
+    ],
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Its name.  [default: that of the source]")] = None,
+    version: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Its version.  [default: local; of git: the commit, or head]")
+    ] = None,
+    path: Annotated[str, typer.Option(metavar="FOLDER", help="The folder of tasks in the source.")] = "",
+    commit: Annotated[
+        str | None, typer.Option(metavar="COMMIT", help="A commit, tag or branch of the git repository.")
+    ] = None,
+    sha256: PinOption = None,
+    state: StateOption = None,
+) -> None:
+    """Add a dataset and pull its files. Of a registry, only learn which datasets it has."""
+    from proctor.dataset_commands import add_dataset
+
+    add_dataset(source, name, version, path, commit, sha256, state)
+
+
+@datasets.command("pull")
+def pull_dataset(
+    dataset: DatasetArgument,
+    sha256: PinOption = None,
+    is_update: Annotated[
+        bool, typer.Option("--update", help="Pin the files as they are now, though their hash is another one.")
+    ] = False,
+    state: StateOption = None,
+) -> None:
+    """Get the files of a dataset from its source. They must have the hash that they had before."""
+    from proctor.dataset_commands import pull_dataset
+
+    pull_dataset(dataset, sha256, state, is_update=is_update)
+
+
+@datasets.command("list")
+def list_datasets(state: StateOption = None) -> None:
+    """List the datasets that are known."""
+    from proctor.dataset_commands import list_datasets
+
+    list_datasets(state)
+
+
+@datasets.command("show")
+def show_dataset(dataset: DatasetArgument, state: StateOption = None) -> None:
+    """Show a dataset: its source, its hash, and its tasks."""
+    from proctor.dataset_commands import show_dataset
+
+    show_dataset(dataset, state)

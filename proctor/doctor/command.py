@@ -43,26 +43,23 @@ def run_doctor(
     agents: Sequence[str],
     gateway_url: str | None,
     temporal_address: str | None,
-    ues_url: str | None,
-    storage_url: str | None,
-    state: str | None,
     asks_models: bool,
     as_json: bool,
+    **flags: str | None,
 ) -> ExitCode:
     """Check every part of a deployment and show the findings.
 
     Args:
         agents: addresses of participants; empty for the settings' example.
-        gateway_url, temporal_address, ues_url, storage_url, state: flags over the settings.
+        gateway_url: where the gateway is.
         asks_models: ask each model for one token.
         as_json: print a JSON array of findings.
+        temporal_address, flags: fields of ``GreenAgentConfig``, over the environment.
 
     Returns:
         ``FAILED`` where there is a problem, else ``DONE``.
     """
-    settings = read_settings(
-        GreenAgentConfig, temporal_address=temporal_address, ues_url=ues_url, storage_url=storage_url, state=state
-    )
+    settings = read_settings(GreenAgentConfig, temporal_address=temporal_address, **flags)
     config = with_secret(with_connection(settings, temporal_address))
     looks = looks_at(config, agents=agents, gateway_url=gateway_url, asks_models=asks_models)
     console = make_console()

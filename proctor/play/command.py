@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from activities.scenario_code.manager import ScenarioManager
+from proctor.api import assessment_request
 from proctor.assessing import AssessOptions, follow
 from proctor.caller import AssessmentCall
 from proctor.console import make_console
@@ -120,21 +121,18 @@ async def _assess(
 ) -> ExitCode:
     """Have an evaluator assess the person at the terminal, and show the result."""
     async with _evaluator(options, config, console, interrupted) as gateway_url, _serving(queue) as agent_url:
+        request = assessment_request(
+            agent_url, scenario_id, options.seed, not options.with_models, options.max_turns, turn_timeout=_PATIENCE
+        )
         assess_options = AssessOptions(
-            scenario_id=scenario_id,
-            agent_url=agent_url,
-            gateway_url=gateway_url,
-            seed=options.seed,
-            offline=not options.with_models,
-            max_turns=options.max_turns,
-            turn_timeout=_PATIENCE,
-            json_file=options.json_file,
+            gateway_url,
+            request,
+            options.json_file,
             is_whole=options.is_whole,
             has_pages=options.gateway_url is not None,
             has_progress=False,
         )
-        call = AssessmentCall(gateway_url, assess_options.write_request())
-        return await follow(assess_options, console, interrupted, call)
+        return await follow(assess_options, console, interrupted, AssessmentCall(gateway_url, request))
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from proctor.terminal_settings import TerminalSettings
-from proctor_settings.config import AgentBeatsConfig, GreenAgentConfig, HarnessConfig, PurpleAgentConfig, ReadBy
+from proctor_settings.config import AgentBeatsConfig, GreenAgentConfig, HarnessConfig, PurpleAgentConfig
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/settings.md"
@@ -64,8 +64,9 @@ def every_setting() -> Iterator[tuple[str, FieldInfo]]:
 
 
 def reader_of(field: FieldInfo) -> str:
-    """Who reads a setting; empty if its type does not say so."""
-    return next((each.who for each in field.metadata if isinstance(each, ReadBy)), "")
+    """Who reads a setting; empty if its field does not say so."""
+    extra = field.json_schema_extra
+    return str(extra.get("read_by", "")) if isinstance(extra, dict) else ""
 
 
 def _row(variable: str, field: FieldInfo) -> str:

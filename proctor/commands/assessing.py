@@ -1,0 +1,381 @@
+"""Commands that have agents assessed."""
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from proctor.commands.options import (
+    AtOnceOption,
+    ClockOption,
+    DifficultyOption,
+    GatewayOption,
+    HarnessCostOption,
+    HarnessModelOption,
+    HarnessOption,
+    HarnessTokensOption,
+    JsonFileOption,
+    MaxTurnsOption,
+    ModelUrlOption,
+    NoiseOption,
+    ProgramOption,
+    QuietOption,
+    ScenariosOption,
+    SeedOption,
+    TaskIdArgument,
+    TokenFileOption,
+    WholeOption,
+)
+
+app = typer.Typer()
+
+
+@app.command("demo")
+def demo(
+    scenario: Annotated[str, typer.Option(metavar="ID", help="The scenario to play.")] = "email_triage_basic",
+    seed: Annotated[int, typer.Option(metavar="N", help="What every random choice derives from.")] = 42,
+    keep: Annotated[bool, typer.Option("--keep", help="Stay up afterwards, until Ctrl-C.")] = False,
+) -> None:
+    """Play a scenario with the baseline agent. Needs no model; writes assessment_results.json here.
+
+    The assessment is kept in the archive: `proctor list` shows it.
+    """
+    from proctor.demo import run_demo
+
+    raise typer.Exit(run_demo(scenario, seed, keep))
+
+
+@app.command("assess")
+def assess(
+    scenarios: Annotated[
+        list[str],
+        typer.Argument(metavar="SCENARIO", help="A scenario's id or a family's name; see `proctor scenarios list`."),
+    ],
+    agent_urls: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            metavar="[ROLE=]URL",
+            help="The A2A address of the agent to assess. For a scenario with several roles: once for each of them.",
+        ),
+    ] = None,
+    harness: HarnessOption = None,
+    model: HarnessModelOption = None,
+    model_url: ModelUrlOption = None,
+    program: ProgramOption = None,
+    max_cost: HarnessCostOption = None,
+    max_tokens: HarnessTokensOption = None,
+    gateway_url: GatewayOption = None,
+    seed: SeedOption = None,
+    difficulty: DifficultyOption = None,
+    clock: ClockOption = None,
+    noise: NoiseOption = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Without any model: scripted characters, mechanical judging.")
+    ] = False,
+    max_turns: MaxTurnsOption = None,
+    turn_timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="What the agent may take for a turn.")
+    ] = None,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there; - is standard output.")
+    ] = None,
+    quiet: QuietOption = False,
+    is_whole: WholeOption = False,
+    token_file: TokenFileOption = None,
+) -> None:
+    """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
+    from proctor.api import assessment_request
+    from proctor.assessing import AssessOptions, participants_in, require_one, run_assess
+    from proctor.harness_runs import choose_harness
+    from proctor.settings import default_gateway
+
+    choice = choose_harness(
+        harness, model, model_url, program, turn_timeout, max_cost, max_tokens, has_agent=bool(agent_urls)
+    )
+    require_one(scenarios, agent_urls or [])
+    has_warned = False
+    if offline and not quiet:
+        from proctor.scenario_commands import warn_of_unscored_points
+
+        has_warned = warn_of_unscored_points(scenarios[0])
+    request = partial(
+        assessment_request,
+        scenario=scenarios[0],
+        seed=seed,
+        difficulty=difficulty,
+        clock=clock,
+        noise=noise,
+        offline=offline,
+        max_turns=max_turns,
+        turn_timeout=turn_timeout,
+    )
+    options = AssessOptions(
+        gateway_url or default_gateway(), json_file=json_file, quiet=quiet, is_whole=is_whole, has_warned=has_warned
+    )
+    raise typer.Exit(run_assess(options, request, participants_in(agent_urls or []), choice))
+
+
+@app.command("play")
+def play(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario's id, or its folder.")],
+    gateway_url: Annotated[
+        str | None,
+        typer.Option("--gateway", metavar="URL", help="A running evaluator.  [default: one that is started for this]"),
+    ] = None,
+    seed: SeedOption = None,
+    max_turns: MaxTurnsOption = None,
+    with_models: Annotated[
+        bool, typer.Option("--with-models", help="Models play the people and judge; without, scripts and checks do.")
+    ] = False,
+    json_file: JsonFileOption = None,
+    is_whole: WholeOption = False,
+    scenarios_dir: ScenariosOption = None,
+) -> None:
+    """Be the participant yourself, turn by turn, and see the score. Lines may come from a pipe; Ctrl-C cancels."""
+    from proctor.play.command import PlayOptions, run_play
+
+    options = PlayOptions(
+        scenario=scenario,
+        gateway_url=gateway_url,
+        scenarios_dir=scenarios_dir,
+        seed=seed,
+        max_turns=max_turns,
+        with_models=with_models,
+        json_file=json_file,
+        is_whole=is_whole,
+    )
+    raise typer.Exit(run_play(options))
+
+
+@app.command("run")
+def run(
+    what: Annotated[list[str], typer.Argument(metavar="SCENARIO…", help="Scenarios to play, or a campaign.toml.")],
+    agent: Annotated[
+        list[str] | None, typer.Option("--agent", metavar="NAME=URL", help="An agent; may be given several times.")
+    ] = None,
+    harness: Annotated[
+        list[str] | None,
+        typer.Option("--harness", metavar="NAME", help="A CLI agent to start; may be given several times."),
+    ] = None,
+    model: HarnessModelOption = None,
+    model_url: ModelUrlOption = None,
+    program: ProgramOption = None,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="1-5,9", help="Seeds to play each scenario with.  [default: 42]")
+    ] = None,
+    difficulty: Annotated[
+        str | None, typer.Option(metavar="1-4", help="Difficulties of families' days.  [default: 2]")
+    ] = None,
+    clock: ClockOption = None,
+    noise: NoiseOption = None,
+    repeats: Annotated[int | None, typer.Option(metavar="N", min=1, help="How often each is played.")] = None,
+    at_once: AtOnceOption = None,
+    at_once_per_agent: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The largest number at once with one agent.")
+    ] = None,
+    at_once_per_model: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The largest number at once that ask one model.")
+    ] = None,
+    tries: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=10, help="Plays of one that fails by no fault of its agent's."),
+    ] = None,
+    play_again: Annotated[
+        str | None, typer.Option(metavar="WHICH", help="`failed`: those that fail by their agent's fault, too.")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="X", help="Begin nothing that would probably pass this cost.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="Begin nothing that would probably use more tokens.")
+    ] = None,
+    max_hours: Annotated[
+        float | None, typer.Option(metavar="H", help="Begin nothing that would probably take longer.")
+    ] = None,
+    max_turns: Annotated[int | None, typer.Option(metavar="N", min=1, help="End each after this many turns.")] = None,
+    pass_mark: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PERCENT", min=0, max=100, help="The share of the judged points that passes a run.  [default: 60]"
+        ),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", metavar="MODEL", help="A model that judges; may be given several times."),
+    ] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Play and judge without any model.")] = False,
+    grow: Annotated[
+        str | None, typer.Option(metavar="TASK", help="Take over what this ended campaign has played.")
+    ] = None,
+    gateway_url: GatewayOption = None,
+    output: Annotated[str, typer.Option(metavar="FOLDER", help="Gets a folder with the results.")] = "runs",
+    detach: Annotated[bool, typer.Option("--detach", help="Start it, and don't wait.")] = False,
+    quiet: QuietOption = False,
+    token_file: TokenFileOption = None,
+) -> None:
+    """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
+    from proctor.campaign_runs import RunOptions, run_campaign
+    from proctor.harness_runs import STARTED, choose_harnesses
+    from proctor.run_settings import agents_in, checked, read_campaign, seeds_in
+    from proctor.settings import default_gateway
+
+    is_file = len(what) == 1 and what[0].endswith(".toml")
+    request: dict[str, Any] = {"participants": {}, "config": {"scenarios": what}}
+    if is_file:
+        request = read_campaign(what[0])
+    harnesses = choose_harnesses(harness or [], model, model_url, program, detach=detach)
+    request["participants"] = {**request["participants"], **agents_in(agent or []), **dict.fromkeys(harnesses, STARTED)}
+    chosen: dict[str, Any] = {
+        "seeds": seeds_in(seeds) if seeds is not None else None,
+        "difficulties": seeds_in(difficulty, "--difficulty") if difficulty is not None else None,
+        "clock": clock,
+        "noise": noise,
+        "repeats": repeats,
+        "at_once": at_once,
+        "at_once_per_participant": at_once_per_agent,
+        "at_once_per_model": at_once_per_model,
+        "tries": tries,
+        "play_again": play_again,
+        "max_cost": max_cost,
+        "max_tokens": max_tokens,
+        "max_hours": max_hours,
+        "max_turns": max_turns,
+        "passing_percent": pass_mark,
+        "judges": judge or None,
+        "offline": offline or None,
+        "grows": grow,
+    }
+    request["config"] |= {name: value for name, value in chosen.items() if value is not None}
+    options = RunOptions(
+        request=checked(request, what[0] if is_file else "proctor run"),
+        gateway_url=gateway_url or default_gateway(),
+        output=output,
+        detach=detach,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_campaign(options, harnesses))
+
+
+@app.command("follow")
+def follow(
+    name: TaskIdArgument,
+    gateway_url: GatewayOption = None,
+    output: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Gets a folder with a campaign's results.")
+    ] = None,
+    token_file: TokenFileOption = None,
+) -> None:
+    """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
+    from proctor.settings import default_gateway
+    from proctor.under_way_commands import run_follow
+
+    raise typer.Exit(run_follow(gateway_url or default_gateway(), name, output))
+
+
+@app.command("cancel")
+def cancel(
+    name: TaskIdArgument,
+    gateway_url: GatewayOption = None,
+    token_file: TokenFileOption = None,
+) -> None:
+    """Cancel an assessment, or a campaign as a whole. Results so far are kept."""
+    from proctor.settings import default_gateway
+    from proctor.under_way_commands import run_cancel
+
+    run_cancel(gateway_url or default_gateway(), name)
+
+
+@app.command("replay")
+def replay(
+    task_id: Annotated[str, typer.Argument(metavar="TASK", help="The assessment's task id, which is its workflow id.")],
+    from_turn: Annotated[int | None, typer.Option(metavar="N", min=1, help="Play again from this turn on.")] = None,
+    from_judging: Annotated[bool, typer.Option("--from-judging", help="Keep all turns, and judge again.")] = False,
+    with_current_evaluators: Annotated[
+        bool,
+        typer.Option(
+            "--with-current-evaluators",
+            help="Judge again by the scenario's evaluators as they are now, not as they were at admission.",
+        ),
+    ] = False,
+    gateway_url: GatewayOption = None,
+    temporal_address: Annotated[
+        str | None, typer.Option(help="Temporal's front end, host:port (default: the gateway's).")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Reset a completed assessment without asking.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
+    token_file: TokenFileOption = None,
+) -> None:
+    """Reset an assessment to a turn and follow it. By default it continues from what failed."""
+    from proctor.replay import ReplayOptions, run_replay
+    from proctor.settings import default_gateway
+
+    options = ReplayOptions(
+        task_id=task_id,
+        gateway_url=gateway_url or default_gateway(),
+        temporal_address=temporal_address,
+        from_turn=from_turn,
+        from_judging=from_judging,
+        with_current_evaluators=with_current_evaluators,
+        is_agreed=yes,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_replay(options))
+
+
+@app.command("fork")
+def fork(
+    task_id: Annotated[
+        str, typer.Argument(metavar="TASK", help="The assessment's id, or a beginning that only it has.")
+    ],
+    from_turn: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The first turn that is played again; those before it stay.")
+    ] = None,
+    evening: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Instead: the day after whose evening the fork begins, 1 for the first."),
+    ] = None,
+    every_turn: Annotated[bool, typer.Option("--every-turn", help="Forks from each turn that it has played.")] = False,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            metavar="[NAME=]URL",
+            help="Who plays the rest; of several roles, ROLE=URL plays that one.  [default: the same agent]",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="What characters do from there on.  [default: the same seed]")
+    ] = None,
+    repeats: Annotated[int | None, typer.Option(metavar="K", min=1, help="How often each is played.")] = None,
+    at_once: AtOnceOption = None,
+    max_turns: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The largest number of turns, inherited ones counted.")
+    ] = None,
+    gateway_url: GatewayOption = None,
+    output: Annotated[str, typer.Option(metavar="FOLDER", help="Gets a folder with the results of several.")] = "runs",
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write the exact result of one; - is standard output.")
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Begin with another assessment's turns, and play the rest. The other one stays as it is."""
+    from proctor.fork import ForkOptions, run_fork
+    from proctor.settings import default_gateway
+
+    options = ForkOptions(
+        task_id=task_id,
+        gateway_url=gateway_url or default_gateway(),
+        from_turn=from_turn,
+        evening=evening,
+        every_turn=every_turn,
+        agents=tuple(agent or ()),
+        seed=seed,
+        repeats=repeats,
+        at_once=at_once,
+        max_turns=max_turns,
+        json_file=json_file,
+        output=output,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_fork(options))

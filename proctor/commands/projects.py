@@ -1,0 +1,79 @@
+"""Commands for those who write agents and scenarios."""
+
+from typing import Annotated
+
+import typer
+
+from proctor.commands.options import (
+    HarnessModelOption,
+    HarnessOption,
+    ModelUrlOption,
+    ProgramOption,
+)
+
+app = typer.Typer()
+
+
+@app.command("new-agent")
+def new_agent(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The project's name, such as mail-clerk.")],
+    folder: Annotated[str, typer.Option(metavar="FOLDER", help="Where to make the project's folder.")] = ".",
+) -> None:
+    """Write a project for an agent of your own: agent, tests, Dockerfile, README."""
+    from pathlib import Path
+
+    from proctor.new_projects import new_agent
+
+    raise typer.Exit(new_agent(name, Path(folder)))
+
+
+@app.command("check-agent")
+def check_agent(
+    url: Annotated[
+        str | None, typer.Argument(metavar="[URL]", help="The agent's address, such as http://localhost:8001.")
+    ] = None,
+    harness: HarnessOption = None,
+    model: HarnessModelOption = None,
+    model_url: ModelUrlOption = None,
+    program: ProgramOption = None,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, max=3600, help="How long the agent has for each message.")
+    ] = 60.0,
+    host: Annotated[
+        str | None,
+        typer.Option(metavar="HOST", help="This machine's address, as the agent reaches it.  [default: 127.0.0.1]"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Play a miniature assessment with an agent, and say what it does right and wrong."""
+    from proctor.agent_check.command import check_agent
+    from proctor.harness_runs import choose_harness
+
+    choice = choose_harness(harness, model, model_url, program, has_agent=url is not None)
+    raise typer.Exit(check_agent(url or "", timeout=timeout, host=host, as_json=as_json, harness=choice))
+
+
+@app.command("new-scenario")
+def new_scenario(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The scenario's id, such as team-lunch.")],
+    folder: Annotated[str, typer.Option(metavar="FOLDER", help="Where to make the scenario's folder.")] = ".",
+) -> None:
+    """Write a scenario of your own: people, mails, criteria, calibration cases, participants that test it."""
+    from pathlib import Path
+
+    from proctor.new_projects import new_scenario
+
+    raise typer.Exit(new_scenario(name, Path(folder)))
+
+
+@app.command("new-family")
+def new_family(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The family's name, such as barn_sale.")],
+    folder: Annotated[str, typer.Option(metavar="FOLDER", help="The scenarios folder that gets it.")] = ".",
+) -> None:
+    """Write a family of your own. It makes days from seeds, and its audit passes as it is."""
+    from pathlib import Path
+
+    from proctor.new_projects import new_family
+
+    raise typer.Exit(new_family(name, Path(folder)))

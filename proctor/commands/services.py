@@ -1,0 +1,206 @@
+"""Commands that run services, and the one that looks at them."""
+
+from typing import Annotated
+
+import typer
+
+from proctor.commands.options import (
+    AnyPortOption,
+    CardUrlOption,
+    GatewayOption,
+    HostOption,
+    OpenOption,
+    PortOption,
+    ScenariosOption,
+    StateOption,
+    StorageOption,
+    TemporalOption,
+    TemporalPortOption,
+    UesUrlOption,
+    UiPortOption,
+)
+
+app = typer.Typer()
+
+
+@app.command("up")
+def up(
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The gateway's port.  [default: 8000]")
+    ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST",
+            help="Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]",
+        ),
+    ] = None,
+    card_url: CardUrlOption = None,
+    ues_host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Address that the simulator listens on, if not that of --host.")
+    ] = None,
+    ues_public_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Simulator's address for participants elsewhere.  [default: made from --card-url]"
+        ),
+    ] = None,
+    ues_port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The simulator's port.  [default: 8100]")
+    ] = None,
+    temporal_port: TemporalPortOption = 7233,
+    ui_port: UiPortOption = 8233,
+    agent_port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT", min=1, max=65535, help="The baseline agent's port.  [default: 8099, or a free one]"
+        ),
+    ] = None,
+    with_agent: Annotated[
+        bool,
+        typer.Option(
+            "--with-agent/--without-agent", help="Run the baseline agent too; the card's example request assesses it."
+        ),
+    ] = True,
+    scenarios_dir: ScenariosOption = None,
+    state: StateOption = None,
+    is_open: OpenOption = False,
+) -> None:
+    """Run everything on this machine until Ctrl-C. Assessments in progress continue at the next start."""
+    from proctor.up import run_up
+
+    run_up(
+        host=host,
+        port=port,
+        card_url=card_url,
+        ues_host=ues_host,
+        ues_port=ues_port,
+        ues_public_url=ues_public_url,
+        temporal_port=temporal_port,
+        ui_port=ui_port,
+        agent_port=agent_port,
+        with_agent=with_agent,
+        scenarios_dir=scenarios_dir,
+        state=state,
+        is_open=is_open,
+    )
+
+
+@app.command("worker")
+def worker(
+    temporal_address: TemporalOption = None,
+    ues_url: UesUrlOption = None,
+    scenarios_dir: ScenariosOption = None,
+    storage_url: StorageOption = None,
+    state: StateOption = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=256, help="How many processes work.  [default: as many as there are cores]"
+        ),
+    ] = None,
+) -> None:
+    """Run a worker, which plays assessments."""
+    from proctor.services import run_worker
+
+    run_worker(
+        processes,
+        temporal_address=temporal_address,
+        ues_url=ues_url,
+        scenarios_dir=scenarios_dir,
+        storage_url=storage_url,
+        state=state,
+    )
+
+
+@app.command("gateway")
+def gateway(
+    host: HostOption = None,
+    port: PortOption = None,
+    card_url: CardUrlOption = None,
+    temporal_address: TemporalOption = None,
+    storage_url: StorageOption = None,
+    state: StateOption = None,
+    is_open: OpenOption = False,
+) -> None:
+    """Run the gateway, which callers talk to by A2A."""
+    from proctor.services import run_gateway
+
+    run_gateway(
+        host=host,
+        port=port,
+        card_url=card_url,
+        temporal_address=temporal_address,
+        storage_url=storage_url,
+        state=state,
+        is_open=is_open,
+    )
+
+
+@app.command("ues")
+def ues(
+    host: HostOption = None,
+    port: PortOption = None,
+    single: Annotated[
+        bool, typer.Option("--single", help="One simulation at the root, as a UES server has it (UES_ADMIN_KEY).")
+    ] = False,
+    public_url: Annotated[str | None, typer.Option(metavar="URL", help="Address under which others reach it.")] = None,
+    state: StateOption = None,
+) -> None:
+    """Run the simulator."""
+    from proctor.services import run_ues
+
+    run_ues(host, port, single, public_url, state)
+
+
+@app.command("codec-server")
+def codec_server(
+    host: HostOption = None,
+    port: AnyPortOption = 8234,
+    ui_origins: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ui-origin",
+            metavar="ORIGIN",
+            help="The Temporal UI's scheme, host and port; may be repeated.  [default: http://127.0.0.1:8233]",
+        ),
+    ] = None,
+    state: StateOption = None,
+    is_open: OpenOption = False,
+) -> None:
+    """Decode encrypted payloads for the Temporal UI and the command temporal (--codec-endpoint)."""
+    from proctor.codec_server import run_codec_server
+
+    run_codec_server(host, port, ui_origins or [], state, is_open)
+
+
+@app.command("doctor")
+def doctor(
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", metavar="URL", help="A participant that is to be assessed; may be repeated."),
+    ] = None,
+    gateway_url: GatewayOption = None,
+    temporal_address: TemporalOption = None,
+    ues_url: UesUrlOption = None,
+    storage_url: StorageOption = None,
+    state: StateOption = None,
+    asks_models: Annotated[
+        bool, typer.Option("--models/--no-models", help="Ask each model of the settings for one token.")
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+) -> None:
+    """Look at every part of a deployment, and say what to mend."""
+    from proctor.doctor.command import run_doctor
+
+    ended = run_doctor(
+        agents=agent or [],
+        gateway_url=gateway_url,
+        temporal_address=temporal_address,
+        ues_url=ues_url,
+        storage_url=storage_url,
+        state=state,
+        asks_models=asks_models,
+        as_json=as_json,
+    )
+    raise typer.Exit(ended)
