@@ -8,10 +8,8 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, is_cancelled_exception
 
-from activities.admission.activities import AdmissionActivities
-from activities.admission.fork_plan import SO_FAR_QUERY, SoFar
-from activities.admission.forks import ForkActivities
-from activities.admission.payloads import AdmitInput
+from activities.admission.activities import AdmissionActivities, ForkActivities
+from activities.admission.payloads import SO_FAR_QUERY, AdmitInput, SoFar
 from activities.attempts import failures
 from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
 from activities.plan import Plan
@@ -23,18 +21,15 @@ from proctor_protocol.request import is_fork_request
 from proctor_protocol.results import AssessmentResults, ResultStatus
 from workflows import limits, names
 from workflows.archiving import archive
-from workflows.context_queue import GRANT_SIGNAL
+from workflows.context_queue import GRANT_SIGNAL, PlaceInContext
 from workflows.ending import end, notify_participant, run_undisturbed, take_down
-from workflows.failure import Failure, failure_of
 from workflows.inputs import AssessmentInput
 from workflows.judging import Judging
-from workflows.participant import greet
-from workflows.place_in_context import PlaceInContext
+from workflows.participant import greet, set_up
 from workflows.progress import Carried, Progress, Together
 from workflows.publishing import UpdatePublisher
-from workflows.setting_up import set_up
 from workflows.several import Several
-from workflows.steps import Steps
+from workflows.steps import Failure, Steps, failure_of
 from workflows.summing_up import last_update, note_score, sum_up
 from workflows.time_played import Timed, TimePlayed
 from workflows.turns import Turns, publish_inherited

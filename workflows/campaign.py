@@ -45,13 +45,11 @@ from proctor_protocol import campaigns
 from workflows import limits, names
 from workflows.archiving import archive_campaign
 from workflows.campaign_progress import CampaignProgress, CarriedCampaign, Due
-from workflows.context_queue import GRANT_SIGNAL
+from workflows.context_queue import GRANT_SIGNAL, PlaceInContext
 from workflows.ending import end, run_undisturbed
-from workflows.failure import Failure, failure_of
 from workflows.inputs import CampaignInput
-from workflows.place_in_context import PlaceInContext
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps
+from workflows.steps import Failure, Steps, failure_of
 
 _PAGE = 100
 """The number of cells read at a time, and of outcomes on a page of the ledger."""

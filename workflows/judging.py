@@ -15,9 +15,8 @@ from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import CriterionResult
 from workflows import limits
-from workflows.failure import failure_of
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps
+from workflows.steps import Steps, failure_of
 from workflows.time_played import TimePlayed
 
 _SENTENCES_TOLD = 5

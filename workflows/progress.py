@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
-from activities.admission.fork_plan import ForkSetUp, Inherited
+from activities.admission.payloads import ForkSetUp, Inherited
 from activities.archive.payloads import TurnNote
 from activities.participant.payloads import ParticipantKey
 from activities.plan import Plan

@@ -1,7 +1,7 @@
 """Several participants in one assessment: each role has a simulation, turns and verdicts of its own, side by side.
 
 A participant that fails for good ends alone, and the others play on. Then the assessment fails at its end, with their
-results. Turns begin together: see ``workflows.exchange``.
+results. Turns begin together: see ``workflows.turns``.
 """
 
 import asyncio
@@ -28,18 +28,15 @@ from proctor_protocol.results import (
 from workflows import limits
 from workflows.archiving import archive
 from workflows.ending import notify_participant, take_down
-from workflows.exchange import Exchange
-from workflows.failure import failure_of
 from workflows.inputs import AssessmentInput
 from workflows.judging import Judging
-from workflows.participant import greet
+from workflows.participant import greet, set_up
 from workflows.progress import Progress, Together
 from workflows.publishing import UpdatePublisher
-from workflows.setting_up import set_up
-from workflows.steps import Steps
+from workflows.steps import Steps, failure_of
 from workflows.summing_up import sum_up
 from workflows.time_played import TimePlayed, seconds_played
-from workflows.turns import Turns, publish_inherited
+from workflows.turns import Exchange, Turns, publish_inherited
 
 
 class Role:

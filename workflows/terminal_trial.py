@@ -36,9 +36,8 @@ from proctor_terminal.trials import INTERACTION_LOG, TrialActivities, TrialKeepi
 from workflows import limits, names
 from workflows.archiving import archive_trial
 from workflows.ending import run_undisturbed
-from workflows.failure import failure_of
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps
+from workflows.steps import Steps, failure_of
 
 _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
 """Failures that neither side caused: the trial begins again."""

@@ -1,18 +1,28 @@
 """The turns of an assessment: the participant acts, characters answer, time passes."""
 
 import asyncio
-from datetime import timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from pydantic import JsonValue
+from temporalio import workflow
 
 from activities.archive.payloads import TurnNote
 from activities.attempts import failures
 from activities.characters.activities import CharacterActivities
-from activities.characters.messages import OutgoingMessage
-from activities.characters.payloads import RespondInput
+from activities.characters.messages import OutgoingMessage, RespondInput
 from activities.participant.payloads import TurnAnswer
 from activities.plan import Plan
-from activities.simulation.payloads import TURN_SETTLES, Addressee, AdvanceInput, ApplyInput, PlannedReply, TurnApplied
+from activities.simulation.payloads import (
+    TURN_SETTLES,
+    Addressee,
+    AdvanceInput,
+    ApplyInput,
+    PlannedReply,
+    Sent,
+    TurnApplied,
+)
 from activities.simulation.turns import TurnActivities
 from proctor_protocol import updates
 from proctor_protocol.durations import format_iso8601_duration
@@ -20,11 +30,51 @@ from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import ReportedAction, TurnModelUsage
 from workflows import limits
 from workflows.archiving import reply_records
-from workflows.exchange import Exchange
 from workflows.participant import let_play
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
+
+
+class Meeting(NamedTuple):
+    """What comes of a turn for one role: the instant that time moves to, and the messages that arrive."""
+
+    to: datetime
+    arrivals: list[OutgoingMessage]
+
+
+class Exchange:
+    """One turn of the roles that play it; each meets the others once, or leaves."""
+
+    def __init__(self, roles: Sequence[str]) -> None:
+        self._roles = list(roles)
+        self._awaited = set(roles)
+        self._sent: dict[str, list[Sent]] = {}
+        self._ends: list[datetime] = []
+        self._settled: list[datetime] = []
+
+    def leave(self, role: str, sent: Iterable[Sent] = ()) -> None:
+        """Have the others not wait for a role, which has ended its assessment or failed; ``sent`` still arrives."""
+        if role in self._awaited:
+            self._sent[role] = list(sent)
+            self._awaited.discard(role)
+
+    async def meet(self, role: str, sent: Iterable[Sent], ends: datetime, settled_at: datetime) -> Meeting:
+        """Wait until every other role has come here, or left.
+
+        Args:
+            role: who comes.
+            sent: what its participant sent to users of other roles.
+            ends: when its turn is to end. The earliest such instant counts for all, so that all have the same clock.
+            settled_at: the instant of its simulation; time never moves to before that of any role.
+        """
+        self._ends.append(ends)
+        self._settled.append(settled_at)
+        self.leave(role, sent)
+        await workflow.wait_condition(lambda: not self._awaited)
+        arrivals = [each.message for other in self._roles for each in self._sent.get(other, ()) if each.role == role]
+        return Meeting(max(min(self._ends), *self._settled), arrivals)
+
 
 _LONGEST_TEXT = 400
 _LONGEST_LIST = 20

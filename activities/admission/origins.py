@@ -6,7 +6,7 @@ from temporalio import activity
 from temporalio.client import WorkflowExecutionStatus, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.admission.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_of_all
+from activities.admission.payloads import SO_FAR_QUERY, Inherited, SoFar, last_of_all
 from activities.archive.payloads import TurnNote
 from activities.plan import TRIAL_WORKFLOW, Model, Plan
 from activities.scenario_code.manager import ScenarioError

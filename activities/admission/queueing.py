@@ -43,11 +43,6 @@ async def join(client: Client, task_queue: str, payload: QueueInput) -> None:
     """Enter the queue of a context. One that is started for this begins with the task that the context was made for,
     where that is still at work.
 
-    Args:
-        client: Temporal.
-        task_queue: where the queue's workflow runs.
-        payload: the queue, and the task that joins it.
-
     Raises:
         RPCError: Temporal doesn't answer.
     """

@@ -11,8 +11,7 @@ from temporalio import activity
 from activities.archive import elsewhere
 from activities.archive.lines import as_lines, updates_in
 from activities.archive.payloads import ArchiveInput
-from activities.archive.states import read_states
-from activities.archive.transcript import turn_records
+from activities.archive.transcript import read_states, turn_records
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently

@@ -111,12 +111,7 @@ class Scrubber:
 
 
 class Scrubbing(Interceptor):
-    """The worker's interceptor that takes secrets out of results, failures and notes.
-
-    Args:
-        secret: the deployment's.
-        keys_of: the keys of a simulation, by its id.
-    """
+    """The worker's interceptor that takes secrets out of results, failures and notes."""
 
     def __init__(self, secret: str, keys_of: Callable[[str], Iterable[str]]) -> None:
         self._keys_of = keys_of

@@ -17,7 +17,7 @@ from activities.admission.activities import require_models
 from activities.admission.origins import Origins
 from activities.archive.lines import as_lines
 from activities.attempts import failures
-from activities.campaign.activities import keep_cells
+from activities.campaign.activities import keep_cells, taken_over
 from activities.campaign.plan import (
     CampaignPlan,
     Cell,
@@ -29,7 +29,6 @@ from activities.campaign.plan import (
     SumUpInput,
     groups_of,
 )
-from activities.campaign.taking_over import taken_over
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.scenario_code.scenarios import Scenarios

@@ -234,11 +234,6 @@ def reply_event(
     user, and to the others of a group; the user's words in the chat go into the same conversation. An
     RSVP that says neither yes nor no, only something, is tentative.
 
-    Args:
-        reply: what the character answers.
-        message: what it answers.
-        scenario: with the addresses of both sides.
-
     Returns:
         The event's modality, and the ``data`` to schedule (UES contract, "input").
     """

@@ -260,12 +260,7 @@ def keep(calibration: Calibration, state: Path) -> Path:
 
 
 def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | None:
-    """The last calibration of a model on a scenario, with today's prompt; None without one that can be read.
-
-    Args:
-        state: the state folder.
-        scenario_id, model: what was judged, and the judge's name.
-    """
+    """The last calibration of a model on a scenario, with today's prompt; None without one that can be read."""
     try:
         return Calibration.model_validate_json(_file(state, scenario_id, model).read_text(encoding="utf-8"))
     except (OSError, UnicodeError, ValidationError):
@@ -273,14 +268,7 @@ def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | N
 
 
 def calibrations_of(state: Path, scenario_id: str, models: Sequence[str], what: Asked) -> list[dict[str, Any]]:
-    """What a result says of its judges: for each model its calibration in short, or that it isn't calibrated.
-
-    Args:
-        state: the state folder.
-        scenario_id: what was judged.
-        models: the judges.
-        what: they were asked for: items of a rubric, or facts in texts.
-    """
+    """What a result says of its judges: for each model its calibration in short, or that it isn't calibrated."""
     rows = []
     for model in dict.fromkeys(models):
         calibration = calibration_of(state, scenario_id, model)

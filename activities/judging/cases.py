@@ -117,14 +117,7 @@ class CalibrationCase(BaseModel):
 
 
 class FactCase(BaseModel):
-    """One text, and whether it says a fact.
-
-    Attributes:
-        id: the fact's name and the line's place.
-        fact, statement: what a model is asked.
-        is_said: the author's verdict.
-        text: what somebody wrote.
-    """
+    """One text, and whether it says a fact."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -162,10 +155,6 @@ def fact_cases(
 
 def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCase]:
     """The cases of a scenario, in order of files and lines; empty if it ships none.
-
-    Args:
-        directory: the scenario's folder.
-        scenario: its configuration, which the cases have to fit.
 
     Raises:
         CasesError: a case isn't one, or names what the scenario doesn't have.

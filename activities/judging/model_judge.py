@@ -126,14 +126,6 @@ async def vote(
 ) -> Ballot:
     """Let one judge score a criterion, window by window.
 
-    Args:
-        criterion: what is judged.
-        item_ids: of all criteria of the scenario.
-        user_prompt: what the user asked for.
-        evidence: all windows.
-        llm: the judge's model.
-        judge: its name.
-
     Raises:
         As ``structured.ask`` does.
     """
@@ -181,13 +173,7 @@ def evidence_text(user_prompt: str, window: Window) -> str:
 
 
 def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: Window) -> str:
-    """The part of the prompt that is this criterion's own.
-
-    Args:
-        criterion: what is judged.
-        items: the items to ask for.
-        window: the records that the model reads before this question.
-    """
+    """The part of the prompt that is this criterion's own."""
     task = [
         f"Now judge this criterion: {criterion.name}",
         criterion.description,

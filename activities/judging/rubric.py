@@ -93,13 +93,7 @@ def _strings(parameters: dict[str, Any], name: str) -> list[str]:
 def score_rubric(
     rubric: Sequence[RubricItem], action_log: Sequence[ActionLogEntryWithTurn], read: Read
 ) -> list[ItemScore]:
-    """Score every item of a rubric; those without a check stay unjudged.
-
-    Args:
-        rubric: its items.
-        action_log: what the participant did.
-        read: how the scenario reads a text.
-    """
+    """Score every item of a rubric; those without a check stay unjudged."""
     texts = texts_written(action_log)
     scores = []
     for item in rubric:

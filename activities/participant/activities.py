@@ -37,8 +37,8 @@ from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
 from activities.simulation.lifecycle import summarise
 from activities.simulation.payloads import TurnApplied
-from activities.simulation.settling import Settling
 from activities.simulation.simulations import Simulations
+from activities.simulation.turns import Settling
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
@@ -546,16 +546,7 @@ class _CutOffError(Exception):
 
 @dataclass(frozen=True)
 class _Work:
-    """What a participant is to do, and from where.
-
-    Attributes:
-        plan: the assessment's.
-        checkpoint: the simulation's state at its start.
-        step: run, turn and try.
-        issue: the participant's key; None where the attempt that begins makes a new one.
-        conditions: what its requests meet, but for those of a greeting.
-        may_start_over: whether it may begin again after it was lost.
-    """
+    """What a participant is to do, and from where; ``issue`` is None where the attempt that begins makes a new key."""
 
     plan: Plan
     checkpoint: BlobRef
@@ -566,14 +557,7 @@ class _Work:
 
 
 class _Mark(Model):
-    """What marks a simulation while a step's work is in hand.
-
-    Attributes:
-        step: run, turn and try.
-        fence: that of the attempt which marked it.
-        is_again: whether the participant is greeted once more, since it has lost its first task.
-        issue: the participant's key (``ParticipantKey.issue``).
-    """
+    """What marks a simulation while a step's work is in hand; ``issue`` is the participant's key."""
 
     step: str
     fence: int

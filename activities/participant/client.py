@@ -34,11 +34,9 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.participant.addresses import Destinations, GuardedBackend, own_services
 from activities.participant.answer import AT_WORK, Answer
-from activities.participant.bounded_http import BOUNDS, BoundedTransport
-from activities.participant.bounds import ParticipantBounds
+from activities.participant.bounded_http import BOUNDS, BoundedTransport, ParticipantBounds, ReadableResponses
 from activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, message_of_failure
 from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
-from activities.participant.responses import ReadableResponses
 from proctor_observing import tracing
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.messages import FENCE_METADATA, ToParticipant

@@ -21,8 +21,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant.addresses import RefusedAddressError
-from activities.participant.bounded_http import RefusedBodyError
-from activities.participant.responses import BrokenOffError
+from activities.participant.bounded_http import BrokenOffError, RefusedBodyError
 
 NO_LOOKING = (MethodNotFoundError, UnsupportedOperationError)
 """How a participant says that it can't be asked for a task: simple ones know ``message/send`` alone."""
@@ -89,11 +88,6 @@ def message_of_failure(problem: BaseException) -> str | None:
 def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
     """The failure of a conversation with the participant.
 
-    Args:
-        url: its address.
-        problem: what the SDK or the connection raised.
-        elsewhere: further addresses that its card names.
-
     Returns:
         An error of type ``ParticipantMisbehaved``, which is final; ``ParticipantFailed`` and ``ParticipantUnreachable``
         may pass.
@@ -135,11 +129,6 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
 
 def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
     """The failure of a participant that can't be reached at its address, or at one that its card names.
-
-    Args:
-        url: its address.
-        problem: what the connection raised.
-        elsewhere: further addresses that its card names.
 
     Returns:
         An ``AnswerLostError`` where the message may have arrived.

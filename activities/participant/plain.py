@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant.answer import Answer
-from activities.participant.bounds import ParticipantBounds
+from activities.participant.bounded_http import ParticipantBounds
 from activities.participant.errors import failure, is_lost, shortened
 from proctor_protocol.messages import ToParticipant
 from proctor_protocol.terminal import TerminalTaskMessage
@@ -26,11 +26,7 @@ _NO_SUCH_PATH = (404, 405)
 
 
 class PlainParticipant:
-    """A participant at ``POST /agent/messages``, as ``ParticipantClient`` is one that speaks A2A.
-
-    Args:
-        why: the failure that it is where the participant has no such path either.
-    """
+    """A participant at ``POST /agent/messages``, as ``ParticipantClient`` is one that speaks A2A."""
 
     def __init__(
         self, url: str, http: httpx.AsyncClient, context_id: str, bounds: ParticipantBounds, why: ApplicationError

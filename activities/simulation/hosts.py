@@ -290,11 +290,6 @@ class SimulationHost(ABC):
     async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
         """Make an empty one; it replaces one that an earlier attempt made.
 
-        Args:
-            simulation_id: its name.
-            seed: of its random numbers.
-            fence: the attempt's.
-
         Raises:
             purple_sdk.ues.OvertakenError: a newer attempt holds it.
         """

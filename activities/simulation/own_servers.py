@@ -14,9 +14,8 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.simulation.hosts import Claim, Content, SimulationGoneError, SimulationHost, Step, Stepped
 from activities.simulation.keys import admin_key, reader_key
-from activities.simulation.lease import refuse_lower
 from activities.simulation.own_simulation import LeasedSimulation, OwnSimulation, labelled
-from activities.simulation.server_process import ServerProcess
+from activities.simulation.server_process import ServerProcess, refuse_lower
 from proctor_processes.guard import Guard
 from proctor_processes.ports import claim, is_free
 from proctor_settings.config import GreenAgentConfig

@@ -28,8 +28,7 @@ from activities.simulation.keys import (
     participant_key_id,
     reader_key,
 )
-from activities.simulation.lease import Lease, LeasedClient
-from activities.simulation.server_process import ServerProcess
+from activities.simulation.server_process import Lease, LeasedClient, ServerProcess
 from activities.simulation.states import snapshot
 from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import (
@@ -103,16 +102,7 @@ def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
 
 
 class OwnSimulation:
-    """A simulation in a server process of its own; it lives as long as the process. Attempts get at it by a claim.
-
-    Args:
-        config: the deployment's settings.
-        simulation_id: its name.
-        port: where its server listens, on this machine.
-        http: connections to share.
-        server: its process.
-        fence: of the newest attempt that this worker knows of.
-    """
+    """A simulation in a server process of its own; it lives as long as the process. Attempts get at it by a claim."""
 
     def __init__(
         self,

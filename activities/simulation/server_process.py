@@ -3,11 +3,15 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Self
+
+import httpx
 
 from proctor_processes.child import Child
 from proctor_processes.guard import Guard
+from purple_sdk.ues import OvertakenError
 
 logger = logging.getLogger(__name__)
 
@@ -92,3 +96,55 @@ class ServerProcess:
         if line := line.strip():
             self._last_lines.append(line)
             logger.debug("ues[%s] %s", self._child.pid, line)
+
+
+class Lease:
+    """Who may act on one server. ``fence`` is that of the newest attempt."""
+
+    def __init__(self, fence: int) -> None:
+        self.fence = fence
+        self._one_at_a_time = asyncio.Lock()
+
+    @asynccontextmanager
+    async def take(self, fence: int, *, looks: bool = False) -> AsyncIterator[None]:
+        """Take the server over, once what is under way has ended.
+
+        Raises:
+            OvertakenError: a newer attempt has it; an attempt that only ``looks`` decides whether that matters.
+        """
+        async with self._one_at_a_time:
+            if not looks:
+                refuse_lower(fence, self.fence)
+            self.fence = max(fence, self.fence)
+            yield
+
+    @asynccontextmanager
+    async def hold(self, fence: int | None) -> AsyncIterator[None]:
+        """Act as the attempt that has taken it; None for one that only looks.
+
+        Raises:
+            OvertakenError: a newer attempt has it.
+        """
+        async with self._one_at_a_time:
+            if fence is not None:
+                refuse_lower(fence, self.fence)
+            yield
+
+
+class LeasedClient(httpx.AsyncClient):
+    """Sends what an attempt asks for, for as long as it holds the lease."""
+
+    def __init__(self, lease: Lease, fence: int | None, http: httpx.AsyncClient) -> None:
+        self._lease, self._fence, self._http = lease, fence, http
+
+    async def send(self, request: httpx.Request, **options: object) -> httpx.Response:
+        async with self._lease.hold(self._fence):
+            return await self._http.send(request, **options)  # type: ignore[arg-type]
+
+
+def refuse_lower(fence: int, held: int) -> None:
+    """Raise ``OvertakenError`` for a fence from the past."""
+    if fence < held:
+        raise OvertakenError(
+            f"another attempt has taken over: the fence {fence} is lower than {held}", 412, {"fence": held}
+        )
