@@ -1,12 +1,6 @@
-"""The assessments of one A2A context, one after another.
-
-A task that its context was made for is in no queue: it needs none for as long as it is alone, as most are. Where
-another one comes while it is at work, a queue is started that first waits for its end
-(``activities.admission.queueing``).
-
-The queue holds no work of its own: it tells one assessment at a time that it may begin, and waits until that one says
-that it has ended. An assessment that was terminated can't say so; while others wait, the queue looks after the one at
-work.
+"""The assessments of one A2A context, one after another. The queue tells one at a time that it may begin, and waits for
+its end. While others wait, it looks after the one at work, which may be terminated and can't say so then. A task that
+its context was made for is in no queue until another comes (``activities.admission.queueing``).
 """
 
 from datetime import timedelta

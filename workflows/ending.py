@@ -64,7 +64,6 @@ async def _end(
 
 
 async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
-    """Put results away, and name them for the memo; they are too large for it."""
     if results is None:
         return {}
     ref = await workflow.execute_local_activity_method(

@@ -15,6 +15,8 @@ from activities.participant.payloads import Greeted, GreetInput, ParticipantKey,
 from activities.plan import Plan
 from activities.simulation.lifecycle import LifecycleActivities
 from activities.simulation.payloads import Prepared
+from proctor_protocol import updates
+from proctor_protocol.durations import format_iso8601_duration
 from workflows import limits
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
@@ -23,20 +25,28 @@ from workflows.steps import Steps, failure_of
 _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 
 
-async def greet(
-    steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: Prepared, resumes_turn: int | None = None
-) -> Greeted:
-    """Greet the participant; again where workers or the simulator's server were lost meanwhile.
+async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: Prepared, progress: Progress) -> None:
+    """Greet the participant, after updates on the turns that a fork inherits; again where workers or the simulator's
+    server were lost meanwhile. The checkpoint, the key and the card are noted in ``progress``.
 
     Raises:
         ActivityError: the participant doesn't answer as it should, or losses repeat ``limits.TURN_LOSSES`` times.
     """
-    lost = 0
+    for note in progress.turns:
+        publisher.publish(
+            updates.TurnCompletedUpdate(
+                turn_number=note.turn,
+                actions_taken=sum(entry.turn == note.turn for entry in progress.action_log),
+                time_advanced=format_iso8601_duration(note.reached - note.began_at),
+                inherited_from=plan.fork.origin.player_of(note.turn) if plan.fork else None,
+            )
+        )
+    resumes, is_reset, lost = progress.turn + 1 if progress.turn else None, _is_reset(), 0
     while True:
         try:
-            return await steps.do_once(
+            greeted: Greeted = await steps.do_once(
                 ParticipantActivities.greet,
-                GreetInput(plan=plan.for_step(), prepared=prepared, resumes_turn=resumes_turn, is_reset=_is_reset()),
+                GreetInput(plan=plan.for_step(), prepared=prepared, resumes_turn=resumes, is_reset=is_reset),
                 **limits.turn("start message", plan.turn_timeout),
             )
         except ActivityError as problem:
@@ -46,6 +56,9 @@ async def greet(
                 raise
             kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format("the start message")
             publisher.publish_failure(*(failure_of(problem)[:2] if has_moved else (kind, sentence)))
+        else:
+            progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
+            return
 
 
 async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
@@ -98,7 +111,6 @@ async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progres
 
 
 def _is_reset() -> bool:
-    """Whether this run is a reset, from its first step on."""
     run = workflow.info()
     return run.run_id != run.original_execution_run_id
 

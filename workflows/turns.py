@@ -82,18 +82,6 @@ _LONGEST_NOTES = 200
 """Characters of the participant's notes for a turn that each of its actions' updates carries."""
 
 
-def publish_inherited(publisher: UpdatePublisher, plan: Plan, progress: Progress) -> None:
-    for note in progress.turns:
-        publisher.publish(
-            updates.TurnCompletedUpdate(
-                turn_number=note.turn,
-                actions_taken=sum(entry.turn == note.turn for entry in progress.action_log),
-                time_advanced=format_iso8601_duration(note.reached - note.began_at),
-                inherited_from=plan.fork.origin.player_of(note.turn) if plan.fork else None,
-            )
-        )
-
-
 class Turns:
     """The turns that the scenario's time allows; each one is written down in the progress."""
 
@@ -200,7 +188,6 @@ class Turns:
         )
 
     async def _let_characters_reply(self, turn: int, applied: TurnApplied) -> list[PlannedReply]:
-        """Every character whom a message reached decides for itself, all at the same time."""
         plan, progress = self._plan, self._progress
 
         async def reply(addressee: Addressee) -> PlannedReply | None:
@@ -243,7 +230,6 @@ class Turns:
         return replies
 
     def _note(self, turn: int, answer: TurnAnswer, applied: TurnApplied, time: timedelta) -> None:
-        """Write down what the participant did and what it says that it did, in a turn that is to take this time."""
         progress = self._progress
         progress.turn = turn
         progress.early_completion = answer.kind == "early_completion"
@@ -282,7 +268,6 @@ class Turns:
 
 
 def _trimmed(value: JsonValue) -> JsonValue:
-    """JSON data for an update, with long texts and lists cut; the action log keeps them whole."""
     if isinstance(value, str):
         return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
     if isinstance(value, list):

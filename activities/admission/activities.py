@@ -157,7 +157,6 @@ def _participant_of(request: AssessmentRequest, scenario: ScenarioConfig) -> dic
 
 
 async def _with_roles(plan: Plan, store: BlobStore, request: AssessmentRequest, package: ScenarioPackage) -> Plan:
-    """The plan of an assessment with several participants: with one for each of them, and all their criteria."""
     roles = []
     for name, role in package.config.roles.items():
         max_turns = min(plan.max_turns, role.max_turns or plan.max_turns)
@@ -211,19 +210,20 @@ def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, se
     Raises:
         ApplicationError: ``Rejected``, with the field and the remedy.
     """
-    asked = {"clock": (request.config.clock, STANDING), "noise": (request.config.noise, 0)}
-    for name, (value, usual) in asked.items():
-        if settings.ues_command and value not in (None, usual):
-            raise failures.final(
-                failures.REJECTED,
-                f"config.{name} is {value}, and only the embedded simulator can do that: leave it out, or unset "
-                "AGENTBEATS_GREEN_UES_COMMAND for the worker.",
-            )
-    if settings.ues_command and scenario.noise:
+    if not settings.ues_command:
+        return
+    problem, remedy = "", "leave it out"
+    if request.config.clock not in (None, STANDING):
+        problem = f"config.clock is {request.config.clock}"
+    elif request.config.noise:
+        problem = f"config.noise is {request.config.noise}"
+    elif scenario.noise:
+        problem, remedy = f"{scenario.scenario_id} has noise {scenario.noise}", "choose another scenario"
+    if problem:
         raise failures.final(
             failures.REJECTED,
-            f"{scenario.scenario_id} has noise {scenario.noise}, and only the embedded simulator can do that: choose "
-            "another scenario, or unset AGENTBEATS_GREEN_UES_COMMAND for the worker.",
+            f"{problem}, and only the embedded simulator can do that: {remedy}, or unset AGENTBEATS_GREEN_UES_COMMAND "
+            "for the worker.",
         )
 
 

@@ -173,7 +173,6 @@ def _is_due(reply: ScriptedReply, message: OutgoingMessage) -> bool:
 async def _improvised(
     message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, llm: "BaseChatModel", guard: Guard
 ) -> tuple[str, Rsvp | None]:
-    """The first draft that the guard lets pass; the scripted reply where it refuses all of them."""
     system = persona(character_id, scenario)
     decision = await ask(llm, system, decision_question(message, scenario), Decision)
     if not decision.should_respond:

@@ -1,7 +1,5 @@
-"""Checks what a model wrote in somebody's name: what they can't know, another's secrets, promises, falling out of role.
-
-Rules come first; they look at exact values and fixed phrases only. A model comes second, where one is configured. A
-refused draft is drawn again, at most ``DRAWN_AGAIN`` times; then the character answers by its scripted replies.
+"""Checks what a model wrote in somebody's name: by rules on exact values and fixed phrases, then by a model, where one
+is configured. A refused draft is drawn again ``DRAWN_AGAIN`` times; then the character answers by its scripted replies.
 """
 
 import re

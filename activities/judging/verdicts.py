@@ -82,7 +82,12 @@ async def judge_by_rubric(
     Raises:
         ModelError: a model can't be asked, or gives no usable answer.
     """
-    record = await _read_record(store, payload)
+    content = await store.get(payload.evidence.record)
+    if payload.plan.offline:  # a rubric's checks read the actions alone
+        record = JudgeRecord.model_validate_json(content)
+    else:
+        record = await asyncio.to_thread(read_record, store, content)
+        await prepare()
     context = AgentBeatsEvalContext(
         client=None,
         scenario_config=scenario.model_dump(mode="json"),
@@ -93,20 +98,11 @@ async def judge_by_rubric(
         llm=None,
         turn_notes=dict(record.turn_notes),
     )
-    if not payload.plan.offline:
-        await prepare()
     judges = models.judges(PROMPT_VERSION)
     is_last_resort = activity.info().attempt >= _LAST_RESORT
     window = models.configured.judge_window
     result = await judge(criterion, scenario, context, judges, window, is_last_resort=is_last_resort)
     return await models.with_calibration(result, "items") if judges else result
-
-
-async def _read_record(store: BlobStore, payload: JudgeInput) -> JudgeRecord:
-    content = await store.get(payload.evidence.record)
-    if payload.plan.offline:  # a rubric's checks read the actions alone
-        return JudgeRecord.model_validate_json(content)
-    return await asyncio.to_thread(read_record, store, content)
 
 
 _FINE = 10_000

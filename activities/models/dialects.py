@@ -1,7 +1,6 @@
-"""What servers take of a request: some refuse ``max_completion_tokens``, ``seed``, ``temperature`` or list content.
-
-A server that refuses one of them gets the request again without it. Its refusals are remembered for its model and
-address. Only OpenAI's API has this many dialects; other providers' clients are left alone.
+"""What servers take of a request, and how many at once. One that refuses ``max_completion_tokens``, ``seed``,
+``temperature`` or list content gets the request again without it; that is remembered for its model and address. Only
+OpenAI's API has many dialects.
 """
 
 import asyncio
@@ -175,7 +174,6 @@ def _without(llm: "BaseChatModel", without: frozenset[str]) -> "BaseChatModel":
 
 
 def _flat(messages: "Sequence[BaseMessage]", without: frozenset[str]) -> "list[BaseMessage]":
-    """Messages whose content is one string, where lists are refused."""
     if _LISTS not in without:
         return list(messages)
     return [

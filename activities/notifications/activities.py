@@ -1,6 +1,5 @@
-"""A task's updates are pushed to a webhook, one after the other, each until it is taken.
-
-At least once and in order: an attempt notes how far it has come, and the next one continues from there.
+"""A task's updates are pushed to a webhook, each until it is taken: in order, and at least once, since an attempt notes
+how far it has come.
 """
 
 import asyncio
@@ -183,7 +182,6 @@ async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notific
 
 
 async def _addresses(webhook: Webhook) -> list[str]:
-    """The IP addresses of a webhook's host, all of them allowed."""
     try:
         parts = check_webhook(webhook)
     except BadWebhookError as problem:

@@ -1,7 +1,5 @@
-"""HTTP with bounded responses: an unknown server's answer is limited while it arrives, before it is parsed.
-
-A response's body is unpacked here, piece by piece, so that a small packed one can't become a large one; a stream of
-events (``text/event-stream``) is passed on event by event. An excess is never held in memory.
+"""HTTP with bounded responses: an unknown server's answer is unpacked and limited while it arrives, before it is
+parsed. A stream of events is passed on event by event. Timestamps without a zone get UTC.
 """
 
 import asyncio

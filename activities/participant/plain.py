@@ -1,8 +1,6 @@
-"""Agents without A2A: they take ``POST /agent/messages`` alone, and answer when they are done.
-
-The message is ``{"message": {"parts": [{"text": …}]}}``. The answer is ``{"result": {"parts": […]}}``, where a part is
-a text or an object under ``data``, or ``{"error": {"message": …}}``; it may also be the last event of a stream.
-Such an agent has no tasks: a message can be neither found again nor canceled, except by closing the connection.
+"""Agents without A2A, which take ``POST /agent/messages`` with ``{"message": {"parts": [{"text": …}]}}`` and answer
+``{"result": {"parts": […]}}`` or ``{"error": {"message": …}}``, perhaps as the last event of a stream. They have no
+tasks: a message can be neither found again nor canceled, except by closing the connection.
 """
 
 import json

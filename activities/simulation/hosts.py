@@ -1,8 +1,6 @@
-"""Where simulations live: on the embedded simulator's server, or each in a UES server of its own.
-
-A ``SimulationHost`` makes simulations, has attempts claim them, and ends them; which kind it is, a deployment decides
-(``AGENTBEATS_GREEN_UES_COMMAND``). A ``Simulation`` is one that an attempt has claimed: it answers to that attempt
-for as long as no newer one has claimed it.
+"""Where simulations live: a ``SimulationHost`` makes and ends them, on the embedded simulator's servers or each in a
+UES server of its own (``AGENTBEATS_GREEN_UES_COMMAND``). A ``Simulation`` answers to the attempt that has claimed it,
+until a newer one claims it.
 """
 
 from abc import ABC, abstractmethod

@@ -1,8 +1,6 @@
-"""A simulation in a UES server of its own, which may be any server that speaks the contract.
-
-A server with checkpoints (ours) keeps everything. With any other, export and import stand in, and the worker itself
-knows what such a server can't: the keys that it chose, and whether anything has changed since the last export. What is
-lost then, ``docs/operations/deploy.md`` says. The mark, and who may act (``lease``), are the worker's in any case.
+"""A simulation in a UES server of its own, which may be any server that speaks the contract. Without checkpoints,
+export and import stand in, and the worker knows the keys and whether anything has changed;
+``docs/operations/deploy.md`` says what is lost then. The mark and the lease are the worker's in any case.
 """
 
 import asyncio
@@ -117,7 +115,7 @@ class OwnSimulation:
         self._simulation_id = simulation_id
         self._base_url = f"http://127.0.0.1:{port}"
         self._http = http
-        self._server = server
+        self.server = server
         self.port = port
         self.lease = Lease(fence)
         self.address = (config.ues_public_url or self._base_url).replace("{port}", str(port)).rstrip("/")
@@ -196,7 +194,7 @@ class OwnSimulation:
         )
 
     def _require_running(self) -> None:
-        if self._server.exit_code is not None:
+        if self.server.exit_code is not None:
             raise SimulationGoneError(f"the server at port {self.port} has ended")
 
     async def stands_at(self, checkpoint: str) -> bool:
@@ -312,7 +310,7 @@ class OwnSimulation:
             made = await self.admin.keys.create(name=name, permissions=permissions, secret=secret, key_id=key_id)
         except (BadRequestError, ValidationError_, ConflictError):
             made = await self.admin.keys.create(name=name, permissions=permissions)
-        self._server.keep_out_of_the_log(made.secret)
+        self.server.secrets.append(made.secret)
         return made
 
     async def _opens(self, secret: str) -> bool:
@@ -419,7 +417,6 @@ class LeasedSimulation(Simulation):
 
 
 def _scenario(exported: dict[str, Any]) -> dict[str, Any]:
-    """The three sections of a scenario; a file may hold them in a wrapper (contract, the scenario file)."""
     inner = exported.get("scenario")
     return inner if isinstance(inner, dict) else exported
 

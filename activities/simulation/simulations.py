@@ -1,9 +1,6 @@
-"""The simulations of a deployment, as its activities get at them.
-
-An activity that changes a simulation names its starting checkpoint and claims the simulation with its attempt's
-fence. It has the simulation made or restored at that checkpoint if needed, acts, and returns the checkpoint that it
-reached. So a retry, a dead simulator, another worker and a reset need no special code, and the attempt that held the
-claim before can change nothing any more.
+"""The simulations of a deployment, as its activities get at them. An activity names its starting checkpoint and claims
+the simulation with its attempt's fence; it is made or restored there if needed, and the activity returns the checkpoint
+that it reached. So retries, dead simulators, other workers and resets need no special code.
 """
 
 from dataclasses import replace

@@ -251,8 +251,8 @@ class Table:
                 play.clients.talk(play.url, self.context_id, self._version) as participant,
             ):
                 answer = await participant.send(message, message_id(self.context_id, step), self._note_task)
-                if answer.may_have_refused and participant.takes_data and not turn:  # as the evaluator does
-                    participant.takes_data = False
+                if answer.may_have_refused and participant.line.takes_data and not turn:  # as the evaluator does
+                    participant.line.takes_data = False
                     step_as_text = message_id(self.context_id, step, "text")
                     answer = await participant.send(message, step_as_text, self._note_task)
                 exchange.answer = answer
