@@ -1,7 +1,4 @@
-"""An admitted assessment, and the base of what passes between workflows and activities.
-
-Each room has its own payloads: frozen models, with references to blobs instead of mailboxes.
-"""
+"""An admitted assessment, and the base of what passes between workflows and activities."""
 
 from datetime import datetime
 
@@ -24,6 +21,10 @@ PROCTOR_CONTEXT = SearchAttributeKey.for_keyword("ProctorContext")
 
 PROCTOR_OWNER = SearchAttributeKey.for_keyword("ProctorOwner")
 """The search attribute with the caller that asked for a task; empty where callers are anonymous."""
+
+
+PLAYED_WITH = ("scenario_id", "seed", "clock", "noise", "offline", "max_turns", "turn_timeout", "turn_tries", "votes")
+"""Settings that requests, plans and entries of the archive call by the same names."""
 
 
 class Model(BaseModel):

@@ -29,7 +29,7 @@ from activities.admission.activities import AdmissionActivities
 from activities.admission.payloads import AdmitInput
 from activities.attempts.heartbeats import Heartbeats
 from activities.characters.activities import CharacterActivities
-from activities.characters.payloads import RespondInput
+from activities.characters.messages import RespondInput
 from activities.judging.payloads import JudgeInput
 from activities.judging.verdicts import VerdictActivities
 from activities.models.configured import ConfiguredModels
@@ -40,9 +40,8 @@ from activities.simulation.hosts import Conditions
 from activities.simulation.keys import host_key
 from activities.simulation.lifecycle import LifecycleActivities
 from activities.simulation.payloads import AdvanceInput, ApplyInput, ConcludeInput, Evidence, PlannedReply, TurnApplied
-from activities.simulation.settling import Settling
 from activities.simulation.simulations import connect_simulations
-from activities.simulation.turns import TurnActivities
+from activities.simulation.turns import Settling, TurnActivities
 from proctor.parts import Parts
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, assessment_results

@@ -18,8 +18,7 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerDeploymentConfig
 
-from activities.admission.activities import AdmissionActivities
-from activities.admission.forks import ForkActivities
+from activities.admission.activities import AdmissionActivities, ForkActivities
 from activities.admission.queueing import QueueActivities, status_of
 from activities.archive.assessments import ArchiveActivities
 from activities.attempts.around import Around
@@ -27,13 +26,11 @@ from activities.attempts.chain import chain
 from activities.attempts.heartbeats import Heartbeats
 from activities.attempts.metrics import observing
 from activities.attempts.resets import ResetActivities
-from activities.campaign.activities import CampaignActivities
-from activities.campaign.archiving import CampaignArchiving
+from activities.campaign.activities import CampaignActivities, CampaignArchiving
 from activities.campaign.assessments import AssessmentRuns
 from activities.characters.activities import CharacterActivities
 from activities.judging.verdicts import VerdictActivities
-from activities.notifications.activities import NotificationActivities, NotificationSource
-from activities.notifications.plan import Notification
+from activities.notifications.activities import Notification, NotificationActivities, NotificationSource
 from activities.participant.activities import ParticipantActivities
 from activities.scenario_code.confinement import find_missing_protections, hide_from_neighbours
 from activities.simulation.hosts import SimulationHost

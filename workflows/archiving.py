@@ -8,7 +8,7 @@ from temporalio.exceptions import FailureError, is_cancelled_exception
 
 from activities.archive.assessments import ArchiveActivities
 from activities.archive.payloads import ArchiveInput
-from activities.campaign.archiving import CampaignArchiving
+from activities.campaign.activities import CampaignArchiving
 from activities.campaign.plan import CampaignArchiveInput
 from activities.plan import Plan
 from activities.simulation.payloads import PlannedReply

@@ -6,38 +6,32 @@ from datetime import datetime
 from typing import Any
 
 from temporalio import workflow
+from temporalio.contrib.workflow_streams import WorkflowStreamState
 from temporalio.exceptions import ApplicationError, is_cancelled_exception
 
-from activities.admission.activities import AdmissionActivities
-from activities.admission.fork_plan import SO_FAR_QUERY, SoFar
-from activities.admission.forks import ForkActivities
-from activities.admission.payloads import AdmitInput
+from activities.admission.activities import AdmissionActivities, ForkActivities
+from activities.admission.payloads import SO_FAR_QUERY, AdmitInput, SoFar
 from activities.attempts import failures
 from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
 from activities.plan import Plan
-from activities.simulation.lifecycle import LifecycleActivities
-from activities.simulation.payloads import ConcludeInput, Evidence
 from proctor_protocol import updates
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.request import is_fork_request
 from proctor_protocol.results import AssessmentResults, ResultStatus
 from workflows import limits, names
 from workflows.archiving import archive
-from workflows.context_queue import GRANT_SIGNAL
+from workflows.context_queue import GRANT_SIGNAL, PlaceInContext
 from workflows.ending import end, notify_participant, run_undisturbed, take_down
-from workflows.failure import Failure, failure_of
 from workflows.inputs import AssessmentInput
 from workflows.judging import Judging
-from workflows.participant import greet
-from workflows.place_in_context import PlaceInContext
+from workflows.participant import greet, set_up
 from workflows.progress import Carried, Progress, Together
 from workflows.publishing import UpdatePublisher
-from workflows.setting_up import set_up
 from workflows.several import Several
-from workflows.steps import Steps
+from workflows.steps import Failure, Steps, failure_of
 from workflows.summing_up import last_update, note_score, sum_up
 from workflows.time_played import Timed, TimePlayed
-from workflows.turns import Turns, publish_inherited
+from workflows.turns import Turns
 
 _RESET_TOO_LATE = (
     "The reset was to a point after the failure, so no turn or judging was repeated. Run: proctor replay {}. Or reset "
@@ -125,7 +119,6 @@ class Assessment:
     # The parts, in order
 
     async def _admit(self) -> Plan:
-        """Check the request, and wait until no other assessment of this context is at work."""
         waiting = asyncio.create_task(self._place.wait_for())
         try:
             plan = await self._check(AdmitInput(task_id=self._payload.task_id, request=self._payload.request))
@@ -149,19 +142,14 @@ class Assessment:
         self._publisher.only_milestones = not plan.verbose_updates
 
     async def _open(self, plan: Plan) -> Progress:
-        """Prepare the simulation and greet the participant."""
         started_at = self._begin(plan)
         progress, prepared = await set_up(self._steps, plan, started_at)
         self._progress = progress
         self._tell_of_scenario(plan)
-        publish_inherited(self._publisher, plan, progress)
-        resumes = progress.turn + 1 if progress.turn else None
-        greeted = await greet(self._steps, self._publisher, plan, prepared, resumes)
-        progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
+        await greet(self._steps, self._publisher, plan, prepared, progress)
         return progress
 
     def _begin(self, plan: Plan) -> datetime:
-        """Show that the assessment has started; returns when."""
         workflow.upsert_search_attributes(
             [
                 names.PROCTOR_STATUS.value_set(names.Status.WORKING),
@@ -196,33 +184,16 @@ class Assessment:
         )
 
     async def _assess(self, plan: Plan, progress: Progress) -> AssessmentResults:
-        """Play the turns that the scenario's time allows, then judge."""
         turns = Turns(self._steps, self._publisher, plan, progress)
         while turns.is_another_due():
             await turns.play_next()
-            if _is_history_long():
-                await self._time.measure_pauses(progress)
-                await self._publisher.stream.continue_as_new(
-                    lambda stream: [
-                        self._carry_on(Carried(plan=self._steps.placed(plan), progress=progress, stream=stream))
-                    ]
-                )
+            await self._carry_on_if_long(plan, progress)
         self._publisher.show("**Closing the simulation**", begins="the judging")
-        evidence: Evidence = await self._steps.do(
-            LifecycleActivities.conclude,
-            ConcludeInput(
-                plan=plan.for_step(),
-                checkpoint=progress.checkpoint,
-                initial_state=progress.prepared.initial_state,
-                action_log=progress.action_log,
-                turn_notes=progress.turn_notes,
-            ),
-            **limits.prepared("close the simulation"),
-        )
-        await self._judging.judge(plan, evidence)
-        reason = _reason(progress)
+        await self._judging.conclude(plan, progress)
         await self._time.measure_pauses(progress)
-        results = sum_up(plan, progress, self._judging, "completed", reason)
+        return self._tell_results(self._sum_up(plan, "completed", _reason(progress)), _reason(progress))
+
+    def _tell_results(self, results: AssessmentResults, reason: CompletionReason) -> AssessmentResults:
         note_score(results)
         self._publisher.publish(last_update(results, reason))
         return results
@@ -231,7 +202,6 @@ class Assessment:
         return Several(plan, together, self._steps, self._publisher, self._time)
 
     async def _assess_several(self, plan: Plan) -> AssessmentResults:
-        """The same for several participants, who play side by side."""
         is_new = self._several is None
         several = self._several = self._several or self._make_several(plan, Together(started_at=self._begin(plan)))
 
@@ -240,24 +210,29 @@ class Assessment:
                 await several.open()
                 self._tell_of_scenario(plan)
             while await several.play_turn():
-                if _is_history_long():
-                    await self._time.measure_pauses(several.together)
-                    await self._publisher.stream.continue_as_new(
-                        lambda stream: [
-                            self._carry_on(Carried(plan=several.placed(), together=several.together, stream=stream))
-                        ]
-                    )
+                await self._carry_on_if_long(plan, several.together)
             await several.judge()
             await self._time.measure_pauses(several.together)
-            results = several.sum_up("completed", "scenario_complete")
-            note_score(results)
-            self._publisher.publish(last_update(results, "scenario_complete"))
-            return results
+            return self._tell_results(self._sum_up(plan, "completed", "scenario_complete"), "scenario_complete")
 
         return await self._time.keep_to(plan.assessment_timeout, several.together, play)
 
-    def _carry_on(self, carried: Carried) -> AssessmentInput:
-        return self._payload.model_copy(update={"carried": carried.model_dump(mode="json")})
+    async def _carry_on_if_long(self, plan: Plan, timed: Progress | Together) -> None:
+        """Continue in a new run where this one's history has become long."""
+        run = workflow.info()
+        if not run.is_continue_as_new_suggested() and run.get_current_history_length() <= limits.HISTORY_EVENTS:
+            return
+        await self._time.measure_pauses(timed)
+
+        def next_run(stream: WorkflowStreamState) -> list[AssessmentInput]:
+            if isinstance(timed, Together):
+                placed = self._several.placed() if self._several else plan
+                carried = Carried(plan=placed, together=timed, stream=stream)
+            else:
+                carried = Carried(plan=self._steps.placed(plan), progress=timed, stream=stream)
+            return [self._payload.model_copy(update={"carried": carried.model_dump(mode="json")})]
+
+        await self._publisher.stream.continue_as_new(next_run)
 
     # The ways out
 
@@ -311,9 +286,8 @@ class Assessment:
         return self._several.together if self._several else self._progress
 
     def _sum_up(
-        self, plan: Plan, status: ResultStatus, reason: str, failure: str, failure_kind: str | None = None
+        self, plan: Plan, status: ResultStatus, reason: str, failure: str | None = None, failure_kind: str | None = None
     ) -> AssessmentResults:
-        """The results of what was done until a failure."""
         if self._several:
             return self._several.sum_up(status, reason, failure, failure_kind)
         return sum_up(plan, self._progress, self._judging, status, reason, failure, failure_kind)
@@ -343,11 +317,6 @@ class Assessment:
 
         so_far = results if status == names.Status.CANCELED else None
         await end(self._place, self._publisher, status, part, so_far)
-
-
-def _is_history_long() -> bool:
-    run = workflow.info()
-    return run.is_continue_as_new_suggested() or run.get_current_history_length() > limits.HISTORY_EVENTS
 
 
 def _reason(progress: Progress) -> CompletionReason:

@@ -1,8 +1,6 @@
-"""The workflow of a campaign: many cells, each played by its own workflow, a limited number at a time, until all end.
-
-A cell is an assessment, a trial, or any workflow that returns a ``CellOutcome``. Cells continue while the campaign
-itself starts a new run (since its history grows too long, or after a reset). The new run finds them by their workflows'
-ids, and an ended cell is never played again.
+"""The workflow of a campaign: many cells, each played by its own workflow that returns a ``CellOutcome``. Cells
+continue while the campaign starts a new run, which finds them by their workflows' ids; an ended one is never played
+again.
 """
 
 import asyncio
@@ -45,16 +43,17 @@ from proctor_protocol import campaigns
 from workflows import limits, names
 from workflows.archiving import archive_campaign
 from workflows.campaign_progress import CampaignProgress, CarriedCampaign, Due
-from workflows.context_queue import GRANT_SIGNAL
+from workflows.context_queue import GRANT_SIGNAL, PlaceInContext
 from workflows.ending import end, run_undisturbed
-from workflows.failure import Failure, failure_of
 from workflows.inputs import CampaignInput
-from workflows.place_in_context import PlaceInContext
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps
+from workflows.steps import Failure, Steps, failure_of
 
 _PAGE = 100
 """The number of cells read at a time, and of outcomes on a page of the ledger."""
+
+_SHOWN = ("status", "succeeded", "score", "failure_kind", "failure", "seconds")
+"""What an update on an ended cell says of its outcome."""
 
 _PROGRESS_STEPS = 20
 """The number of progress updates for callers who want milestones only."""
@@ -208,7 +207,6 @@ class Campaign:
                 progress.waiting += await self._read_more(progress)
 
     def _next_of(self, plan: CampaignPlan, progress: CampaignProgress) -> int | None:
-        """The index of the first that waits and has room in all its lanes."""
         taken = Counter(lane for due in progress.at_play for lane in due.cell.lanes)
         for number, due in enumerate(progress.waiting):
             if all(taken[lane] < plan.lane_limits.get(lane.kind, plan.at_once) for lane in due.cell.lanes):
@@ -233,7 +231,6 @@ class Campaign:
         self._at_play[asyncio.create_task(self._play(plan, due))] = due
 
     async def _play(self, plan: CampaignPlan, due: Due) -> CellOutcome:
-        """Have a cell's workflow play it, or wait for the one that was started before."""
         workflow_id = cell_workflow_id(plan.campaign_id, due.cell.cell_id, due.play)
         try:
             outcome: CellOutcome = await workflow.execute_child_workflow(
@@ -265,7 +262,6 @@ class Campaign:
         return outcome
 
     async def _take(self, plan: CampaignPlan, progress: CampaignProgress, task: asyncio.Task[CellOutcome]) -> None:
-        """A cell's workflow has ended: the cell is done, or is played again."""
         due = self._at_play.pop(task)
         try:
             outcome = task.result()
@@ -273,16 +269,12 @@ class Campaign:
             if is_cancelled_exception(problem):
                 raise
             outcome = _lost_outcome(problem)
-        progress.at_play.remove(due)
         progress.note_play(due, outcome)
-        progress.places += [place for place in outcome.places if place not in progress.places]
         is_again = outcome.may_be_played_again and due.play < plan.tries
         if is_again:
             progress.waiting.append(Due(cell=due.cell, play=due.play + 1))
         else:
-            progress.note(
-                due, EndedCell(cell_id=due.cell.cell_id, label=due.cell.label, plays=due.play, outcome=outcome)
-            )
+            progress.note(due, outcome)
         self._tell_of(plan, progress, due, outcome, is_again)
 
     def _tell_of(
@@ -293,14 +285,9 @@ class Campaign:
                 cell_id=due.cell.cell_id,
                 label=due.cell.label,
                 group=due.cell.group,
-                status=outcome.status,
-                succeeded=outcome.succeeded,
-                score=outcome.score,
-                failure_kind=outcome.failure_kind,
-                failure=outcome.failure,
                 again=is_again,
-                seconds=outcome.seconds,
                 tally=progress.tally(),
+                **{name: getattr(outcome, name) for name in _SHOWN},
             )
         )
         step = max(progress.total // _PROGRESS_STEPS, 1)
@@ -426,15 +413,12 @@ class Campaign:
             return
         for task, outcome in zip(tasks, outcomes, strict=True):
             due = self._at_play.pop(task)
-            self._progress.at_play.remove(due)
-            if isinstance(outcome, CellOutcome):
-                self._progress.note_play(due, outcome)
-                self._progress.places += [p for p in outcome.places if p not in self._progress.places]
-                if not outcome.may_be_played_again:
-                    cell = due.cell
-                    self._progress.note(
-                        due, EndedCell(cell_id=cell.cell_id, label=cell.label, plays=due.play, outcome=outcome)
-                    )
+            if not isinstance(outcome, CellOutcome):
+                self._progress.at_play.remove(due)
+                continue
+            self._progress.note_play(due, outcome)
+            if not outcome.may_be_played_again:
+                self._progress.note(due, outcome)
 
     async def _end(self, status: names.Status) -> None:
         """At every end: archive the results, remove leftovers on hosts, and let the next campaign of the context
@@ -462,7 +446,6 @@ class Campaign:
 
 
 def _lost_outcome(problem: BaseException) -> CellOutcome:
-    """The outcome of a cell whose workflow came to no end of its own."""
     cause = problem.cause if isinstance(problem, ChildWorkflowError) and problem.cause else problem
     return CellOutcome(
         status="failed",

@@ -93,17 +93,20 @@ class CampaignProgress(BaseModel):
             tokens=self.tokens,
         )
 
-    def note(self, due: Due, ended: EndedCell) -> None:
-        outcome = ended.outcome
+    def note(self, due: Due, outcome: CellOutcome) -> None:
+        """A cell has ended for good."""
         self.done += 1
         self.succeeded += outcome.succeeded
         self.failed += outcome.failure_kind is not None
         self.scored += outcome.score is not None
         self.score += outcome.score or 0.0
-        self.ended.append(ended)
+        cell = due.cell
+        self.ended.append(EndedCell(cell_id=cell.cell_id, label=cell.label, plays=due.play, outcome=outcome))
 
     def note_play(self, due: Due, outcome: CellOutcome) -> None:
-        """A play has cost something, whether it counts or not."""
+        """A play has ended and cost something, whether it counts or not."""
+        self.at_play.remove(due)
+        self.places += [place for place in outcome.places if place not in self.places]
         group = self.by_group.setdefault(due.cell.group, Spending())
         group.plays += 1
         group.seconds += outcome.seconds

@@ -1,12 +1,6 @@
-"""The assessments of one A2A context, one after another.
-
-A task that its context was made for is in no queue: it needs none for as long as it is alone, as most are. Where
-another one comes while it is at work, a queue is started that first waits for its end
-(``activities.admission.queueing``).
-
-The queue holds no work of its own: it tells one assessment at a time that it may begin, and waits until that one says
-that it has ended. An assessment that was terminated can't say so; while others wait, the queue looks after the one at
-work.
+"""The assessments of one A2A context, one after another. The queue tells one at a time that it may begin, and waits for
+its end. While others wait, it looks after the one at work, which may be terminated and can't say so then. A task that
+its context was made for is in no queue until another comes (``activities.admission.queueing``).
 """
 
 from datetime import timedelta
@@ -15,8 +9,11 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
+from activities.admission.payloads import QueueInput
 from activities.admission.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, QueueActivities
 from workflows import limits
+from workflows.inputs import AssessmentInput, CampaignInput
+from workflows.steps import Steps
 
 GRANT_SIGNAL = "begin"
 LEAVE_SIGNAL = "leave"
@@ -102,3 +99,44 @@ class ContextQueue:
                     summary="does the one at work still run?",
                 ):
                     return
+
+
+class PlaceInContext:
+    """Waited for, taken and left by one workflow; ``is_taken`` when it may begin."""
+
+    def __init__(self, steps: Steps, payload: AssessmentInput | CampaignInput, is_taken: bool = False) -> None:
+        self._steps = steps
+        self._queue_id = queue_id(payload.context_id, payload.owner)
+        self._payload = payload
+        self._is_in_queue = is_taken  # perhaps: an earlier run may have joined
+        self.is_taken = is_taken
+
+    async def wait_for(self) -> None:
+        """Join the queue, and wait until it says that no other workflow of the context is at work.
+
+        A task whose context was made for it doesn't wait.
+        """
+        task_id, context_id = self._payload.task_id, self._payload.context_id
+        if context_id == task_id:
+            self.take()
+            return
+        self._is_in_queue = True
+        await self._steps.do_here(
+            QueueActivities.join_queue,
+            QueueInput(queue_id=self._queue_id, task_id=task_id, context_id=context_id, owner=self._payload.owner),
+            **limits.quick("wait for earlier assessments of the context"),
+        )
+        await workflow.wait_condition(lambda: self.is_taken)
+
+    def take(self) -> None:
+        """The queue says that this one may begin."""
+        self.is_taken = True
+
+    async def leave(self) -> None:
+        """The next one may begin."""
+        if not self._is_in_queue:
+            return
+        try:
+            await workflow.get_external_workflow_handle(self._queue_id).signal(LEAVE_SIGNAL, self._payload.task_id)
+        except ApplicationError:
+            pass  # the queue is gone, and nobody waits in it

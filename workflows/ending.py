@@ -13,7 +13,7 @@ from activities.simulation.lifecycle import LifecycleActivities
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.results import AssessmentResults
 from workflows import limits, names
-from workflows.place_in_context import PlaceInContext
+from workflows.context_queue import PlaceInContext
 from workflows.publishing import UpdatePublisher
 
 
@@ -64,7 +64,6 @@ async def _end(
 
 
 async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
-    """Put results away, and name them for the memo; they are too large for it."""
     if results is None:
         return {}
     ref = await workflow.execute_local_activity_method(
@@ -74,13 +73,7 @@ async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
 
 
 def notify_participant(plan: Plan, reason: CompletionReason, unfinished: Sequence[str]) -> Awaitable[None]:
-    """Inform the participant of the end, if it can be reached.
-
-    Args:
-        plan: of the assessment.
-        reason: why it has ended.
-        unfinished: ids of the participant's tasks that it is asked to stop.
-    """
+    """Inform the participant of the end, if it can be reached."""
     return workflow.execute_activity_method(
         ParticipantActivities.farewell,
         FarewellInput(plan=plan, reason=reason, left=list(unfinished)),

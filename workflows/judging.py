@@ -10,14 +10,15 @@ from activities.attempts import failures
 from activities.judging.payloads import JudgeInput
 from activities.judging.verdicts import VerdictActivities
 from activities.plan import CriterionBrief, Plan
-from activities.simulation.payloads import Evidence
+from activities.simulation.lifecycle import LifecycleActivities
+from activities.simulation.payloads import ConcludeInput, Evidence
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import CriterionResult
 from workflows import limits
-from workflows.failure import failure_of
+from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps
+from workflows.steps import Steps, failure_of
 from workflows.time_played import TimePlayed
 
 _SENTENCES_TOLD = 5
@@ -32,6 +33,21 @@ class Judging:
         self._publisher = publisher
         self._time = time
         self.verdicts: dict[str, CriterionResult] = {}
+
+    async def conclude(self, plan: Plan, progress: Progress) -> None:
+        """Close the simulation, then judge; raises as ``judge`` does."""
+        evidence: Evidence = await self._steps.do(
+            LifecycleActivities.conclude,
+            ConcludeInput(
+                plan=plan.for_step(),
+                checkpoint=progress.checkpoint,
+                initial_state=progress.prepared.initial_state,
+                action_log=progress.action_log,
+                turn_notes=progress.turn_notes,
+            ),
+            **limits.prepared("close the simulation"),
+        )
+        await self.judge(plan, evidence)
 
     async def judge(self, plan: Plan, evidence: Evidence) -> None:
         """Judge all criteria at the same time, except for the first one that a model judges.

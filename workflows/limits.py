@@ -256,11 +256,9 @@ def swept(summary: str) -> dict[str, Any]:
 def _options(
     summary: str, retry: RetryPolicy, longest: timedelta, heartbeat: timedelta | None = HEARTBEAT, **more: Any
 ) -> dict[str, Any]:
-    """Options of an activity whose attempts may take ``longest``; local ones have no heartbeat."""
     beating = {} if heartbeat is None else {"heartbeat_timeout": heartbeat}
     return {"start_to_close_timeout": longest, "retry_policy": retry, "summary": summary, **beating, **more}
 
 
 def _beside(queue: str) -> str:
-    """A task queue beside that of the workflow which asks."""
     return workflow.info().task_queue + queue

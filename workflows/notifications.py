@@ -4,8 +4,7 @@ from datetime import timedelta
 
 from temporalio import workflow
 
-from activities.notifications.activities import NotificationActivities
-from activities.notifications.plan import Delivery
+from activities.notifications.activities import Delivery, NotificationActivities
 from workflows import limits, names
 
 

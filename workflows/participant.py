@@ -1,44 +1,52 @@
 """The participant is greeted and plays: what is tried again there, and by whose fault it was needed."""
 
+from datetime import datetime
+
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
+from activities.admission.activities import ForkActivities
+from activities.admission.payloads import ForkSetUp
 from activities.attempts import failures
 from activities.attempts.notes import tasks_left_by
 from activities.participant.activities import ParticipantActivities
 from activities.participant.payloads import Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
 from activities.plan import Plan
+from activities.simulation.lifecycle import LifecycleActivities
 from activities.simulation.payloads import Prepared
+from proctor_protocol import updates
+from proctor_protocol.durations import format_iso8601_duration
 from workflows import limits
-from workflows.failure import failure_of
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps
+from workflows.steps import Steps, failure_of
 
 _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 
 
-async def greet(
-    steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: Prepared, resumes_turn: int | None = None
-) -> Greeted:
-    """Greet the participant; again where workers or the simulator's server were lost meanwhile.
-
-    Args:
-        steps, publisher: the workflow's.
-        plan: of the assessment.
-        prepared: the simulation at its beginning.
-        resumes_turn: for a fork, the turn that the participant begins with.
+async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: Prepared, progress: Progress) -> None:
+    """Greet the participant, after updates on the turns that a fork inherits; again where workers or the simulator's
+    server were lost meanwhile. The checkpoint, the key and the card are noted in ``progress``.
 
     Raises:
         ActivityError: the participant doesn't answer as it should, or losses repeat ``limits.TURN_LOSSES`` times.
     """
-    lost = 0
+    for note in progress.turns:
+        publisher.publish(
+            updates.TurnCompletedUpdate(
+                turn_number=note.turn,
+                actions_taken=sum(entry.turn == note.turn for entry in progress.action_log),
+                time_advanced=format_iso8601_duration(note.reached - note.began_at),
+                inherited_from=plan.fork.origin.player_of(note.turn) if plan.fork else None,
+            )
+        )
+    resumes, is_reset, lost = progress.turn + 1 if progress.turn else None, _is_reset(), 0
     while True:
         try:
-            return await steps.do_once(
+            greeted: Greeted = await steps.do_once(
                 ParticipantActivities.greet,
-                GreetInput(plan=plan.for_step(), prepared=prepared, resumes_turn=resumes_turn, is_reset=_is_reset()),
+                GreetInput(plan=plan.for_step(), prepared=prepared, resumes_turn=resumes, is_reset=is_reset),
                 **limits.turn("start message", plan.turn_timeout),
             )
         except ActivityError as problem:
@@ -48,16 +56,14 @@ async def greet(
                 raise
             kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format("the start message")
             publisher.publish_failure(*(failure_of(problem)[:2] if has_moved else (kind, sentence)))
+        else:
+            progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
+            return
 
 
 async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
-    """Let the participant play a turn, again where it truly failed and the request allows another try.
-
-    Args:
-        steps, publisher: the workflow's.
-        plan: of the assessment.
-        progress: where the turn begins; the key, the tries and unfinished tasks are noted in it.
-        turn: its number.
+    """Let the participant play a turn, again where it truly failed and the request allows another try. The key, the
+    tries and unfinished tasks are noted in ``progress``.
 
     Raises:
         ActivityError: no further try is allowed, or another one can't help.
@@ -105,7 +111,6 @@ async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progres
 
 
 def _is_reset() -> bool:
-    """Whether this run is a reset, from its first step on."""
     run = workflow.info()
     return run.run_id != run.original_execution_run_id
 
@@ -126,3 +131,18 @@ def _was_lost_with_workers(problem: ActivityError) -> bool:
 def _has_stopped(problem: ActivityError) -> bool:
     """Whether the participant has certainly stopped this try of the turn."""
     return isinstance(problem.cause, ApplicationError) and failures.OVER in problem.cause.details
+
+
+async def set_up(steps: Steps, plan: Plan, started_at: datetime) -> tuple[Progress, Prepared]:
+    """Prepare the simulation; returns the progress so far, and the state that the participant finds."""
+    options = limits.prepared(f"prepare {plan.scenario_id}")
+    if plan.fork:
+        fork: ForkSetUp = await steps.do(ForkActivities.set_up_fork, plan, **options)
+        steps.simulator = fork.now.simulator
+        return Progress.of_fork(started_at, fork), fork.now
+    prepared: Prepared = await steps.do(LifecycleActivities.set_up, plan, **options)
+    steps.simulator = prepared.simulator
+    progress = Progress(
+        started_at=started_at, prepared=prepared, checkpoint=prepared.checkpoint, current_time=prepared.current_time
+    )
+    return progress, prepared

@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
-from activities.admission.fork_plan import ForkSetUp, Inherited
+from activities.admission.payloads import ForkSetUp, Inherited
 from activities.archive.payloads import TurnNote
 from activities.participant.payloads import ParticipantKey
 from activities.plan import Plan
@@ -15,6 +15,9 @@ from proctor_protocol.provenance import Drafts, ModelUse, ParticipantCard
 from proctor_protocol.results import ActionLogEntryWithTurn, Clarification, ReportedAction, TurnModelUsage
 from proctor_storage.blobs import BlobRef
 from workflows.time_played import Timed
+
+_INHERITED = ("has_reported_all", "action_log", "reported", "turn_notes", "turn_tries")
+"""Fields that a fork takes over."""
 
 
 class Progress(Timed):
@@ -53,13 +56,9 @@ class Progress(Timed):
             current_time=fork.now.current_time,
             turn=last.turn,
             early_completion=inherited.has_ended_early,
-            has_reported_all=inherited.has_reported_all,
             events_processed=last.events_processed,
-            action_log=inherited.action_log,
-            reported=inherited.reported,
-            turn_notes=inherited.turn_notes,
-            turn_tries=inherited.turn_tries,
             turns=inherited.turns[1:],
+            **{name: getattr(inherited, name) for name in _INHERITED},
         )
 
     def played(self) -> Inherited:
@@ -67,11 +66,7 @@ class Progress(Timed):
         return Inherited(
             turns=self.notes(),
             has_ended_early=self.early_completion,
-            has_reported_all=self.has_reported_all,
-            action_log=self.action_log,
-            reported=self.reported,
-            turn_notes=self.turn_notes,
-            turn_tries=self.turn_tries,
+            **{name: getattr(self, name) for name in _INHERITED},
         )
 
     def notes(self) -> list[TurnNote]:

@@ -47,13 +47,7 @@ class UpdatePublisher:
             self._updates.publish(record(update))
 
     def publish_failure(self, kind: str, sentence: str, is_final: bool = False) -> None:
-        """Publish a failure.
-
-        Args:
-            kind: its type (``activities.attempts.failures``).
-            sentence: for the caller.
-            is_final: the workflow ends because of it.
-        """
+        """Publish a failure."""
         self.publish(
             updates.ErrorOccurredUpdate(
                 error_type=kind, error_message=sentence, turn_number=self.turn, recoverable=not is_final

@@ -1,7 +1,5 @@
-"""Several participants in one assessment: each role has a simulation, turns and verdicts of its own, side by side.
-
-A participant that fails for good ends alone, and the others play on. Then the assessment fails at its end, with their
-results. Turns begin together: see ``workflows.exchange``.
+"""Several participants in one assessment: each role has a simulation, turns and verdicts of its own, side by side. One
+that fails for good ends alone; the others play on, and the assessment fails at its end, with their results.
 """
 
 import asyncio
@@ -13,8 +11,6 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 
 from activities.attempts import failures
 from activities.plan import Plan
-from activities.simulation.lifecycle import LifecycleActivities
-from activities.simulation.payloads import ConcludeInput, Evidence
 from proctor_protocol.messages import CompletionReason
 from proctor_protocol.provenance import Provenance, added_up
 from proctor_protocol.results import (
@@ -25,21 +21,17 @@ from proctor_protocol.results import (
     assessment_results,
     unscored,
 )
-from workflows import limits
 from workflows.archiving import archive
 from workflows.ending import notify_participant, take_down
-from workflows.exchange import Exchange
-from workflows.failure import failure_of
 from workflows.inputs import AssessmentInput
 from workflows.judging import Judging
-from workflows.participant import greet
+from workflows.participant import greet, set_up
 from workflows.progress import Progress, Together
 from workflows.publishing import UpdatePublisher
-from workflows.setting_up import set_up
-from workflows.steps import Steps
+from workflows.steps import Steps, failure_of
 from workflows.summing_up import sum_up
 from workflows.time_played import TimePlayed, seconds_played
-from workflows.turns import Turns, publish_inherited
+from workflows.turns import Exchange, Turns
 
 
 class Role:
@@ -69,10 +61,7 @@ class Role:
         """Prepare its simulation, and greet the participant."""
         progress, prepared = await set_up(self.steps, self.plan, started_at)
         self._together.roles[self.name] = progress
-        publish_inherited(self.publisher, self.plan, progress)
-        resumes = progress.turn + 1 if progress.turn else None
-        greeted = await greet(self.steps, self.publisher, self.plan, prepared, resumes)
-        progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
+        await greet(self.steps, self.publisher, self.plan, prepared, progress)
 
     @property
     def turns(self) -> Turns | None:
@@ -85,18 +74,7 @@ class Role:
         """Close its simulation and judge its criteria."""
         progress = self.progress
         assert progress is not None
-        evidence: Evidence = await self.steps.do(
-            LifecycleActivities.conclude,
-            ConcludeInput(
-                plan=self.plan.for_step(),
-                checkpoint=progress.checkpoint,
-                initial_state=progress.prepared.initial_state,
-                action_log=progress.action_log,
-                turn_notes=progress.turn_notes,
-            ),
-            **limits.prepared("close the simulation"),
-        )
-        await self.judging.judge(self.plan, evidence)
+        await self.judging.conclude(self.plan, progress)
 
     async def or_fail(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something; a failure of the participant's is noted, and ends this role alone.

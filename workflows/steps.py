@@ -4,9 +4,9 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from temporalio import workflow
+from temporalio import exceptions, workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
 from activities.attempts import failures
@@ -17,8 +17,37 @@ from activities.simulation.moving import lost_of, moved_to
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse
 from workflows import limits
-from workflows.failure import failure_of
 from workflows.publishing import UpdatePublisher
+
+
+class Failure(NamedTuple):
+    """A failure's type (see ``activities.attempts.failures``), a sentence, and whether it is a defect of ours."""
+
+    kind: str
+    sentence: str
+    is_defect: bool = False
+
+
+def failure_of(problem: BaseException) -> Failure:
+    """The type and the sentence of anything that an assessment can fail of."""
+    if isinstance(problem, TimeoutError):
+        return Failure(failures.DEADLINE, "The assessment took longer than it may: its deadline has passed.")
+    step: str | None = None
+    cause: BaseException | None = problem
+    if isinstance(problem, exceptions.ActivityError):
+        step, cause = problem.activity_type, problem.cause
+    if isinstance(cause, exceptions.ApplicationError):
+        words = failures.in_words(cause.type, cause.message)
+        is_bare = words != cause.message
+        return Failure(cause.type or failures.UNKNOWN, f"{step or 'A step'} failed: {words}" if is_bare else words)
+    if isinstance(cause or problem, exceptions.FailureError):
+        return Failure(failures.UNKNOWN, f"{step or 'A step'} did not finish: {cause or problem}")
+    return Failure(
+        failures.UNKNOWN,
+        f"The evaluator has a defect ({type(problem).__name__}: {problem}): its worker's log says where.",
+        is_defect=True,
+    )
+
 
 Payload = TypeVar("Payload")
 Done = TypeVar("Done")

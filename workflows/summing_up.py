@@ -109,7 +109,6 @@ def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Prov
 
 
 def _was_stopped(plan: Plan, progress: Progress) -> bool:
-    """Whether there was time for more turns, had the request allowed them."""
     return not progress.early_completion and progress.current_time < plan.end_time
 
 

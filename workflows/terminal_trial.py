@@ -1,8 +1,5 @@
-"""The workflow of a terminal trial: image, environment, agent, tests, logs. At every end the environment is
-removed from its host.
-
-An environment runs on one host, and so every step after the image goes to that host's task queue. If a worker dies,
-the step continues with the same environment. If that is gone, the trial begins again from the image.
+"""The workflow of a terminal trial: image, environment, agent, tests, logs. Every step after the image goes to the task
+queue of the environment's host. If the environment is lost, the trial begins again; at every end it is removed.
 """
 
 import asyncio
@@ -36,9 +33,8 @@ from proctor_terminal.trials import INTERACTION_LOG, TrialActivities, TrialKeepi
 from workflows import limits, names
 from workflows.archiving import archive_trial
 from workflows.ending import run_undisturbed
-from workflows.failure import failure_of
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps
+from workflows.steps import Steps, failure_of
 
 _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
 """Failures that neither side caused: the trial begins again."""
@@ -119,7 +115,6 @@ class TerminalTrial:
     # The parts, in order
 
     async def _play(self, began_at: datetime) -> TrialResult:
-        """From the image on, again where the environment was lost."""
         number = 1
         while True:
             try:
@@ -219,7 +214,6 @@ class TerminalTrial:
         self._phases["stop"] = (workflow.now() - began_at).total_seconds()
 
     async def _call_off(self, began_at: datetime) -> None:
-        """A trial that is cancelled is archived with what is known of it."""
         result = TrialResult(**self._about(began_at), failure="The trial was cancelled.")
         await run_undisturbed(self._archive(result, "canceled"))
 
@@ -314,7 +308,6 @@ def _kind_of(problem: BaseException) -> tuple[str, str]:
 
 
 def _details_of(problem: BaseException) -> dict[str, Any] | None:
-    """Whose fault it is and the failure mode, where a step said so."""
     cause = problem.cause if isinstance(problem, ActivityError) else problem
     if isinstance(cause, ApplicationError) and cause.type == failures.TRIAL_FAILED and cause.details:
         details: dict[str, Any] = cause.details[0]

@@ -1,18 +1,28 @@
 """The turns of an assessment: the participant acts, characters answer, time passes."""
 
 import asyncio
-from datetime import timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from pydantic import JsonValue
+from temporalio import workflow
 
 from activities.archive.payloads import TurnNote
 from activities.attempts import failures
 from activities.characters.activities import CharacterActivities
-from activities.characters.messages import OutgoingMessage
-from activities.characters.payloads import RespondInput
+from activities.characters.messages import OutgoingMessage, RespondInput
 from activities.participant.payloads import TurnAnswer
 from activities.plan import Plan
-from activities.simulation.payloads import TURN_SETTLES, Addressee, AdvanceInput, ApplyInput, PlannedReply, TurnApplied
+from activities.simulation.payloads import (
+    TURN_SETTLES,
+    Addressee,
+    AdvanceInput,
+    ApplyInput,
+    PlannedReply,
+    Sent,
+    TurnApplied,
+)
 from activities.simulation.turns import TurnActivities
 from proctor_protocol import updates
 from proctor_protocol.durations import format_iso8601_duration
@@ -20,28 +30,56 @@ from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import ReportedAction, TurnModelUsage
 from workflows import limits
 from workflows.archiving import reply_records
-from workflows.exchange import Exchange
 from workflows.participant import let_play
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps
 
+
+class Meeting(NamedTuple):
+    """What comes of a turn for one role: the instant that time moves to, and the messages that arrive."""
+
+    to: datetime
+    arrivals: list[OutgoingMessage]
+
+
+class Exchange:
+    """One turn of the roles that play it; each meets the others once, or leaves."""
+
+    def __init__(self, roles: Sequence[str]) -> None:
+        self._roles = list(roles)
+        self._awaited = set(roles)
+        self._sent: dict[str, list[Sent]] = {}
+        self._ends: list[datetime] = []
+        self._settled: list[datetime] = []
+
+    def leave(self, role: str, sent: Iterable[Sent] = ()) -> None:
+        """Have the others not wait for a role, which has ended its assessment or failed; ``sent`` still arrives."""
+        if role in self._awaited:
+            self._sent[role] = list(sent)
+            self._awaited.discard(role)
+
+    async def meet(self, role: str, sent: Iterable[Sent], ends: datetime, settled_at: datetime) -> Meeting:
+        """Wait until every other role has come here, or left.
+
+        Args:
+            role: who comes.
+            sent: what its participant sent to users of other roles.
+            ends: when its turn is to end. The earliest such instant counts for all, so that all have the same clock.
+            settled_at: the instant of its simulation; time never moves to before that of any role.
+        """
+        self._ends.append(ends)
+        self._settled.append(settled_at)
+        self.leave(role, sent)
+        await workflow.wait_condition(lambda: not self._awaited)
+        arrivals = [each.message for other in self._roles for each in self._sent.get(other, ()) if each.role == role]
+        return Meeting(max(min(self._ends), *self._settled), arrivals)
+
+
 _LONGEST_TEXT = 400
 _LONGEST_LIST = 20
 _LONGEST_NOTES = 200
 """Characters of the participant's notes for a turn that each of its actions' updates carries."""
-
-
-def publish_inherited(publisher: UpdatePublisher, plan: Plan, progress: Progress) -> None:
-    for note in progress.turns:
-        publisher.publish(
-            updates.TurnCompletedUpdate(
-                turn_number=note.turn,
-                actions_taken=sum(entry.turn == note.turn for entry in progress.action_log),
-                time_advanced=format_iso8601_duration(note.reached - note.began_at),
-                inherited_from=plan.fork.origin.player_of(note.turn) if plan.fork else None,
-            )
-        )
 
 
 class Turns:
@@ -150,7 +188,6 @@ class Turns:
         )
 
     async def _let_characters_reply(self, turn: int, applied: TurnApplied) -> list[PlannedReply]:
-        """Every character whom a message reached decides for itself, all at the same time."""
         plan, progress = self._plan, self._progress
 
         async def reply(addressee: Addressee) -> PlannedReply | None:
@@ -193,7 +230,6 @@ class Turns:
         return replies
 
     def _note(self, turn: int, answer: TurnAnswer, applied: TurnApplied, time: timedelta) -> None:
-        """Write down what the participant did and what it says that it did, in a turn that is to take this time."""
         progress = self._progress
         progress.turn = turn
         progress.early_completion = answer.kind == "early_completion"
@@ -232,7 +268,6 @@ class Turns:
 
 
 def _trimmed(value: JsonValue) -> JsonValue:
-    """JSON data for an update, with long texts and lists cut; the action log keeps them whole."""
     if isinstance(value, str):
         return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
     if isinstance(value, list):

@@ -1,5 +1,6 @@
 """Whether a request can be carried out, and everything that is decided before its assessment starts."""
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Sequence
@@ -8,11 +9,12 @@ from importlib.metadata import version
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.admission.payloads import AdmitInput
+from activities.admission.origins import Origins
+from activities.admission.payloads import AdmitInput, ForkSetUp, Inherited
 from activities.attempts import failures
 from activities.judging.judge import points_left_out
 from activities.models.factory import ModelSettingsError, missing_setting
-from activities.plan import CriterionBrief, Plan
+from activities.plan import CriterionBrief, ForkPlan, Plan
 from activities.scenario_code.manager import (
     EvaluatorLoadError,
     ScenarioNotFoundError,
@@ -20,8 +22,14 @@ from activities.scenario_code.manager import (
     ScenarioValidationError,
 )
 from activities.scenario_code.scenarios import Loaded, Scenarios
+from activities.simulation.hosts import Step
+from activities.simulation.lifecycle import summary_of
+from activities.simulation.payloads import Prepared
+from activities.simulation.shown import Shown
+from activities.simulation.simulations import Simulations
 from proctor_protocol.clocks import STANDING
 from proctor_protocol.durations import parse_iso8601_duration
+from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
 from proctor_protocol.roles import name_of_role
 from proctor_protocol.scenario import ScenarioConfig
@@ -77,14 +85,6 @@ async def plan_assessment(
     unknown: Sequence[str],
 ) -> Plan:
     """Fix an assessment.
-
-    Args:
-        settings: the deployment's.
-        store: receives the scenario, its initial state and its files.
-        task_id: the assessment's id.
-        request: whom to assess, and how.
-        loaded: the scenario.
-        unknown: names of settings in the request that proctor does not have.
 
     Raises:
         ApplicationError: ``Rejected``: the participants don't fit the scenario, a model is missing, or the simulator
@@ -157,7 +157,6 @@ def _participant_of(request: AssessmentRequest, scenario: ScenarioConfig) -> dic
 
 
 async def _with_roles(plan: Plan, store: BlobStore, request: AssessmentRequest, package: ScenarioPackage) -> Plan:
-    """The plan of an assessment with several participants: with one for each of them, and all their criteria."""
     roles = []
     for name, role in package.config.roles.items():
         max_turns = min(plan.max_turns, role.max_turns or plan.max_turns)
@@ -211,19 +210,20 @@ def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, se
     Raises:
         ApplicationError: ``Rejected``, with the field and the remedy.
     """
-    asked = {"clock": (request.config.clock, STANDING), "noise": (request.config.noise, 0)}
-    for name, (value, usual) in asked.items():
-        if settings.ues_command and value not in (None, usual):
-            raise failures.final(
-                failures.REJECTED,
-                f"config.{name} is {value}, and only the embedded simulator can do that: leave it out, or unset "
-                "AGENTBEATS_GREEN_UES_COMMAND for the worker.",
-            )
-    if settings.ues_command and scenario.noise:
+    if not settings.ues_command:
+        return
+    problem, remedy = "", "leave it out"
+    if request.config.clock not in (None, STANDING):
+        problem = f"config.clock is {request.config.clock}"
+    elif request.config.noise:
+        problem = f"config.noise is {request.config.noise}"
+    elif scenario.noise:
+        problem, remedy = f"{scenario.scenario_id} has noise {scenario.noise}", "choose another scenario"
+    if problem:
         raise failures.final(
             failures.REJECTED,
-            f"{scenario.scenario_id} has noise {scenario.noise}, and only the embedded simulator can do that: choose "
-            "another scenario, or unset AGENTBEATS_GREEN_UES_COMMAND for the worker.",
+            f"{problem}, and only the embedded simulator can do that: {remedy}, or unset AGENTBEATS_GREEN_UES_COMMAND "
+            "for the worker.",
         )
 
 
@@ -257,3 +257,71 @@ def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges:
                 f"Scenario {scenario.scenario_id} needs the model {model} for its {who}, but {setting} is not set: "
                 "set it for the worker, or choose to play without a model with config.offline: true.",
             )
+
+
+class ForkActivities:
+    """What forks need beside what every assessment does."""
+
+    def __init__(
+        self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios, simulations: Simulations
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._simulations = simulations
+        self._origins = Origins(config, store, scenarios)
+
+    @activity.defn
+    async def admit_fork(self, payload: AdmitInput) -> Plan:
+        """Check a request for a fork, and fix it; a bad one is ``Rejected`` with a sentence for its sender."""
+        try:
+            asked = parse_request(payload.request)
+            origin = await self._origins.find(asked.config.fork_of or "")
+            request = origin.merged(asked)
+            turn = origin.first_turn(asked.config)
+            await self._origins.require_checkpoint(origin, turn)
+            loaded = await self._origins.load_package(origin)
+        except BadRequestError as problem:
+            raise failures.final(failures.REJECTED, str(problem)) from None
+        plan = await plan_assessment(
+            self._config, self._store, payload.task_id, request, loaded, unknown_settings(payload.request)
+        )
+        forks = [
+            ForkPlan(
+                origin=ForkedFrom(task_id=part.task_id, turn=turn, forked_from=part.forked_from),
+                inherited=await self._store.put(part.played.before(turn).model_dump_json().encode()),
+            )
+            for part in origin.parts
+        ]
+        if not plan.roles:
+            return plan.model_copy(update={"fork": forks[0]})
+        roles = [role.model_copy(update={"fork": fork}) for role, fork in zip(plan.roles, forks, strict=True)]
+        return plan.model_copy(update={"roles": roles, "fork": ForkPlan(origin=origin.at(turn))})
+
+    @activity.defn
+    async def set_up_fork(self, plan: Plan) -> ForkSetUp:
+        """Make the fork's simulation of the original's checkpoint, with keys of its own."""
+        assert plan.fork is not None
+        assert plan.fork.inherited is not None
+        store, simulator = self._store, await self._simulations.choose_server()
+        simulations = self._simulations.at(simulator)
+        inherited = Inherited.model_validate_json(await store.get(plan.fork.inherited))
+        first, last = inherited.turns[0], inherited.turns[-1]
+        stepped, _ = await simulations.step(plan.simulation_id, first.checkpoint, Step(shows_all=True))
+        simulation = await simulations.adopt(plan.simulation_id, last.checkpoint)
+        now = await simulations.keep(simulation, everything=True)
+        shown = await simulations.show(simulation, plan.simulation_id, now)
+        summary = await asyncio.to_thread(summary_of, shown, last.reached)
+        initial_state = await store.put(Shown.of(store, stepped).written())
+
+        beginning = Prepared(
+            checkpoint=first.checkpoint,
+            initial_state=initial_state,
+            current_time=first.reached,
+            summary=summary,
+            simulator=simulator,
+        )
+        return ForkSetUp(
+            beginning=beginning,
+            now=beginning.model_copy(update={"checkpoint": now, "current_time": last.reached}),
+            inherited=inherited,
+        )

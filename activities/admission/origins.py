@@ -6,9 +6,9 @@ from temporalio import activity
 from temporalio.client import WorkflowExecutionStatus, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.admission.fork_plan import SO_FAR_QUERY, Inherited, SoFar, last_of_all
+from activities.admission.payloads import SO_FAR_QUERY, Inherited, SoFar, last_of_all
 from activities.archive.payloads import TurnNote
-from activities.plan import TRIAL_WORKFLOW, Model, Plan
+from activities.plan import PLAYED_WITH, TRIAL_WORKFLOW, Model, Plan
 from activities.scenario_code.manager import ScenarioError
 from activities.scenario_code.scenarios import Loaded, Scenarios
 from activities.simulation.shared_host import is_of_this_simulator
@@ -325,19 +325,10 @@ def _of_so_far(so_far: SoFar) -> Origin:
 
 
 def _config(origin: ArchiveEntry | Plan) -> AssessmentConfig:
-    """What the original was played and judged with."""
     return AssessmentConfig(
-        scenario_id=origin.scenario_id,
         difficulty=origin.instance.difficulty if origin.instance else None,
-        seed=origin.seed,
-        clock=origin.clock,
-        noise=origin.noise,
-        offline=origin.offline,
-        max_turns=origin.max_turns,
-        turn_timeout=origin.turn_timeout,
-        turn_tries=origin.turn_tries,
         judges=origin.judges or None,
-        votes=origin.votes,
+        **{name: getattr(origin, name) for name in PLAYED_WITH},
     )
 
 
@@ -346,7 +337,6 @@ def _day_of(instance: Instance | None) -> tuple[int | None, int]:
 
 
 def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]:
-    """What the archive knows of the turns that were played to their end, the beginning first."""
     by_turn = {turn.turn: turn for turn in turns}
     notes: list[TurnNote] = []
     for state in states:

@@ -1,7 +1,5 @@
-"""Assessments of one A2A context wait for each other: they enter the context's queue, a workflow of its own.
-
-A context that is made for one task has that task's id, and the task is in no queue: it is the first there. Who comes
-later finds it by the context's id, and the queue begins with it.
+"""Assessments of one A2A context wait for each other in its queue, a workflow of its own. A task that the context was
+made for has the context's id and is in no queue: a later one starts the queue, which begins with it.
 """
 
 from temporalio import activity
@@ -43,11 +41,6 @@ async def join(client: Client, task_queue: str, payload: QueueInput) -> None:
     """Enter the queue of a context. One that is started for this begins with the task that the context was made for,
     where that is still at work.
 
-    Args:
-        client: Temporal.
-        task_queue: where the queue's workflow runs.
-        payload: the queue, and the task that joins it.
-
     Raises:
         RPCError: Temporal doesn't answer.
     """
@@ -63,7 +56,6 @@ async def join(client: Client, task_queue: str, payload: QueueInput) -> None:
 
 
 async def _has_founder(client: Client, payload: QueueInput) -> bool:
-    """Whether the context was made for a task of the same caller that runs."""
     try:
         queue = await client.get_workflow_handle(payload.context_id).describe() if payload.context_id else None
     except RPCError as problem:

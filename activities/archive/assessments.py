@@ -11,12 +11,12 @@ from temporalio import activity
 from activities.archive import elsewhere
 from activities.archive.lines import as_lines, updates_in
 from activities.archive.payloads import ArchiveInput
-from activities.archive.states import read_states
-from activities.archive.transcript import turn_records
+from activities.archive.transcript import read_states, turn_records
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
+from activities.plan import PLAYED_WITH
 from proctor_protocol.archive import (
     RESULT,
     STATES,
@@ -37,6 +37,8 @@ from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
 _LARGE = 8_000_000
 """Bytes of an initial state from which its assessment is archived in a process of its own."""
 
+_OF_PLAN = (*PLAYED_WITH, "scenario_name", "scenario_version", "participant_url", "judges")
+_OF_RESULTS = ("status", "forked_from", "turns_taken", "actions_taken", "total_points", "is_partial", "judge_warnings")
 _SENTENCES: dict[ResultStatus, str] = {"canceled": "The assessment was cancelled."}
 
 
@@ -76,42 +78,22 @@ class ArchiveActivities:
             fence=own_fence(),
             run_id=info.workflow_run_id,
             campaign=payload.campaign,
-            forked_from=results.forked_from,
             context_id=payload.context_id,
             owner=payload.owner,
-            status=results.status,
             failed_by_participant=results.failure_kind in failures.BY_PARTICIPANT,
             sentence=_SENTENCES.get(results.status, results.failure or ""),
-            scenario_id=plan.scenario_id,
-            scenario_name=plan.scenario_name,
-            scenario_version=plan.scenario_version,
             family=plan.instance.family if plan.instance else None,
             difficulty=plan.instance.difficulty if plan.instance else None,
             instance_seed=plan.instance.seed if plan.instance else None,
-            clock=plan.clock,
-            noise=plan.noise,
             roles=[role.participant for role in plan.roles],
             role=plan.participant,
             participant=payload.card.name if payload.card else plan.participant,
-            participant_url=plan.participant_url,
             participant_version=payload.card.version if payload.card else None,
-            seed=plan.seed,
-            offline=plan.offline,
             score=results.scores.overall.score,
             max_score=results.scores.overall.max_score,
             doubtful_points=results.scores.overall.doubtful_points,
-            total_points=results.total_points,
-            turns_taken=results.turns_taken,
             expected_turns=plan.scenario_turns or plan.expected_turns,
-            max_turns=plan.max_turns,
-            turn_timeout=plan.turn_timeout,
-            turn_tries=plan.turn_tries,
-            judges=plan.judges,
-            votes=plan.votes,
             package=plan.package and Content(sha256=plan.package.sha256, size=plan.package.size),
-            is_partial=results.is_partial,
-            judge_warnings=results.judge_warnings,
-            actions_taken=results.actions_taken,
             seconds=results.duration_seconds,
             cost=cost,
             currency=currency,
@@ -119,6 +101,8 @@ class ArchiveActivities:
             ended_at=provenance.ended_at or info.started_time,
             temporal_namespace=info.workflow_namespace if self._config.temporal_ui_url else None,
             message=payload.message,
+            **{name: getattr(plan, name) for name in _OF_PLAN},
+            **{name: getattr(results, name) for name in _OF_RESULTS},
         )
 
 
@@ -154,7 +138,6 @@ def _write(
 
 
 def _trajectories(payload: ArchiveInput, store: BlobStore) -> dict[str, bytes]:
-    """The transcripts of turns, as files; those that the store has lost are left out."""
     found = {}
     for turn, ref in payload.trajectories.items():
         with suppress(BlobNotFoundError, BlobDamagedError):

@@ -1,7 +1,5 @@
-"""Work that takes much memory, in a process of its own, which gives all of it back: ``python -m`` this, by ``do``.
-
-The process reads what to do from its standard input (pickled by its parent, the only writer), does it, and
-answers on its standard output. Its parent's death doesn't stop it; it ends when it is done.
+"""Work that takes much memory, in a process of its own, which gives all of it back: ``python -m`` this, by ``do``. It
+reads what to do from its standard input, pickled by its parent, and answers on its standard output.
 """
 
 import pickle

@@ -1,14 +1,25 @@
 """The turns of an assessment as a person would tell them: what came in, what was done and written, who replies."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from activities.archive.payloads import TurnNote
-from proctor_protocol.archive import ArchivedUpdate, Arrival, Items, TurnRecord
+from activities.simulation.states import states_in
+from proctor_protocol.archive import (
+    ArchivedUpdate,
+    Arrival,
+    Content,
+    Items,
+    StateRecord,
+    TurnRecord,
+    items_of,
+    merge_patch,
+)
 from proctor_protocol.readings import chat_text, instant
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import TaskUpdateType
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
 
 _WORDS = 160
 """Characters of a message that stand for it."""
@@ -86,66 +97,36 @@ def _updates_by_turn(updates: Sequence[ArchivedUpdate]) -> dict[int, list[Archiv
 
 def _arrivals(before: Items | None, now: Items) -> list[Arrival]:
     """Messages that others have sent since a state; at the beginning (an empty state), all unread ones."""
-    arrivals = [*_mails(before or {}, now), *_texts(before or {}, now), *_chats(before or {}, now)]
-    if before:
-        arrivals += _replies_to_invitations(before, now)
+    was, own = before or {}, now.get("email/user_email_address")
+    arrivals = []
+    for path, item in now.items():
+        section = path.partition("/")[0]
+        if not isinstance(item, dict) or path.count("/") < 2 or (path in was) != (section == "calendar"):
+            continue
+        is_new = bool(was) or not item.get("is_read")
+        if path.startswith("email/emails/"):
+            sender = item.get("from_address")
+            if is_new and sender != own and item.get("folder") not in ("sent", "drafts"):
+                at = item.get("received_at") or item.get("sent_at")
+                arrivals.append(_arrival(path, at, sender, item.get("subject")))
+        elif path.startswith("sms/messages/"):
+            if is_new and item.get("direction") == "incoming":
+                arrivals.append(_arrival(path, item.get("sent_at"), item.get("from_number"), item.get("body")))
+        elif path.startswith("chat/messages/"):
+            if item.get("role") != "assistant":
+                words = chat_text(item.get("content"))
+                arrivals.append(_arrival(path, item.get("timestamp"), item.get("role"), words))
+        elif path.startswith("calendar/events/") and isinstance(earlier := was.get(path), dict):
+            known = _responses(earlier)
+            for who, response in _responses(item).items():
+                if response in ("accepted", "declined", "tentative") and known.get(who, response) != response:
+                    what = f"{response}: {_short(item.get('title'))}"
+                    arrivals.append(Arrival(path=path, at=_time(item.get("updated_at")), who=who, what=what))
     return sorted(arrivals, key=lambda each: (each.at is None, each.at and each.at.timestamp(), each.path))
 
 
-def _new(section: str, before: Items, now: Items) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path, item in now.items():
-        if path.startswith(section) and path not in before and isinstance(item, dict):
-            yield path, item
-
-
-def _mails(before: Items, now: Items) -> Iterator[Arrival]:
-    own = now.get("email/user_email_address")
-    for path, mail in _new("email/emails/", before, now):
-        is_new = bool(before) or not mail.get("is_read")
-        if is_new and mail.get("from_address") != own and mail.get("folder") not in ("sent", "drafts"):
-            yield Arrival(
-                path=path,
-                at=_time(mail.get("received_at") or mail.get("sent_at")),
-                who=str(mail.get("from_address") or ""),
-                what=_short(mail.get("subject")),
-            )
-
-
-def _texts(before: Items, now: Items) -> Iterator[Arrival]:
-    for path, text in _new("sms/messages/", before, now):
-        if (before or not text.get("is_read")) and text.get("direction") == "incoming":
-            yield Arrival(
-                path=path,
-                at=_time(text.get("sent_at")),
-                who=str(text.get("from_number") or ""),
-                what=_short(text.get("body")),
-            )
-
-
-def _chats(before: Items, now: Items) -> Iterator[Arrival]:
-    for path, message in _new("chat/messages/", before, now):
-        if message.get("role") != "assistant":
-            yield Arrival(
-                path=path,
-                at=_time(message.get("timestamp")),
-                who=str(message.get("role") or ""),
-                what=_short(chat_text(message.get("content"))),
-            )
-
-
-def _replies_to_invitations(before: Items, now: Items) -> Iterator[Arrival]:
-    for path, event in now.items():
-        was = before.get(path)
-        if path.startswith("calendar/events/") and isinstance(event, dict) and isinstance(was, dict):
-            known = _responses(was)
-            for who, response in _responses(event).items():
-                if response in ("accepted", "declined", "tentative") and known.get(who, response) != response:
-                    yield Arrival(
-                        path=path,
-                        at=_time(event.get("updated_at")),
-                        who=who,
-                        what=f"{response}: {_short(event.get('title'))}",
-                    )
+def _arrival(path: str, at: Any, who: Any, what: Any) -> Arrival:
+    return Arrival(path=path, at=_time(at), who=str(who or ""), what=_short(what))
 
 
 def _responses(event: Mapping[str, Any]) -> dict[str, str]:
@@ -167,3 +148,62 @@ def _time(value: Any) -> datetime | None:
         return instant(value) if isinstance(value, str) else None
     except ValueError:
         return None
+
+
+READ_AT_MOST = 512 * 1024 * 1024
+"""Bytes of checkpoints that are read for one assessment; of a larger one, states are kept every few turns."""
+
+_LEFT_OUT = "the assessment is so large that not every turn's state is kept"
+
+
+class StateHistory:
+    """The states of an assessment: the first one whole, then what changes, turn by turn."""
+
+    def __init__(self) -> None:
+        self.initial: Items = {}
+        self.records: list[StateRecord] = []
+        self.by_turn: dict[int, Items] = {}
+        self._last: Items = {}
+
+    def add(self, note: TurnNote, items: Items | None, lacking: str | None = None) -> None:
+        """Add a turn's state; None where it can't be determined."""
+        if items is not None and not self.records:
+            self.initial = self._last = items
+        patch = {} if items is None else merge_patch(self._last, items)
+        if items is not None:
+            self._last = self.by_turn[note.turn] = items
+        self.records.append(
+            StateRecord(
+                turn=note.turn,
+                time=note.reached,
+                checkpoint=Content(sha256=note.checkpoint.sha256, size=note.checkpoint.size),
+                patch=patch,
+                lacking=lacking,
+            )
+        )
+
+
+def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
+    """Read the states of all turns; this may take some seconds.
+
+    Raises:
+        proctor_storage.blobs.StoreUnavailableError: the store can't be read just now.
+    """
+    history = StateHistory()
+    known: dict[str, Any] = {}
+    chosen = _chosen([note.checkpoint.size for note in notes])
+    for place, note in enumerate(notes):
+        if place not in chosen:
+            history.add(note, None, _LEFT_OUT)
+            continue
+        try:
+            history.add(note, items_of(states_in(store.get_blocking(note.checkpoint), store, known)))
+        except (BlobNotFoundError, BlobDamagedError, ValueError) as problem:
+            history.add(note, None, str(problem))
+    return history
+
+
+def _chosen(sizes: Sequence[int]) -> set[int]:
+    """The checkpoints to read: all, or every n-th and the last, so that they stay below the limit."""
+    step = max(1, -(-sum(sizes) // READ_AT_MOST))
+    return {*range(0, len(sizes), step), len(sizes) - 1}

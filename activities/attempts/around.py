@@ -3,7 +3,12 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ActivityOutboundInterceptor,
+    ExecuteActivityInput,
+    Interceptor,
+)
 
 Proceed = Callable[[], Awaitable[Any]]
 """Runs the attempt; its result is the activity's."""
@@ -11,21 +16,27 @@ Proceed = Callable[[], Awaitable[Any]]
 Guard = Callable[[ExecuteActivityInput, Proceed], Awaitable[Any]]
 """Called with the activity's input and a function that runs the attempt. Returns the activity's result."""
 
+Outbound = Callable[[ActivityOutboundInterceptor], ActivityOutboundInterceptor]
+"""Makes what the attempt's heartbeats pass on their way out."""
+
 
 class Around(Interceptor):
     """A worker's interceptor that calls a guard around each attempt."""
 
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
+    def __init__(self, guard: Guard, outbound: Outbound | None = None) -> None:
+        self._guard, self._outbound = guard, outbound
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        return _Guarded(next, self._guard)
+        return _Guarded(next, self._guard, self._outbound)
 
 
 class _Guarded(ActivityInboundInterceptor):
-    def __init__(self, next: ActivityInboundInterceptor, guard: Guard) -> None:  # noqa: A002
+    def __init__(self, next: ActivityInboundInterceptor, guard: Guard, outbound: Outbound | None) -> None:  # noqa: A002
         super().__init__(next)
-        self._run = guard
+        self._run, self._outbound = guard, outbound
+
+    def init(self, outbound: ActivityOutboundInterceptor) -> None:
+        super().init(self._outbound(outbound) if self._outbound else outbound)
 
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
         return await self._run(input, lambda: super(_Guarded, self).execute_activity(input))

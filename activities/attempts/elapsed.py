@@ -1,8 +1,5 @@
-"""For how long a step has been tried, independent of machines' clocks.
-
-Temporal says when a step was scheduled and when this attempt of it began, both by its own clock; since then the time is
-counted here, by a clock that is never set. So a worker whose clock goes wrong, or another way than Temporal's, gives
-no one more time or less.
+"""For how long a step has been tried: until this attempt began by Temporal's clock, and from then on by one that is
+never set. So a worker whose clock is wrong gives no one more time or less.
 """
 
 import time

@@ -1,6 +1,8 @@
 """How activities fail: every type of failure, and whether trying the same thing again can help."""
 
 import builtins
+from collections.abc import Sequence
+from typing import Any
 
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
@@ -120,9 +122,19 @@ OVER = "the participant's task is over"
 """Detail of a failed turn whose participant is known to have stopped."""
 
 
-def of_ended_task(problem: ApplicationError) -> ApplicationError:
-    """The same failure of a turn, known to have ended at the participant too."""
-    return ApplicationError(problem.message, OVER, type=problem.type, non_retryable=problem.non_retryable)
+def altered(
+    problem: ApplicationError, *more: Any, message: str | None = None, details: Sequence[Any] | None = None
+) -> ApplicationError:
+    """The same failure with ``more`` details, or in other words."""
+    return ApplicationError(
+        problem.message if message is None else message,
+        *(problem.details if details is None else details),
+        *more,
+        type=problem.type,
+        non_retryable=problem.non_retryable,
+        next_retry_delay=problem.next_retry_delay,
+        category=problem.category,
+    )
 
 
 def passing(kind: str, sentence: str) -> ApplicationError:

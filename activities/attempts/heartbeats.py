@@ -1,11 +1,7 @@
 """Every activity with a heartbeat timeout beats automatically, and carries an attempt's notes for the next one.
 
-The beats come from a thread of their own, straight to Temporal's core: a worker whose event loop is busy for a while is
-not taken for dead. (One whose loop is blocked for good is ended by ``watchdog``.)
-
-Each beat is a request to Temporal, and a billable action in its cloud. So an attempt beats often at first, which is how
-soon it hears that it is cancelled, and ever more rarely the longer it takes; rarely from the start where a worker has
-many; but always often enough not to be missed.
+The beats come from a thread, so a busy event loop isn't taken for a dead worker. Each is a request to Temporal, and
+billed in its cloud: an attempt beats often at first, to hear soon that it is cancelled, then ever more rarely.
 """
 
 import asyncio
@@ -20,13 +16,9 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.api.common.v1 import Payload
 from temporalio.bridge.proto import ActivityHeartbeat
-from temporalio.worker import (
-    ActivityInboundInterceptor,
-    ActivityOutboundInterceptor,
-    ExecuteActivityInput,
-    Interceptor,
-    Worker,
-)
+from temporalio.worker import ActivityOutboundInterceptor, ExecuteActivityInput, Worker
+
+from activities.attempts.around import Around, Proceed
 
 BEAT_SECONDS = 0.5
 """Before the first beat of an attempt, where there are few; each of its pauses is twice the one before."""
@@ -80,15 +72,14 @@ class _Heartbeat:
 _heartbeat: ContextVar[_Heartbeat] = ContextVar("heartbeat")
 
 
-class Heartbeats(Interceptor):
+class Heartbeats(Around):
     """A worker's interceptor that beats for its activities, from ``beat_through`` on."""
 
     def __init__(self) -> None:
+        # Last on the way out, so that what others take out of notes is not sent by the thread either.
+        super().__init__(self._beat_during, _Noting)
         self._attempts: dict[bytes, _Heartbeat] = {}
         self._lock = threading.Lock()
-
-    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        return _Beating(next, self)
 
     def beat_through(self, worker: Worker) -> None:
         """Beat for the activities of this worker until it is gone; it is the one that has this interceptor.
@@ -108,10 +99,22 @@ class Heartbeats(Interceptor):
         with self._lock:
             self._attempts[heartbeat.token] = heartbeat
 
-    def remove(self, heartbeat: _Heartbeat) -> None:
-        """The attempt is over; no beat of it goes out from now on."""
-        with self._lock:
-            self._attempts.pop(heartbeat.token, None)
+    async def _beat_during(self, _input: ExecuteActivityInput, proceed: Proceed) -> Any:
+        info = activity.info()
+        _notes.set(list(info.heartbeat_details))
+        timeout = info.heartbeat_timeout
+        heartbeat = _Heartbeat(info.task_token, timeout.total_seconds() if timeout else 0.0)
+        _heartbeat.set(heartbeat)
+        if not timeout:
+            return await proceed()
+        if _notes.get():
+            activity.heartbeat(*_notes.get())
+        self.add(heartbeat)
+        try:
+            return await proceed()
+        finally:
+            with self._lock:  # no beat of it goes out from now on
+                self._attempts.pop(heartbeat.token, None)
 
     def _beat(self, worker: weakref.ref[Worker]) -> None:
         pause = threading.Event()
@@ -143,32 +146,6 @@ class Heartbeats(Interceptor):
                 except (AttributeError, RuntimeError):  # a worker that has shut down has no core left
                     return False
         return True
-
-
-class _Beating(ActivityInboundInterceptor):
-    def __init__(self, next: ActivityInboundInterceptor, heartbeats: Heartbeats) -> None:  # noqa: A002
-        super().__init__(next)
-        self._heartbeats = heartbeats
-
-    def init(self, outbound: ActivityOutboundInterceptor) -> None:
-        """Stand last on the way out, so that what others take out of notes is not sent by the thread either."""
-        super().init(_Noting(outbound))
-
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
-        info = activity.info()
-        _notes.set(list(info.heartbeat_details))
-        timeout = info.heartbeat_timeout
-        heartbeat = _Heartbeat(info.task_token, timeout.total_seconds() if timeout else 0.0)
-        _heartbeat.set(heartbeat)
-        if not timeout:
-            return await super().execute_activity(input)
-        if _notes.get():
-            activity.heartbeat(*_notes.get())
-        self._heartbeats.add(heartbeat)
-        try:
-            return await super().execute_activity(input)
-        finally:
-            self._heartbeats.remove(heartbeat)
 
 
 class _Noting(ActivityOutboundInterceptor):

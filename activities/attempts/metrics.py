@@ -1,7 +1,4 @@
-"""What workers count, and the guard that counts what activities do.
-
-Labels have few values: ids of assessments belong into logs and traces.
-"""
+"""What workers count, and the guard that counts what activities do. Labels have few values."""
 
 import time
 from typing import Any
@@ -70,7 +67,6 @@ async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # no
 
 
 def _cause(problem: Exception) -> str:
-    """A failure's type: of ours by its own name, of others' by their class."""
     if isinstance(problem, ApplicationError):
         return problem.type or failures.UNKNOWN
     return type(problem).__name__

@@ -1,9 +1,6 @@
-"""Notes of an attempt for the attempts that follow, such as the tasks that the participant may still work on.
-
-An attempt notes each task that the participant starts, beside the mark that it made. Notes outlive the attempt: the
-next one has them; a step that failed hands them to the workflow with its failure; Temporal keeps those of runs that a
-reset has ended. A participant of protocol 1.0 can also be asked for its tasks. One of 0.3 can't, so its old tasks can
-be canceled by these notes only.
+"""Notes of an attempt for the attempts that follow, such as the tasks that the participant may still work on. They
+outlive it: the next attempt has them, the workflow gets them with a failure, and Temporal keeps those of ended runs. A
+participant of protocol 0.3 can't be asked for its tasks, so its old ones can be canceled by these notes only.
 """
 
 from contextlib import suppress
@@ -18,7 +15,7 @@ from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.service import RPCError
 
-from activities.attempts import heartbeats
+from activities.attempts import failures, heartbeats
 from activities.plan import Model
 from proctor_protocol.results import Clarification
 
@@ -108,16 +105,8 @@ def noted_tasks() -> list[str]:
 
 def with_tasks(problem: ApplicationError) -> ApplicationError:
     """The same failure of a step, which says what tasks the participant may still be at."""
-    if not noted_tasks():
-        return problem
-    return ApplicationError(
-        problem.message,
-        *problem.details,
-        {_LEFT: noted_tasks()},
-        type=problem.type,
-        non_retryable=problem.non_retryable,
-        category=problem.category,
-    )
+    tasks = noted_tasks()
+    return failures.altered(problem, {_LEFT: tasks}) if tasks else problem
 
 
 def tasks_left_by(problem: ActivityError) -> list[str]:

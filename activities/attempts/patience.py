@@ -1,8 +1,7 @@
 """Waiting, inside an attempt, for the simulator and the store, whose absence is not the participant's fault.
 
-Large results travel through the blob store (``proctor_storage.temporal``). Temporal's worker stores them once an
-activity has ended: by then it sends no heartbeats, and a failure would be one of the activity's few attempts. So
-``keeping`` stores them before, while heartbeats are sent, as patiently as anything else here.
+Temporal's worker would store a large result after the activity's last heartbeat, and a failure would cost one of its
+few attempts. So ``keeping`` stores it before.
 """
 
 import asyncio

@@ -1,8 +1,5 @@
-"""What a reset leaves in an assessment's history: the time that passed between a point and the reset to it.
-
-A reset makes a new run that repeats the history up to a step of the workflow; that step is recorded as failed, by the
-reset, at the time of the reset. All time since the step had first begun (the failure, a weekend, or a turn that
-was thrown away) belongs to no time played.
+"""What a reset leaves in an assessment's history: it fails a step of the workflow at the time of the reset. All time
+since that step had first begun was not played.
 """
 
 from collections.abc import AsyncIterator

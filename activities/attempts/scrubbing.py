@@ -1,9 +1,5 @@
-"""No secret leaves an activity: what it returns and how it fails are read for keys, which are taken out.
-
-Activities are the only place where secrets meet text that others wrote: a provider that quotes the key which it
-refuses, a participant that says with which key it was turned away, an evaluator whose exception shows a request. What
-leaves an activity goes to Temporal's history, from there to updates, results and sentences for callers; so this is
-the one place where all of it passes.
+"""No secret leaves an activity: results, failures and notes are read for keys, which are taken out. Activities alone
+see both secrets and text that others wrote, and all that they return passes here on its way to Temporal's history.
 """
 
 import os
@@ -15,12 +11,10 @@ from pydantic import BaseModel
 from pydantic_core import from_json, to_json, to_jsonable_python
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, FailureError
-from temporalio.worker import (
-    ActivityInboundInterceptor,
-    ActivityOutboundInterceptor,
-    ExecuteActivityInput,
-    Interceptor,
-)
+from temporalio.worker import ActivityOutboundInterceptor, ExecuteActivityInput
+
+from activities.attempts import failures
+from activities.attempts.around import Around, Proceed
 
 REMOVED = "[secret removed]"
 
@@ -95,13 +89,7 @@ class Scrubber:
             return problem
         clean: BaseException
         if isinstance(problem, ApplicationError):
-            clean = ApplicationError(
-                self.text(message),
-                *self.result(details),
-                type=problem.type,
-                non_retryable=problem.non_retryable,
-                next_retry_delay=problem.next_retry_delay,
-            )
+            clean = failures.altered(problem, message=self.text(message), details=self.result(details))
         elif isinstance(problem, FailureError):
             return problem  # Temporal's own (a cancellation): nothing in it is ours
         else:
@@ -110,46 +98,30 @@ class Scrubber:
         return clean.with_traceback(problem.__traceback__)
 
 
-class Scrubbing(Interceptor):
-    """The worker's interceptor that takes secrets out of results, failures and notes.
-
-    Args:
-        secret: the deployment's.
-        keys_of: the keys of a simulation, by its id.
-    """
+class Scrubbing(Around):
+    """The worker's interceptor that takes secrets out of results, failures and notes."""
 
     def __init__(self, secret: str, keys_of: Callable[[str], Iterable[str]]) -> None:
+        super().__init__(self._scrub, lambda outbound: _ScrubbedBeats(outbound, self._own_scrubber))
         self._keys_of = keys_of
         self._shared = secrets_in(os.environ) | {secret}
-
-    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        return _Scrubbed(next, self)
 
     def make_scrubber(self, simulation_id: str) -> Scrubber:
         """For an activity of an assessment, whose id is its simulation's too."""
         return Scrubber({*self._shared, *self._keys_of(simulation_id)})
 
-
-class _Scrubbed(ActivityInboundInterceptor):
-    def __init__(self, next: ActivityInboundInterceptor, scrubbing: Scrubbing) -> None:  # noqa: A002
-        super().__init__(next)
-        self._scrubbing = scrubbing
-
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+    async def _scrub(self, _input: ExecuteActivityInput, proceed: Proceed) -> Any:
         try:
-            result = await super().execute_activity(input)
+            result = await proceed()
         except Exception as problem:
-            clean = self._scrubber().failure(problem)
+            clean = self._own_scrubber().failure(problem)
             if clean is problem:
                 raise
             raise clean from clean.__cause__
-        return self._scrubber().result(result)
+        return self._own_scrubber().result(result)
 
-    def init(self, outbound: ActivityOutboundInterceptor) -> None:
-        super().init(_ScrubbedBeats(outbound, self._scrubber))
-
-    def _scrubber(self) -> Scrubber:
-        return self._scrubbing.make_scrubber(activity.info().workflow_id or "")
+    def _own_scrubber(self) -> Scrubber:
+        return self.make_scrubber(activity.info().workflow_id or "")
 
 
 class _ScrubbedBeats(ActivityOutboundInterceptor):

@@ -1,16 +1,8 @@
-"""Reports failures of a step that will be tried again to the assessment's caller, through its workflow.
+"""Reports failures of a step that will be tried again to the assessment's caller, by the signal ``trouble`` to its
+workflow, which publishes them. A workflow hears only of steps that are under way: a reset repeats later signals.
 
-A step that fails is tried again by Temporal, in silence, and may be for minutes. Here is the one way by which an
-activity breaks that silence: it sends its own workflow the signal ``trouble``, and the workflow publishes it as a
-recoverable ``update_error_occurred``. So it is in the assessment's history and its stream, for any listener, now or
-later, through whichever gateway; it survives every restart; and where nothing goes wrong, or not for long, it costs
-nothing at all.
-
-* ``troubles``, a guard around each attempt, reports one that has failed and will be made again, once the step has been
-  tried for ``TELL_AFTER`` seconds. An activity has to do nothing for it but fail with a sentence.
-* ``Wait`` is for an activity that waits for something (a simulator, a store) inside an attempt.
-
-A workflow hears only of steps that are under way: a reset repeats the signals that came after its point.
+* ``troubles``, a guard, reports an attempt that will be made again, after ``TELL_AFTER`` seconds of trying
+* ``Wait`` is for an activity that waits for something (a simulator, a store) inside an attempt
 """
 
 import asyncio

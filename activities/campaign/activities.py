@@ -1,16 +1,23 @@
 """A campaign's own activities: what it plays, what came of that, and the sum. What a kind knows, that is asked for."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from pydantic import TypeAdapter
 from temporalio import activity
 from temporalio.client import WorkflowFailureError
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.payloads import AdmitInput
+from activities.archive.lines import as_lines, updates_in
 from activities.attempts import failures
+from activities.attempts.fencing import own_fence
+from activities.attempts.patience import patiently
+from activities.attempts.scrubbing import Scrubber
 from activities.campaign.plan import (
+    MEMO_LEDGER,
+    CampaignArchiveInput,
     CampaignPlan,
     Cell,
     CellList,
@@ -22,9 +29,14 @@ from activities.campaign.plan import (
     Raw,
     Summed,
     SumUpInput,
+    TakenOver,
 )
+from activities.plan import PROCTOR_OWNER
+from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
 from proctor_protocol.request import BadRequestError
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor_settings.config import GreenAgentConfig
+from proctor_storage.archive import open_archive
+from proctor_storage.blobs import BlobNotFoundError, BlobRef, BlobStore
 
 _CELLS = TypeAdapter(list[Cell])
 ENDED_CELLS = TypeAdapter(list[EndedCell])
@@ -116,3 +128,128 @@ class CampaignActivities:
 
 async def keep_cells(store: BlobStore, cells: Sequence[Cell]) -> CellList:
     return CellList(cells=await store.put(_CELLS.dump_json(list(cells))), count=len(cells))
+
+
+_READ_AT_ONCE = 32
+
+
+async def taken_over(
+    store: BlobStore, campaign_id: str, cells: Sequence[Cell], owner: str, kind: str
+) -> tuple[TakenOver | None, list[Cell], list[str]]:
+    """What an ended campaign of the same caller has played of these cells, those that are left, and warnings.
+
+    Raises:
+        BadRequestError: there is no such campaign, or its results were removed.
+    """
+    handle = activity.client().get_workflow_handle(campaign_id)
+    try:
+        described = await handle.describe()
+        is_theirs = (described.typed_search_attributes.get(PROCTOR_OWNER) or "") == owner
+        ref = await described.memo_value(MEMO_LEDGER, None, type_hint=BlobRef) if is_theirs else None
+    except RPCError as problem:
+        if problem.status != RPCStatusCode.NOT_FOUND:
+            raise  # Temporal is away, which is none of the caller's fault
+        ref = None
+    if ref is None:
+        raise BadRequestError(f"config.grows is {campaign_id}: name {kind} that has ended.")
+    try:
+        ledger = ENDED_CELLS.validate_json(await store.get(ref))
+    except BlobNotFoundError:
+        raise BadRequestError(
+            f"config.grows is {campaign_id}, whose results were removed (proctor prune): ask without config.grows."
+        ) from None
+    known = {cell.cell_id for cell in cells}
+    played = [each for each in ledger if each.cell_id in known and _counts(each)]
+    mine = await _with_results(store, played)
+    if not mine:
+        return None, list(cells), [f"nothing of {campaign_id} is among what is asked for: all is played"]
+    taken = {each.cell_id for each in mine}
+    page = await store.put(ENDED_CELLS.dump_json(mine))
+    return (
+        TakenOver(
+            page=page,
+            cell_ids=sorted(taken),
+            count=len(mine),
+            succeeded=sum(each.outcome.succeeded for each in mine),
+            failed=sum(each.outcome.failure_kind is not None for each in mine),
+            scored=sum(each.outcome.score is not None for each in mine),
+            score=sum(each.outcome.score or 0.0 for each in mine),
+        ),
+        [cell for cell in cells if cell.cell_id not in taken],
+        [f"{lost} results of {campaign_id} were removed: these are played again"]
+        if (lost := len(played) - len(mine))
+        else [],
+    )
+
+
+async def _with_results(store: BlobStore, played: Sequence[EndedCell]) -> list[EndedCell]:
+    """Those whose results are still there; they are as young as if they were new, so that no pruning takes them."""
+    slots = asyncio.Semaphore(_READ_AT_ONCE)
+
+    async def is_there(each: EndedCell) -> bool:
+        if each.outcome.result is None:
+            return False
+        async with slots:
+            try:
+                await store.put(await store.get(each.outcome.result))
+            except BlobNotFoundError:
+                return False
+        return True
+
+    there = await asyncio.gather(*map(is_there, played))
+    return [each for each, is_kept in zip(played, there, strict=True) if is_kept]
+
+
+def _counts(ended: EndedCell) -> bool:
+    """Whether a cell needn't be played again: it came to its end, or failed by the participant's fault."""
+    return not ended.outcome.may_be_played_again and ended.outcome.status != "canceled"
+
+
+class CampaignArchiving:
+    """Writes what stays of a campaign; its assessments and trials have entries of their own, which name it."""
+
+    def __init__(self, config: GreenAgentConfig, store: BlobStore, scrubber: Callable[[str], Scrubber]) -> None:
+        self._store = store
+        self._scrubber = scrubber
+        self._archive = open_archive(config)
+
+    @activity.defn
+    async def archive_campaign(self, payload: CampaignArchiveInput) -> None:
+        """Archive a campaign that has ended; a second call writes the same entry again."""
+        entry = self._entry(payload)
+        await patiently(lambda: asyncio.to_thread(self._write, entry, payload))
+
+    def _entry(self, payload: CampaignArchiveInput) -> ArchiveEntry:
+        plan, info = payload.plan, activity.info()
+        return ArchiveEntry(
+            kind="campaign",
+            id=plan.campaign_id,
+            fence=own_fence(),
+            run_id=info.workflow_run_id,
+            campaign_kind=plan.kind,
+            tally=payload.tally,
+            context_id=payload.context_id,
+            owner=payload.owner,
+            status=payload.status,
+            sentence=payload.failure or payload.summed.sentence,
+            scenario_id=plan.title,
+            participant=plan.participant,
+            participant_url=plan.participant_url,
+            earned=payload.summed.score,
+            seconds=(payload.ended_at - payload.started_at).total_seconds(),
+            cost=payload.tally.cost,
+            started_at=payload.started_at,
+            ended_at=payload.ended_at,
+            temporal_namespace=info.workflow_namespace,
+            message=payload.message,
+        )
+
+    def _write(self, entry: ArchiveEntry, payload: CampaignArchiveInput) -> None:
+        files = {
+            RESULT: self._store.get_blocking(payload.summed.results),
+            UPDATES: as_lines(updates_in(payload.updates)),
+        }
+        if payload.summed.runs is not None:
+            files[RUNS] = self._store.get_blocking(payload.summed.runs)
+        clean = self._scrubber(entry.id).written
+        self._archive.write(entry, {name: clean(content) for name, content in files.items()}, {})

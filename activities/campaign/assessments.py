@@ -17,7 +17,7 @@ from activities.admission.activities import require_models
 from activities.admission.origins import Origins
 from activities.archive.lines import as_lines
 from activities.attempts import failures
-from activities.campaign.activities import keep_cells
+from activities.campaign.activities import keep_cells, taken_over
 from activities.campaign.plan import (
     CampaignPlan,
     Cell,
@@ -29,7 +29,6 @@ from activities.campaign.plan import (
     SumUpInput,
     groups_of,
 )
-from activities.campaign.taking_over import taken_over
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.scenario_code.scenarios import Scenarios
@@ -37,7 +36,7 @@ from proctor_protocol.clocks import conditions_title
 from proctor_protocol.instances import USUAL_DIFFICULTY, instance_title
 from proctor_protocol.provenance import Drafts, ModelUse, cost_of, tokens_of
 from proctor_protocol.request import AssessmentConfig, BadRequestError
-from proctor_protocol.results import AssessmentResults, CriterionResult
+from proctor_protocol.results import AssessmentResults, CriterionResult, DimensionScore, OverallScore
 from proctor_protocol.runs import (
     MOST_CELLS,
     RunCell,
@@ -54,6 +53,8 @@ from proctor_storage.blobs import BlobRef, BlobStore
 
 CELL_WORKFLOW = "AssessmentCell"
 _READ_AT_ONCE = 32
+_OF_PLAYED = ("agent", "difficulty", "seed", "repeat", "status", "failed_by_participant")
+_OF_CELL = ("scenario_id", "from_turn", "task_id", "failure_kind", "failure")
 
 
 class PlayedAssessment(Model):
@@ -74,6 +75,12 @@ class PlayedAssessment(Model):
     @property
     def failed_by_participant(self) -> bool:
         return self.failure_kind in failures.BY_PARTICIPANT
+
+    @property
+    def status(self) -> str:
+        if self.canceled:
+            return "canceled"
+        return self.results.status if self.results else "failed"
 
     @property
     def uses(self) -> list[ModelUse]:
@@ -116,6 +123,10 @@ class AssessmentRuns:
                 self._store, config.grows, cells, owner, "a campaign of assessments"
             )
             warnings += notices
+        limits: dict[LaneKind, int | None] = {
+            "participant": config.at_once_per_participant,
+            "model": config.at_once_per_model,
+        }
         shared: dict[str, JsonValue] = {
             "agents": dict(asked.participants),
             "scenario_hashes": dict(hashes),
@@ -132,7 +143,7 @@ class AssessmentRuns:
             cells=await keep_cells(self._store, cells),
             groups=groups_of(cells),
             at_once=config.at_once,
-            lane_limits=_lane_limits(config),
+            lane_limits={kind: limit for kind, limit in limits.items() if limit is not None},
             tries=config.tries,
             shared=shared,
             verbose_updates=config.verbose_updates and self._config.verbose_updates,
@@ -379,22 +390,8 @@ def _cell(
     )
 
 
-def _lane_limits(config: RunConfig) -> dict[LaneKind, int]:
-    limits: dict[LaneKind, int | None] = {
-        "participant": config.at_once_per_participant,
-        "model": config.at_once_per_model,
-    }
-    return {kind: limit for kind, limit in limits.items() if limit is not None}
-
-
 def _as_id(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "-", name)[:60]
-
-
-def _status(played: PlayedAssessment) -> str:
-    if played.canceled:
-        return "canceled"
-    return played.results.status if played.results else "failed"
 
 
 def _cell_of(played: PlayedAssessment, ended: EndedCell, is_taken_over: bool) -> RunCell:
@@ -403,18 +400,8 @@ def _cell_of(played: PlayedAssessment, ended: EndedCell, is_taken_over: bool) ->
     is_judged = overall is not None and overall.max_score > 0
     return RunCell.model_validate(
         {
-            "agent": played.agent,
-            "scenario_id": played.scenario_id,
-            "difficulty": played.difficulty,
+            **{name: getattr(played, name) for name in (*_OF_PLAYED, *_OF_CELL)},
             "scenario_hash": results.provenance.scenario_hash if results and results.provenance else None,
-            "from_turn": played.from_turn,
-            "seed": played.seed,
-            "repeat": played.repeat,
-            "task_id": played.task_id,
-            "status": _status(played),
-            "failed_by_participant": played.failed_by_participant,
-            "failure_kind": played.failure_kind,
-            "failure": played.failure,
             "score": overall.score if overall and is_judged else None,
             "max_score": overall.max_score if overall and is_judged else None,
             "doubtful_points": overall.doubtful_points if overall else 0,
@@ -432,24 +419,16 @@ def _run_of(played: PlayedAssessment) -> Run:
     results = played.results
     scores = results.scores if results else None
 
-    def points(criterion: CriterionResult) -> Points:
-        return Points(score=criterion.score, max_score=criterion.max_score)
+    def points(scored: CriterionResult | DimensionScore | OverallScore) -> Points:
+        return Points(score=scored.score, max_score=scored.max_score)
 
     return Run.model_validate(
         {
+            **{name: getattr(played, name) for name in _OF_PLAYED},
             "run_id": played.task_id,
-            "agent": played.agent,
             "scenario": played.scenario_id + (f" from turn {played.from_turn}" if played.from_turn else ""),
-            "difficulty": played.difficulty,
-            "seed": played.seed,
-            "repeat": played.repeat,
-            "status": _status(played),
-            "failed_by_participant": played.failed_by_participant,
-            "overall": Points(score=scores.overall.score, max_score=scores.overall.max_score) if scores else None,
-            "dimensions": {
-                name: Points(score=dimension.score, max_score=dimension.max_score)
-                for name, dimension in (scores.dimensions.items() if scores else [])
-            },
+            "overall": points(scores.overall) if scores else None,
+            "dimensions": {name: points(each) for name, each in (scores.dimensions.items() if scores else [])},
             "criteria": {each.criterion_id: points(each) for each in (results.criteria_results if results else [])},
             "tokens": tokens_of(played.uses),
             "cost": cost_of(played.uses),

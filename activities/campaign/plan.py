@@ -23,12 +23,7 @@ LaneKind = Literal["participant", "model"]
 
 
 class Lane(Model):
-    """Something of which a campaign uses a limited number of places at once.
-
-    Attributes:
-        kind: what it is.
-        name: which one: the participant's address, the model's name.
-    """
+    """A participant (its address) or a model (its name), of which a campaign uses some places only at once."""
 
     kind: LaneKind
     name: str

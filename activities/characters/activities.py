@@ -5,7 +5,7 @@ from temporalio import activity
 from activities.attempts import failures
 from activities.characters import generator
 from activities.characters.guard import Guard
-from activities.characters.payloads import Responded, RespondInput
+from activities.characters.messages import Responded, RespondInput
 from activities.characters.prompts import PROMPT_VERSION
 from activities.models.configured import ConfiguredModels
 from activities.models.factory import ModelSettingsError, prepare

@@ -173,7 +173,6 @@ def _is_due(reply: ScriptedReply, message: OutgoingMessage) -> bool:
 async def _improvised(
     message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, llm: "BaseChatModel", guard: Guard
 ) -> tuple[str, Rsvp | None]:
-    """The first draft that the guard lets pass; the scripted reply where it refuses all of them."""
     system = persona(character_id, scenario)
     decision = await ask(llm, system, decision_question(message, scenario), Decision)
     if not decision.should_respond:
@@ -233,11 +232,6 @@ def reply_event(
     An email goes to the user, with the message's other readers in CC (none for a reader in BCC); an SMS goes to the
     user, and to the others of a group; the user's words in the chat go into the same conversation. An
     RSVP that says neither yes nor no, only something, is tentative.
-
-    Args:
-        reply: what the character answers.
-        message: what it answers.
-        scenario: with the addresses of both sides.
 
     Returns:
         The event's modality, and the ``data`` to schedule (UES contract, "input").

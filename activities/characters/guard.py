@@ -1,9 +1,9 @@
-"""Checks what a model wrote in somebody's name: what they can't know, another's secrets, promises, falling out of role.
-
-Rules come first; they look at exact values and fixed phrases only. A model comes second, where one is configured. A
-refused draft is drawn again, at most ``DRAWN_AGAIN`` times; then the character answers by its scripted replies.
+"""Checks what a model wrote in somebody's name: by rules on exact values and fixed phrases, then by a model, where one
+is configured. A refused draft is drawn again ``DRAWN_AGAIN`` times; then the character answers by its scripted replies.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from activities.characters.messages import OutgoingMessage
-from activities.characters.prompts import check_question, persona, written_out
-from activities.characters.wording import joined, runs, unlike_a_message
+from activities.characters.prompts import check_question, persona, reply_question, written_out
 from activities.models.structured import ask
 from proctor_language.patterns import compiled
 from proctor_protocol.provenance import Drafts
@@ -185,3 +184,57 @@ def _all_times(text: str, scenario: ScenarioConfig) -> set[tuple[int, int]]:
 
 def _is_secret(run: str, others: list[CharacterProfile]) -> bool:
     return any(run in joined(other.special_instructions or "") for other in others)
+
+
+_FRAME = r"<\||</?[a-z][a-z0-9]*(?:\s[^@>\n]*)?>|\b\d{4}-\d\d-\d\dT\d\d"
+"""Markers and tags, and times as machines write them."""
+
+_HELLO = r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)),?\s+(?:(?:Mr|Ms|Mrs|Dr)\.?\s+)?"
+_WORD = r"\pL{2,}"
+_OF_VALUES = r"\S*[@\d/]\S*"
+_COPIED, _LOOPED, _ROUNDS = 5, 4, 3
+"""Words in a row of the prompt; words in a row that come again, and how often."""
+
+
+def unlike_a_message(
+    draft: str, message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, known: str
+) -> str | None:
+    """What no person would send, as a sentence; None where there is nothing.
+
+    Args:
+        draft: what a model wrote; empty is fine, as the comment on an invitation.
+        message: what it answers.
+        character_id: in whose name.
+        scenario: with the people.
+        known: what the person may quote: its own instructions, and what was written to it.
+    """
+    if found := compiled(_FRAME).search(draft):
+        return f"it falls out of role: {found.group()!r}"
+    prompt = joined(f"{persona(character_id, scenario)}\n{reply_question(message, scenario, '')}")
+    quotable = joined(known)
+    if copied := next((run for run in runs(draft, _COPIED) if run in prompt and run not in quotable), None):
+        return f"it falls out of role: {copied!r}"
+    person = scenario.characters[character_id]
+    if message.sender not in (person.email, person.phone) and _greets(draft, person.name):
+        return "the person greets themselves"
+    if draft.strip() and not compiled(_WORD).search(compiled(_OF_VALUES).sub(" ", draft)):
+        return "it has no words"
+    if looped := next((run for run, times in Counter(runs(draft, _LOOPED)).items() if times >= _ROUNDS), None):
+        return f"it says the same again and again: {looped!r}"
+    return None
+
+
+def _greets(draft: str, name: str) -> bool:
+    names = "|".join(re.escape(part) for part in name.split())
+    return bool(compiled(rf"\A\W*(?:{_HELLO}(?:{names})(?:\W|\z)|(?:{names})\s*[,:])").search(draft))
+
+
+def joined(text: str) -> str:
+    """A text in small letters, with single spaces."""
+    return " ".join(text.lower().split())
+
+
+def runs(text: str, length: int) -> Iterator[str]:
+    """All runs of ``length`` words of a text, in small letters."""
+    words = text.lower().split()
+    return (" ".join(words[at : at + length]) for at in range(len(words) - length + 1))

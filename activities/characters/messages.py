@@ -5,7 +5,10 @@ from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
+from activities.plan import Model, OfSeveral, OfTurn
 from proctor_protocol.modalities import Written
+from proctor_protocol.provenance import Drafts, ModelUse
+from proctor_storage.blobs import BlobRef
 
 Rsvp = Literal["accepted", "declined", "tentative"]
 
@@ -69,3 +72,25 @@ class CharacterReply(_Model):
     response: Rsvp | None = None
     delay_seconds: int = Field(ge=0)
     subject: str | None = None
+
+
+class RespondInput(OfTurn, OfSeveral):
+    """Let a character decide on a reply to a message."""
+
+    scenario: BlobRef
+    seed: int
+    offline: bool
+    character_id: str
+    message: OutgoingMessage
+
+    @property
+    def about(self) -> str:
+        return self.character_id
+
+
+class Responded(Model):
+    """A character's reply to a message, None for silence, the model use that it cost, and its drafts."""
+
+    reply: CharacterReply | None = None
+    usage: list[ModelUse] = Field(default_factory=list)
+    drafts: Drafts = Drafts()

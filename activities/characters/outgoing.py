@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from activities.characters.messages import OutgoingMessage, ThreadEntry
 from proctor_protocol.readings import chat_text, instant
@@ -45,9 +45,9 @@ def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) 
         data = event.get("data") or {}
         match event["modality"]:
             case "email" if data.get("operation") in _EMAIL_SENDING:
-                messages.append(_email(mails, event, data))
+                messages.append(_written("email", mails, event, data))
             case "sms" if data.get("action") == "send_message":
-                messages.append(_sms(texts, event, data.get("message_data") or {}))
+                messages.append(_written("sms", texts, event, data.get("message_data") or {}))
             case "calendar" if data.get("operation") in _CALENDAR_TELLING:
                 messages.append(_calendar(appointments, event, data))
             case "chat" if data.get("operation", "send_message") == "send_message" and data.get("role") == _ASSISTANT:
@@ -143,40 +143,26 @@ class _Chat:
         )
 
 
-def _email(mails: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
-    mail = mails.take(instant(event["scheduled_time"]), data.get("body_text"), "sent")
-    if mail is None:
+def _written(modality: Literal["email", "sms"], sent: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
+    """A mail or a text message."""
+    is_mail = modality == "email"
+    body = "body_text" if is_mail else "body"
+    message = sent.take(instant(event["scheduled_time"]), data.get(body), "sent" if is_mail else "outgoing")
+    if message is None:
         return None
     return OutgoingMessage(
-        modality="email",
-        message_id=mail["message_id"],
-        thread_id=mail.get("thread_id"),
-        sender=mail["from_address"],
-        to=mail["to_addresses"],
-        cc=mail.get("cc_addresses") or [],
-        bcc=mail.get("bcc_addresses") or [],
-        subject=mail["subject"],
-        body=mail["body_text"],
-        sent_at=instant(mail["sent_at"]),
-        thread=mails.find_thread(mail),
-        more=_more("email", mail),
-    )
-
-
-def _sms(texts: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
-    text = texts.take(instant(event["scheduled_time"]), data.get("body"), "outgoing")
-    if text is None:
-        return None
-    return OutgoingMessage(
-        modality="sms",
-        message_id=text["message_id"],
-        thread_id=text.get("thread_id"),
-        sender=text["from_number"],
-        to=text["to_numbers"],
-        body=text["body"],
-        sent_at=instant(text["sent_at"]),
-        thread=texts.find_thread(text),
-        more=_more("sms", text),
+        modality=modality,
+        message_id=message["message_id"],
+        thread_id=message.get("thread_id"),
+        sender=message["from_address" if is_mail else "from_number"],
+        to=message["to_addresses" if is_mail else "to_numbers"],
+        cc=message.get("cc_addresses") or [],
+        bcc=message.get("bcc_addresses") or [],
+        subject=message["subject"] if is_mail else None,
+        body=message[body],
+        sent_at=instant(message["sent_at"]),
+        thread=sent.find_thread(message),
+        more=_more(modality, message),
     )
 
 

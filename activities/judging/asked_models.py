@@ -18,14 +18,7 @@ _SEEDS = 1_000
 
 @dataclass(frozen=True)
 class AskedModels:
-    """The panel of an assessment, for one attempt at one criterion.
-
-    Attributes:
-        plan: the assessment's.
-        configured: makes the models.
-        meter: counts what they are asked.
-        state: the folder with their calibrations.
-    """
+    """The panel of an assessment, for one attempt at one criterion."""
 
     plan: Plan
     configured: ConfiguredModels

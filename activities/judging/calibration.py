@@ -1,7 +1,5 @@
-"""How well a judge's model judges: it is shown cases whose verdict is known; the figures are kept in the state folder.
-
-A result says of its judges how they are calibrated (``calibrations_of``), or that they aren't. A calibration holds for
-one scenario, one model and one version of the judge's prompt.
+"""How well a judge's model judges: it is shown cases whose verdict is known, and the figures are kept in the state
+folder for results (``calibrations_of``). They hold for one scenario, one model and one version of the judge's prompt.
 """
 
 import asyncio
@@ -202,31 +200,18 @@ async def calibrate(
 async def _judge_case(
     case: CalibrationCase | FactCase, scenario: ScenarioConfig, judge: Judge, item_ids: tuple[str, ...], window: int
 ) -> CaseOutcome:
-    """The judge's points, quotes and reason; no points where it gave no verdict that can be believed."""
+    about: dict[str, Any]
     if isinstance(case, FactCase):
         item_ids = (case.fact,)
         evidence = windows([Record("w1", "writing", case.text, sender="assistant")], window)
         criterion = criterion_of_facts([FactAsked(id=case.fact, statement=case.statement, text=0)])
-        outcome = CaseOutcome(
-            id=case.id,
-            kind=_FACT,
-            criterion="facts",
-            item=case.fact,
-            author=int(case.is_said),
-            judge=None,
-            most=1,
-            reason="",
-        )
+        about = {"kind": _FACT, "criterion": "facts", "item": case.fact, "author": int(case.is_said), "most": 1}
     else:
         evidence = windows(records_of_case(case, scenario), window)
         criterion = criterion_of(case, scenario)
-        outcome = CaseOutcome(
-            **case.model_dump(include={"id", "kind", "criterion", "item"}),
-            author=case.points,
-            judge=None,
-            most=item_of(case, scenario).points,
-            reason="",
-        )
+        about = case.model_dump(include={"kind", "criterion", "item"})
+        about |= {"author": case.points, "most": item_of(case, scenario).points}
+    outcome = CaseOutcome(id=case.id, judge=None, reason="", **about)
     for number in range(1, _TRIES + 1):
         try:
             ballot = await vote(criterion, item_ids, scenario.user_prompt, evidence, judge.llm, judge.name)
@@ -260,12 +245,7 @@ def keep(calibration: Calibration, state: Path) -> Path:
 
 
 def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | None:
-    """The last calibration of a model on a scenario, with today's prompt; None without one that can be read.
-
-    Args:
-        state: the state folder.
-        scenario_id, model: what was judged, and the judge's name.
-    """
+    """The last calibration of a model on a scenario, with today's prompt; None without one that can be read."""
     try:
         return Calibration.model_validate_json(_file(state, scenario_id, model).read_text(encoding="utf-8"))
     except (OSError, UnicodeError, ValidationError):
@@ -273,14 +253,7 @@ def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | N
 
 
 def calibrations_of(state: Path, scenario_id: str, models: Sequence[str], what: Asked) -> list[dict[str, Any]]:
-    """What a result says of its judges: for each model its calibration in short, or that it isn't calibrated.
-
-    Args:
-        state: the state folder.
-        scenario_id: what was judged.
-        models: the judges.
-        what: they were asked for: items of a rubric, or facts in texts.
-    """
+    """What a result says of its judges: for each model its calibration in short, or that it isn't calibrated."""
     rows = []
     for model in dict.fromkeys(models):
         calibration = calibration_of(state, scenario_id, model)

@@ -1,8 +1,6 @@
-"""A scenario's calibration cases: small pieces of evidence, and the verdict of the scenario's author on one item each.
-
-They lie in ``calibration/*.jsonl`` of the scenario's folder, one case a line. A case's evidence becomes records by the
-same way as an assessment's (``records``), so that a judge reads here what it reads there. Facts that a model reads in
-texts have their cases in ``paraphrases/*.txt``: each line is a text that says the fact, or doesn't.
+"""A scenario's calibration cases: small pieces of evidence, and its author's verdict on one item each, one case a line
+of ``calibration/*.jsonl``. They become records as an assessment's evidence does. Facts have theirs in
+``paraphrases/*.txt``: each line is a text that says the fact, or doesn't.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -117,14 +115,7 @@ class CalibrationCase(BaseModel):
 
 
 class FactCase(BaseModel):
-    """One text, and whether it says a fact.
-
-    Attributes:
-        id: the fact's name and the line's place.
-        fact, statement: what a model is asked.
-        is_said: the author's verdict.
-        text: what somebody wrote.
-    """
+    """One text, and whether it says a fact."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -162,10 +153,6 @@ def fact_cases(
 
 def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCase]:
     """The cases of a scenario, in order of files and lines; empty if it ships none.
-
-    Args:
-        directory: the scenario's folder.
-        scenario: its configuration, which the cases have to fit.
 
     Raises:
         CasesError: a case isn't one, or names what the scenario doesn't have.

@@ -1,7 +1,5 @@
-"""What texts say, by a model: each fact is a rubric item with a statement, judged on one text, with quotes.
-
-Evaluators look for facts (``proctor_language.facts``); where there is a model, it is asked here instead of the facts'
-patterns. All facts that are looked for in one text are one question.
+"""What texts say, by a model instead of the patterns of ``proctor_language.facts``: each fact is a rubric item, judged
+on one text, with quotes. All facts that are looked for in one text are one question.
 """
 
 import asyncio

@@ -1,8 +1,6 @@
 """Scores one criterion (seed 000, section 3.6) that no evaluator function scores: by a model, or offline by its rubric.
-
-A score is never made up: a point that can't be judged is *unscored*, with the reason, and outside score and maximum.
-Which points those are follows from the scenario and the settings alone, never from what the participant did
-(``points_left_out``).
+A point that can't be judged is *unscored*, with the reason. Which points those are follows from the scenario and the
+settings alone, never from what the participant did (``points_left_out``).
 """
 
 from collections.abc import Sequence

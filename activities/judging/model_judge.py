@@ -1,7 +1,5 @@
-"""A model as judge: prompt, structured verdict, and what a verdict has to keep to be believed.
-
-The evidence comes first and is the same for every criterion of an assessment, the criterion comes last: a provider's
-prompt cache serves all criteria with what it has read for the first, and the question is out of the evidence's reach.
+"""A model as judge: prompt, structured verdict, and what a verdict has to keep to be believed. The evidence comes
+before the criterion: a prompt cache serves all criteria with it, and the question is out of its reach.
 """
 
 from collections.abc import Sequence
@@ -63,22 +61,15 @@ class Verdict(BaseModel):
 
 
 @lru_cache(maxsize=64)
-def verdict_type(item_ids: tuple[str, ...]) -> type[Verdict]:
+def verdict_type(item_ids: tuple[str, ...], *, is_narrow: bool = False) -> type[Verdict]:
     """A verdict whose items can only be called by these ids.
 
-    One type serves all criteria of a scenario, since a schema is part of what providers cache.
+    One type serves all criteria of a scenario, since a schema is part of what providers cache. A narrow one is on these
+    items and no others: for the second try, since small models judge what they weren't asked.
     """
-    return _verdict_of(item_ids, Verdict.model_fields["items"])
-
-
-@lru_cache(maxsize=64)
-def narrower_verdict_type(item_ids: tuple[str, ...]) -> type[Verdict]:
-    """A verdict on these items and no others: for the second try, since small models judge what they weren't asked."""
-    every = Field(description="every item exactly once", min_length=len(item_ids), max_length=len(item_ids))
-    return _verdict_of(item_ids, every)
-
-
-def _verdict_of(item_ids: tuple[str, ...], items: Any) -> type[Verdict]:
+    items: Any = Verdict.model_fields["items"]
+    if is_narrow:
+        items = Field(description="every item exactly once", min_length=len(item_ids), max_length=len(item_ids))
     ids = (Literal[item_ids], Field(description="as given"))
     item = create_model("ItemVerdict", __base__=ItemVerdict, id=ids)  # type: ignore[arg-type]
     return create_model("Verdict", __base__=Verdict, items=(list[item], items))
@@ -126,14 +117,6 @@ async def vote(
 ) -> Ballot:
     """Let one judge score a criterion, window by window.
 
-    Args:
-        criterion: what is judged.
-        item_ids: of all criteria of the scenario.
-        user_prompt: what the user asked for.
-        evidence: all windows.
-        llm: the judge's model.
-        judge: its name.
-
     Raises:
         As ``structured.ask`` does.
     """
@@ -146,7 +129,7 @@ async def vote(
             verdict_type(item_ids),
             lambda verdict, window=window: wrong_in(verdict, items, window),  # type: ignore[misc]
             context=evidence_text(user_prompt, window),
-            narrower_type=narrower_verdict_type(tuple(item.id for item in items)),
+            narrower_type=verdict_type(tuple(item.id for item in items), is_narrow=True),
         )
         for window in evidence
     ]
@@ -181,13 +164,7 @@ def evidence_text(user_prompt: str, window: Window) -> str:
 
 
 def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: Window) -> str:
-    """The part of the prompt that is this criterion's own.
-
-    Args:
-        criterion: what is judged.
-        items: the items to ask for.
-        window: the records that the model reads before this question.
-    """
+    """The part of the prompt that is this criterion's own."""
     task = [
         f"Now judge this criterion: {criterion.name}",
         criterion.description,

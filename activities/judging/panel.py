@@ -1,7 +1,5 @@
-"""One criterion before several judges: the median of each item's points, and where they disagree.
-
-The median is robust against one judge that errs or was talked over; of two middle values the lower counts, so that a
-tie is never a point earned. What lies between the two is a doubt: the score is a range.
+"""One criterion before several judges: the median of each item's points, which is robust against one that errs. Of two
+middle values the lower counts; what lies between the two is a doubt.
 """
 
 import asyncio
@@ -136,7 +134,6 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
 
 
 def _quote_row(quote: Any, evidence: Sequence[Window]) -> dict[str, Any]:
-    """A quote with what a reader needs to find it."""
     record = next(record for window in evidence if (record := window.find(quote.record)))
     shown: dict[str, Any] = {"record": record.id, "quote": json_safe_text(quote.quote), "kind": record.kind}
     known = {"turn": record.turn, "time": record.time, "channel": record.channel, "entry": record.facts.get("entry")}

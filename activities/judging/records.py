@@ -1,8 +1,5 @@
-"""What a judge's model gets to see: one record for each writing, action, note and state entry of an assessment.
-
-A record is one JSON object on a line of its own, so that nothing that somebody wrote can look like another record:
-line ends, quotes and braces inside a text stay inside its JSON string. Nothing is dropped. Evidence that is longer
-than a model can read at once becomes several *windows*, which are judged one by one (``model_judge``).
+"""What a judge's model gets to see: one record for each writing, action, note and state entry, as JSON on a line of its
+own, so that no text can look like another record. Nothing is dropped: long evidence becomes several *windows*.
 """
 
 import json
@@ -158,7 +155,6 @@ def _doings(action_log: Sequence[ActionLogEntryWithTurn]) -> Iterator[Record]:
 
 
 def _is_in(value: Any, text: str) -> bool:
-    """Whether a parameter is what was written, which has a record of its own."""
     return isinstance(value, str) and len(value) > _SHORT and value in text
 
 

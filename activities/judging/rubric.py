@@ -53,31 +53,24 @@ def texts_written(action_log: Sequence[ActionLogEntryWithTurn]) -> list[WrittenT
 def text_written(entry: ActionLogEntryWithTurn) -> WrittenText | None:
     """What an action wrote; None where it writes nothing."""
     parameters: dict[str, Any] = entry.parameters
+    recipients: list[str] = []
     if entry.action in _EMAIL_ACTIONS:
-        recipients = [
-            *_strings(parameters, "to_addresses"),
-            *_strings(parameters, "cc_addresses"),
-            *_strings(parameters, "bcc_addresses"),
-        ]
-        return _written_text(
-            "email", entry.turn, recipients, f"{_string(parameters, 'subject')}\n{_string(parameters, 'body_text')}"
-        )
-    if entry.action == "sms.send":
-        return _written_text("sms", entry.turn, _strings(parameters, "to_numbers"), _string(parameters, "body"))
-    if entry.action == "chat.send_message" and parameters.get("role") == "assistant":
-        return _written_text("chat", entry.turn, [], chat_text(parameters.get("content")))
-    if entry.action in _CALENDAR_ACTIONS:
-        attendees = parameters.get("attendees") or []
-        emails = [
-            a["email"] if isinstance(a, dict) else a for a in attendees if not isinstance(a, dict) or "email" in a
-        ]
-        text = f"{_string(parameters, 'title')}\n{_string(parameters, 'description')}"
-        return _written_text("calendar", entry.turn, [str(email) for email in emails], text)
-    return None
-
-
-def _written_text(modality: str, turn: int, recipients: list[str], text: str) -> WrittenText:
-    return WrittenText(modality, turn, tuple(recipients), text)
+        modality, text = "email", f"{_string(parameters, 'subject')}\n{_string(parameters, 'body_text')}"
+        for name in ("to_addresses", "cc_addresses", "bcc_addresses"):
+            recipients += _strings(parameters, name)
+    elif entry.action == "sms.send":
+        modality, text = "sms", _string(parameters, "body")
+        recipients = _strings(parameters, "to_numbers")
+    elif entry.action == "chat.send_message" and parameters.get("role") == "assistant":
+        modality, text = "chat", chat_text(parameters.get("content"))
+    elif entry.action in _CALENDAR_ACTIONS:
+        modality, text = "calendar", f"{_string(parameters, 'title')}\n{_string(parameters, 'description')}"
+        for attendee in parameters.get("attendees") or []:
+            if not isinstance(attendee, dict) or "email" in attendee:
+                recipients.append(str(attendee["email"] if isinstance(attendee, dict) else attendee))
+    else:
+        return None
+    return WrittenText(modality, entry.turn, tuple(recipients), text)
 
 
 def _string(parameters: dict[str, Any], name: str) -> str:
@@ -93,13 +86,7 @@ def _strings(parameters: dict[str, Any], name: str) -> list[str]:
 def score_rubric(
     rubric: Sequence[RubricItem], action_log: Sequence[ActionLogEntryWithTurn], read: Read
 ) -> list[ItemScore]:
-    """Score every item of a rubric; those without a check stay unjudged.
-
-    Args:
-        rubric: its items.
-        action_log: what the participant did.
-        read: how the scenario reads a text.
-    """
+    """Score every item of a rubric; those without a check stay unjudged."""
     texts = texts_written(action_log)
     scores = []
     for item in rubric:

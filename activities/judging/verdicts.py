@@ -1,5 +1,7 @@
 """Each criterion is judged by an activity of its own, from the evidence that was kept when the turns were over."""
 
+import asyncio
+import math
 from pathlib import Path
 
 from temporalio import activity
@@ -7,15 +9,16 @@ from temporalio import activity
 from activities.attempts import failures
 from activities.judging.asked_models import AskedModels
 from activities.judging.by_evaluator import EvaluatorJudge
-from activities.judging.by_rubric import judge_by_rubric
-from activities.judging.judge import NO_MODEL, points_left_out
+from activities.judging.judge import NO_MODEL, judge, points_left_out
+from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.payloads import JudgeInput
-from activities.judging.work import in_proportion, work_criterion
 from activities.models.configured import ConfiguredModels
-from activities.models.factory import ModelSettingsError
+from activities.models.factory import ModelSettingsError, prepare
 from activities.models.metering import attempt_meter
+from activities.scenario_code.evidence import JudgeRecord, read_record
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.simulations import Simulations
+from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
@@ -65,3 +68,81 @@ class VerdictActivities:
         if (work := work_criterion(criterion)) is not None and verdict.max_score:
             return in_proportion(verdict, await self.evaluators.judge(payload, scenario, work, models))
         return verdict
+
+
+_LAST_RESORT = 3
+"""The attempt from which on a judge without a credible verdict counts as in doubt, instead of failing."""
+
+
+async def judge_by_rubric(
+    store: BlobStore, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
+) -> CriterionResult:
+    """Judge one criterion.
+
+    Raises:
+        ModelError: a model can't be asked, or gives no usable answer.
+    """
+    content = await store.get(payload.evidence.record)
+    if payload.plan.offline:  # a rubric's checks read the actions alone
+        record = JudgeRecord.model_validate_json(content)
+    else:
+        record = await asyncio.to_thread(read_record, store, content)
+        await prepare()
+    context = AgentBeatsEvalContext(
+        client=None,
+        scenario_config=scenario.model_dump(mode="json"),
+        action_log=list(record.action_log),
+        initial_state=record.initial_state,
+        final_state=record.final_state,
+        user_prompt=scenario.user_prompt,
+        llm=None,
+        turn_notes=dict(record.turn_notes),
+    )
+    judges = models.judges(PROMPT_VERSION)
+    is_last_resort = activity.info().attempt >= _LAST_RESORT
+    window = models.configured.judge_window
+    result = await judge(criterion, scenario, context, judges, window, is_last_resort=is_last_resort)
+    return await models.with_calibration(result, "items") if judges else result
+
+
+_FINE = 10_000
+_NOISE = 1e-9
+
+
+def work_criterion(criterion: EvaluationCriterion) -> EvaluationCriterion | None:
+    """What to have judged by the scenario's function to learn the share of the work; None where none is asked for."""
+    if criterion.work_evaluator_id is None:
+        return None
+    return EvaluationCriterion(
+        criterion_id=criterion.criterion_id,
+        name=criterion.name,
+        dimension=criterion.dimension,
+        max_score=_FINE,
+        evaluator_id=criterion.work_evaluator_id,
+        params=criterion.params,
+    )
+
+
+def in_proportion(verdict: CriterionResult, work: CriterionResult) -> CriterionResult:
+    """A verdict on the quality of the work, with its points in proportion to how much work there was.
+
+    The maximum stays: it is the same for everybody. Points are rounded down, and the explanation says what was taken.
+    """
+    share = work.score / work.max_score
+    share_at_most = (work.score + work.doubtful_points) / work.max_score
+    score = _due(verdict.score, share)
+    sentence = f"In proportion to the work, {share:.0%} of {verdict.score} points: {work.explanation}."
+    return verdict.model_copy(
+        update={
+            "score": score,
+            "doubtful_points": _due(verdict.score + verdict.doubtful_points, share_at_most) - score,
+            "doubts": [*verdict.doubts, *work.doubts],
+            "explanation": f"{verdict.explanation} {sentence}" if share < 1 and verdict.score else verdict.explanation,
+            "details": {**(verdict.details or {}), "work": {"share": share, "explanation": work.explanation}},
+            "evaluator_hash": work.evaluator_hash,
+        }
+    )
+
+
+def _due(points: int, share: float) -> int:
+    return math.floor(points * share + _NOISE)

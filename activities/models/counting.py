@@ -1,6 +1,5 @@
-"""Counts what one model was asked, as LangChain tells of its answers; imported with the first model.
-
-Where there are traces each call is a span, by OpenTelemetry's semantic conventions for generative AI.
+"""Counts what one model was asked, by LangChain's callbacks; imported with the first model. Where there are traces each
+call is a span, by OpenTelemetry's semantic conventions for generative AI.
 """
 
 import time
@@ -66,7 +65,6 @@ class Counter(BaseCallbackHandler):
             self._add(usage)
 
     def _attributes(self) -> dict[str, str | int | float | bool]:
-        """A call's attributes that are known before it is made, by the semantic conventions."""
         provider = LLMFactory.detect_provider(self.use.model)
         attributes: dict[str, str | int | float | bool] = {
             "gen_ai.operation.name": "chat",
@@ -128,7 +126,6 @@ def _cost(price: Price, usage: UsageMetadata) -> float:
 
 
 def _usage_in(completion: Any) -> UsageMetadata | None:
-    """The usage of an answer as OpenAI's client has it."""
     reported = getattr(completion, "usage", None)
     if reported is None:
         return None

@@ -22,6 +22,7 @@ import importlib
 import os
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ MAX_TOKENS = 8_000
 """Tokens of one answer, unless ``max_tokens`` is given: without a limit a small model may ramble until the timeout."""
 
 _NO_KEY_NEEDED = "not-needed"
-_OPENAI_PREFIX, _AZURE_PREFIX, _ANTHROPIC_PREFIX, _OLLAMA_PREFIX = "openai/", "azure/", "anthropic/", "ollama/"
+_KEY_PARAMETERS = {"api_key", "azure_ad_token", "google_api_key", "anthropic_api_key"}
 _AZURE_API_VERSION = "2024-10-21"
 _AZURE_ENDPOINT = "AZURE_OPENAI_ENDPOINT"
 _REASONING = re.compile(r"o[134](-.*)?|gpt-5(?!.*chat).*")
@@ -74,26 +75,74 @@ class LLMProvider(Enum):
     OLLAMA = "ollama"
 
 
-_PREFIXES: tuple[tuple[re.Pattern[str], LLMProvider], ...] = (
-    (re.compile(r"openai/.+|gpt-.+|chatgpt-.+|o[134](-.*)?"), LLMProvider.OPENAI),
-    (re.compile(r"azure/.+"), LLMProvider.AZURE),
-    (re.compile(r"claude-.+|anthropic/.+"), LLMProvider.ANTHROPIC),
-    (re.compile(r"gemini-.+"), LLMProvider.GOOGLE),
-    (re.compile(r"ollama/.+"), LLMProvider.OLLAMA),
-)
-_KEYS: dict[LLMProvider, tuple[str, ...]] = {
-    LLMProvider.OPENAI: ("OPENAI_API_KEY",),
-    LLMProvider.AZURE: ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
-    LLMProvider.ANTHROPIC: ("ANTHROPIC_API_KEY",),
-    LLMProvider.GOOGLE: ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    LLMProvider.OLLAMA: (),
-}
-_BASE_URLS: dict[LLMProvider, tuple[str, ...]] = {
-    LLMProvider.OPENAI: ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    LLMProvider.AZURE: (),
-    LLMProvider.ANTHROPIC: ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"),
-    LLMProvider.GOOGLE: (),
-    LLMProvider.OLLAMA: (),
+@dataclass(frozen=True)
+class _Provider:
+    """How a provider's models are named and made.
+
+    Attributes:
+        names: of its models, in small letters. prefix: what is taken off them.
+        made_by: LangChain's class, after its module.
+        keys, addresses: the environment variables with a key, and with the address of a server of one's own.
+        base_url: its address, where the class doesn't know it.
+        passes_key: whether the class gets the key from us; else it finds it, or needs none.
+        takes_seed: whether requests may have a seed.
+        renamed: the class's own names for parameters.
+        max_retries: by which the client makes one attempt a call; None where it takes no such parameter.
+    """
+
+    names: str
+    made_by: str
+    prefix: str = ""
+    keys: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    base_url: str | None = None
+    passes_key: bool = True
+    takes_seed: bool = False
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    max_retries: int | None = 0
+
+
+_PROVIDERS = {
+    LLMProvider.OPENAI: _Provider(
+        r"openai/.+|gpt-.+|chatgpt-.+|o[134](-.*)?",
+        "langchain_openai.ChatOpenAI",
+        prefix="openai/",
+        keys=("OPENAI_API_KEY",),
+        addresses=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        takes_seed=True,
+    ),
+    LLMProvider.AZURE: _Provider(
+        r"azure/.+",
+        "langchain_openai.AzureChatOpenAI",
+        prefix="azure/",
+        keys=("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
+        passes_key=False,
+        takes_seed=True,
+        renamed={"model": "azure_deployment", "base_url": "azure_endpoint"},
+    ),
+    LLMProvider.ANTHROPIC: _Provider(
+        r"claude-.+|anthropic/.+",
+        "langchain_anthropic.ChatAnthropic",
+        prefix="anthropic/",
+        keys=("ANTHROPIC_API_KEY",),
+        addresses=("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"),
+    ),
+    LLMProvider.GOOGLE: _Provider(
+        r"gemini-.+",
+        "langchain_google_genai.ChatGoogleGenerativeAI",
+        keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        renamed={"max_tokens": "max_output_tokens"},
+        max_retries=1,  # 0 means the SDK's own default there
+    ),
+    LLMProvider.OLLAMA: _Provider(
+        r"ollama/.+",
+        "langchain_ollama.ChatOllama",
+        prefix="ollama/",
+        passes_key=False,
+        takes_seed=True,
+        renamed={"max_tokens": "num_predict"},
+        max_retries=None,
+    ),
 }
 
 
@@ -123,8 +172,8 @@ class LLMFactory:
             UnsupportedModelError: no known prefix.
         """
         name = model.strip().lower()
-        for pattern, provider in _PREFIXES:
-            if pattern.fullmatch(name):
+        for provider, known in _PROVIDERS.items():
+            if re.fullmatch(known.names, name):
                 return provider
         raise UnsupportedModelError(
             f"unknown model {model!r}: names start with gpt-, chatgpt-, o1, o3, o4, azure/, claude-, anthropic/, "
@@ -155,14 +204,10 @@ class LLMFactory:
         """Make a model from a configuration; raises as ``create`` does."""
         provider = cls.detect_provider(config.model)
         missing = missing_setting(config.model, config.base_url)
-        if missing is not None and not {
-            "api_key",
-            "azure_ad_token",
-            "google_api_key",
-            "anthropic_api_key",
-        } & set(config.extra_kwargs):
+        if missing is not None and not _KEY_PARAMETERS & config.extra_kwargs.keys():
             raise ModelSettingsError(f"model {config.model!r} needs the environment variable {missing}: set it")
-        return _MAKERS[provider](config)
+        make = _class_of(provider)
+        return make(**{**_settings(config, provider), **config.extra_kwargs})
 
 
 async def prepare() -> None:
@@ -180,11 +225,11 @@ def missing_setting(model: str, base_url: str | None) -> str | None:
         UnsupportedModelError: an unknown name.
     """
     provider = LLMFactory.detect_provider(model)
-    keys = _KEYS[provider]
+    keys = _PROVIDERS[provider].keys
     if provider == LLMProvider.AZURE:
         has_endpoint = bool(base_url or _first_set((_AZURE_ENDPOINT,)))
         return (None if has_endpoint else _AZURE_ENDPOINT) if _first_set(keys) else keys[0]
-    if not keys or base_url or _first_set(_BASE_URLS[provider]) or _first_set(keys):
+    if not keys or base_url or _first_set(_PROVIDERS[provider].addresses) or _first_set(keys):
         return None
     return keys[0]
 
@@ -193,115 +238,41 @@ def _first_set(names: tuple[str, ...]) -> str | None:
     return next((os.environ[name] for name in names if os.environ.get(name)), None)
 
 
-def _key(config: LLMConfig, provider: LLMProvider, parameter: str = "api_key") -> dict[str, str]:
-    if _first_set(_KEYS[provider]) or parameter in config.extra_kwargs:
-        return {}
-    return {parameter: _NO_KEY_NEEDED}
-
-
-def _openai(config: LLMConfig) -> "BaseChatModel":
-    from langchain_openai import ChatOpenAI
-
-    settings = _openai_settings(config, _OPENAI_PREFIX)
-    if config.base_url:
-        settings["base_url"] = config.base_url
-    return ChatOpenAI(**{**settings, **_key(config, LLMProvider.OPENAI), **config.extra_kwargs})
-
-
-def _azure(config: LLMConfig) -> "BaseChatModel":
-    """A deployment in Azure; its name says nothing about the model, which may refuse fields (``dialects``)."""
-    from langchain_openai import AzureChatOpenAI
-
-    settings = _openai_settings(config, _AZURE_PREFIX)
-    settings["azure_deployment"] = settings.pop("model")
-    settings["api_version"] = _first_set(("OPENAI_API_VERSION",)) or _AZURE_API_VERSION
-    if config.base_url:
-        settings["azure_endpoint"] = config.base_url
-    return AzureChatOpenAI(**{**settings, **config.extra_kwargs})
-
-
-def _openai_settings(config: LLMConfig, prefix: str) -> dict[str, Any]:
-    name = _without_prefix(config.model, prefix)
+def _settings(config: LLMConfig, provider: LLMProvider) -> dict[str, Any]:
+    """The parameters of a provider's class."""
+    known, name = _PROVIDERS[provider], config.model.strip()
+    if name.lower().startswith(known.prefix):
+        name = name[len(known.prefix) :]
     settings: dict[str, Any] = {
         "model": name,
-        "max_retries": 0,
+        "temperature": config.temperature,
         "timeout": config.timeout,
         "max_tokens": config.max_tokens,
+        "max_retries": known.max_retries,
+        "seed": config.seed if known.takes_seed else None,
+        "base_url": config.base_url or known.base_url,
     }
-    if _REASONING.fullmatch(name.lower()):
+    if known.passes_key and not _KEY_PARAMETERS & config.extra_kwargs.keys():
+        settings["api_key"] = _first_set(known.keys) or _NO_KEY_NEEDED
+    if provider == LLMProvider.OLLAMA:
+        settings["client_kwargs"] = {"timeout": settings.pop("timeout")}
+    if provider == LLMProvider.AZURE:  # a deployment's name says nothing about the model, which may refuse fields
+        settings["api_version"] = _first_set(("OPENAI_API_VERSION",)) or _AZURE_API_VERSION
+    if "langchain_openai" in known.made_by and _REASONING.fullmatch(name.lower()):
+        del settings["temperature"]
         if config.temperature != 1.0:
             warnings.warn(
-                f"{name} is a reasoning model and takes no temperature: {config.temperature} is not sent", stacklevel=5
+                f"{name} is a reasoning model and takes no temperature: {config.temperature} is not sent", stacklevel=4
             )
-    else:
-        settings["temperature"] = config.temperature
-    if config.seed is not None:
-        settings["seed"] = config.seed
-    return settings
+    return {known.renamed.get(each, each): value for each, value in settings.items() if value is not None}
 
 
-def _without_prefix(model: str, prefix: str) -> str:
-    name = model.strip()
-    return name[len(prefix) :] if name.lower().startswith(prefix) else name
-
-
-def _anthropic(config: LLMConfig) -> "BaseChatModel":
-    settings: dict[str, Any] = {
-        "model": _without_prefix(config.model, _ANTHROPIC_PREFIX),
-        "temperature": config.temperature,
-        "max_retries": 0,
-        "timeout": config.timeout,
-        "max_tokens": config.max_tokens,
-    }
-    if config.base_url:
-        settings["base_url"] = config.base_url
-    make = _class_of_extra("langchain_anthropic", "ChatAnthropic", "anthropic")
-    return make(**{**settings, **_key(config, LLMProvider.ANTHROPIC), **config.extra_kwargs})
-
-
-def _google(config: LLMConfig) -> "BaseChatModel":
-    # One attempt is written max_retries=1 there; 0 means the SDK's own default.
-    settings: dict[str, Any] = {
-        "model": config.model.strip(),
-        "temperature": config.temperature,
-        "max_retries": 1,
-        "timeout": config.timeout,
-        "max_output_tokens": config.max_tokens,
-    }
-    if config.base_url:
-        settings["base_url"] = config.base_url
-    make = _class_of_extra("langchain_google_genai", "ChatGoogleGenerativeAI", "google")
-    return make(**{**settings, **_key(config, LLMProvider.GOOGLE), **config.extra_kwargs})
-
-
-def _ollama(config: LLMConfig) -> "BaseChatModel":
-    settings: dict[str, Any] = {
-        "model": config.model.strip()[len(_OLLAMA_PREFIX) :],
-        "temperature": config.temperature,
-        "client_kwargs": {"timeout": config.timeout},
-        "num_predict": config.max_tokens,
-    }
-    if config.seed is not None:
-        settings["seed"] = config.seed
-    if config.base_url:
-        settings["base_url"] = config.base_url
-    return _class_of_extra("langchain_ollama", "ChatOllama", "ollama")(**{**settings, **config.extra_kwargs})
-
-
-_MAKERS = {
-    LLMProvider.OPENAI: _openai,
-    LLMProvider.AZURE: _azure,
-    LLMProvider.ANTHROPIC: _anthropic,
-    LLMProvider.GOOGLE: _google,
-    LLMProvider.OLLAMA: _ollama,
-}
-
-
-def _class_of_extra(module: str, name: str, extra: str) -> "type[BaseChatModel]":
+def _class_of(provider: LLMProvider) -> "type[BaseChatModel]":
+    module, _, name = _PROVIDERS[provider].made_by.partition(".")
     try:
         model_class: type[BaseChatModel] = getattr(importlib.import_module(module), name)
     except ImportError as problem:
         raise MissingExtraError(
-            f"{name} is not installed ({problem}): run pip install 'proctor[{extra}]' where the worker runs"
+            f"{name} is not installed ({problem}): run pip install 'proctor[{provider.value}]' where the worker runs"
         ) from problem
     return model_class

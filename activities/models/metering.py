@@ -51,15 +51,7 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
     except ApplicationError as problem:
         if not meter.read():
             raise
-        raise ApplicationError(
-            problem.message,
-            *problem.details,
-            _usage_on(meter),
-            type=problem.type,
-            non_retryable=problem.non_retryable,
-            next_retry_delay=problem.next_retry_delay,
-            category=problem.category,
-        ) from problem.__cause__
+        raise failures.altered(problem, _usage_on(meter)) from problem.__cause__
     except ModelError as problem:
         if not meter.read():
             raise

@@ -18,10 +18,6 @@ def quote_untrusted(source: str, text: str) -> str:
 
     The markers' id is derived from the text itself, so the text can't contain it; anything in it that looks like a
     marker is made harmless all the same.
-
-    Args:
-        source: what the text is, in our own words.
-        text: what somebody wrote.
     """
     harmless = _MARKER.sub("&lt;", text)
     mark = hashlib.sha256(f"{source}\0{harmless}".encode("utf-8", "surrogatepass")).hexdigest()[:24]

@@ -1,8 +1,6 @@
-"""Structured answers from any chat model: checked, asked for again once, never guessed.
-
-Servers differ in what they know. The first way that a server takes is used and remembered for its model and address:
-a JSON schema (or tool call) that the provider enforces, a plain ``json_object`` with the schema in the prompt, or
-plain text from which the JSON is read.
+"""Structured answers from any chat model: checked, asked for again once, never guessed. The first way that a server
+takes is remembered: a JSON schema or tool call that the provider enforces, a ``json_object`` with the schema in the
+prompt, or plain text from which the JSON is read.
 """
 
 import json
@@ -234,7 +232,6 @@ def _without_parser(runnable: Any) -> Any:
 
 
 def _words(raw: Any) -> str:
-    """What the model said, as text; a tool call's arguments where it answered with one."""
     from langchain_core.messages import AIMessage
 
     if isinstance(raw, AIMessage):

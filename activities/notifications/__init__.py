@@ -1,1 +1,1 @@
-"""Webhooks: callers are notified of updates. ``activities`` sends them, ``plan`` has the payloads."""
+"""Webhooks: callers are notified of updates."""

@@ -1,6 +1,5 @@
-"""A task's updates are pushed to a webhook, one after the other, each until it is taken.
-
-At least once and in order: an attempt notes how far it has come, and the next one continues from there.
+"""A task's updates are pushed to a webhook, each until it is taken: in order, and at least once, since an attempt notes
+how far it has come.
 """
 
 import asyncio
@@ -8,18 +7,53 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Literal, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import httpx
+from pydantic import BaseModel, ConfigDict
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures, heartbeats
-from activities.notifications.plan import SEALED_WEBHOOK, Delivered, Delivery, Notification
 from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden, look_up
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.sealing import NotOursError, unseal
 from purple_sdk.ues.tls import tls
+
+SEALED_WEBHOOK = "webhook"
+"""The purpose with which a webhook is sealed."""
+
+FROM_THE_START = -2
+"""Where nothing was taken yet; notifications are numbered from -1."""
+
+
+@dataclass(frozen=True)
+class Notification:
+    """One notification: its number, which rises, and its JSON."""
+
+    number: int
+    body: dict[str, Any]
+
+
+class Delivery(BaseModel):
+    """What to deliver: a task's notifications after number ``after``, to a webhook (JSON, sealed)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    task_id: str
+    sealed_webhook: str
+    after: int = FROM_THE_START
+
+
+class Delivered(BaseModel):
+    """How far it came: the number of the last notification that was taken, and whether that was the end."""
+
+    model_config = ConfigDict(frozen=True)
+
+    after: int
+    is_done: bool
+
 
 STANDSTILL = 5.0
 """Seconds without a step of the event loop, well below the heartbeat's timeout (``limits.notified``)."""
@@ -148,7 +182,6 @@ async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notific
 
 
 async def _addresses(webhook: Webhook) -> list[str]:
-    """The IP addresses of a webhook's host, all of them allowed."""
     try:
         parts = check_webhook(webhook)
     except BadWebhookError as problem:

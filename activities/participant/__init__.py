@@ -5,7 +5,7 @@
 * ``plain``: agents that have no A2A
 * ``errors``: what went wrong, and whose fault it is
 * ``addresses``: where connections may go
-* ``bounds``: how much is read
+* ``bounded_http``: how much is read
 """
 
 from activities.participant.answer import Answer

@@ -120,7 +120,6 @@ def canonical_action(name: str) -> str | None:
 
 
 def _canonical_parameters(parameters: Mapping[str, Any]) -> Parameters:
-    """Parameters by the routes' names, with values that can be compared and hashed."""
     canonical: Parameters = {}
     for name, value in parameters.items():
         if value is None:
@@ -247,7 +246,6 @@ class _Matching:
 
 
 def _match(claims: list[Parameters], actions: list[Parameters]) -> dict[int, int]:
-    """A largest matching, claim to action, that starts from exact twins."""
     matching = _Matching(claims, actions)
     twins: dict[Kind, deque[int]] = defaultdict(deque)
     for place, action in enumerate(actions):

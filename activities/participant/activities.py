@@ -37,8 +37,8 @@ from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
 from activities.simulation.lifecycle import summarise
 from activities.simulation.payloads import TurnApplied
-from activities.simulation.settling import Settling
 from activities.simulation.simulations import Simulations
+from activities.simulation.turns import Settling
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
@@ -148,7 +148,7 @@ class ParticipantActivities:
             try:
                 return await self._take_answer(payload, answer, simulation, step)
             except ApplicationError as problem:
-                raise failures.of_ended_task(problem) from None
+                raise failures.altered(problem, failures.OVER) from None
         except SimulationGoneError:
             raise _lost_error(step) from None
 
@@ -188,7 +188,6 @@ class ParticipantActivities:
         )
 
     async def _keep_trajectory(self, message: FromParticipant) -> BlobRef | None:
-        """Put a turn's transcript into the store, shortened if it is too large."""
         store, trajectory = self._store, message.trajectory
         if store is None or trajectory is None:
             return None
@@ -392,7 +391,6 @@ class ParticipantActivities:
         return answer
 
     async def _greet_again(self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation) -> Answer:
-        """Tell a participant in mid-assessment where the simulation is and how to get in."""
         access = simulation.make_access(_key_in(simulation))
         summary = await summarise(simulation.admin, payload.current_time)
         greeting = await self._greeting(payload.plan, access, payload.current_time, summary, resumes_turn=payload.turn)
@@ -405,7 +403,6 @@ class ParticipantActivities:
         return answer
 
     async def _set_conditions(self, payload: TurnInput, simulation: Simulation, conditions: Conditions | None) -> None:
-        """Have the requests of a turn meet its conditions, or none while the participant is greeted again."""
         plan = payload.plan
         if Conditions.of(plan, payload.turn) is not None:
             simulations, mark = self._simulations.of(plan), simulation.mark or ""
@@ -442,7 +439,6 @@ class ParticipantActivities:
     async def _has_task(
         self, participant: ParticipantClient, message_id: str, on_event: Callable[[Answer], None] | None
     ) -> bool:
-        """Whether the participant is at a message as a task, which the next attempt then waits for."""
         if on_event is None:
             return False
         with suppress(TimeoutError):
@@ -465,13 +461,13 @@ class ParticipantActivities:
 
         Returns the answer to that, where it is better than ``answer``.
         """
-        if not (answer.may_have_refused and participant.takes_data):
+        if not (answer.may_have_refused and participant.line.takes_data):
             return answer
         if not (await patiently(simulation.look)).is_untouched:
             return answer
-        participant.takes_data = False
+        participant.line.takes_data = False
         again = await self._say(participant, simulation, message, message_id(message_id_before, "text"), on_event)
-        participant.takes_data = again.has_failed
+        participant.line.takes_data = again.has_failed
         return answer if again.has_failed else again
 
     async def _converse(self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, T]]) -> T:
@@ -514,7 +510,6 @@ class ParticipantActivities:
             await self._abandon(participant)
 
     async def _abandon(self, participant: ParticipantClient) -> None:
-        """Have the participant's task of this step canceled."""
         if tasks := notes.noted_tasks():
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CANCEL_SECONDS):
@@ -546,16 +541,7 @@ class _CutOffError(Exception):
 
 @dataclass(frozen=True)
 class _Work:
-    """What a participant is to do, and from where.
-
-    Attributes:
-        plan: the assessment's.
-        checkpoint: the simulation's state at its start.
-        step: run, turn and try.
-        issue: the participant's key; None where the attempt that begins makes a new one.
-        conditions: what its requests meet, but for those of a greeting.
-        may_start_over: whether it may begin again after it was lost.
-    """
+    """What a participant is to do, and from where; ``issue`` is None where the attempt that begins makes a new key."""
 
     plan: Plan
     checkpoint: BlobRef
@@ -566,14 +552,7 @@ class _Work:
 
 
 class _Mark(Model):
-    """What marks a simulation while a step's work is in hand.
-
-    Attributes:
-        step: run, turn and try.
-        fence: that of the attempt which marked it.
-        is_again: whether the participant is greeted once more, since it has lost its first task.
-        issue: the participant's key (``ParticipantKey.issue``).
-    """
+    """What marks a simulation while a step's work is in hand; ``issue`` is the participant's key."""
 
     step: str
     fence: int
@@ -582,7 +561,6 @@ class _Mark(Model):
 
 
 def _key_in(simulation: Simulation) -> int:
-    """The participant's key while this work is in hand, as the mark names it."""
     return _Mark.model_validate_json(simulation.mark or "").issue
 
 
@@ -619,13 +597,7 @@ def _after(clarifications: Sequence[Clarification], problem: ApplicationError) -
             words.insert(0, clarification.sentence())
         elif problem.type == failures.PARTICIPANT_MISBEHAVED:
             words.append("It was asked once more.")
-    return ApplicationError(
-        " ".join(words),
-        *problem.details,
-        type=problem.type,
-        non_retryable=problem.non_retryable,
-        category=problem.category,
-    )
+    return failures.altered(problem, message=" ".join(words))
 
 
 def _note_task(answer: Answer) -> None:
@@ -641,7 +613,6 @@ async def _stop_all(participant: ParticipantClient, task_ids: Iterable[str]) -> 
 
 
 def _time_step(message: FromParticipant) -> str | None:
-    """How far the participant wants the clock to move; None where it named nothing."""
     if not isinstance(message, TurnCompleteMessage) or "time_step" not in message.model_fields_set:
         return None
     return message.time_step

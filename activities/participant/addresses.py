@@ -1,11 +1,9 @@
-"""Where connections to participants may go.
+"""Where connections to participants may go, since a card or a name may lead to services that only the evaluator
+reaches:
 
-A participant's agent card says where to send messages, and a name may lead anywhere: without care a stranger could have
-the evaluator speak to services that only it can reach. So what counts is the address that is connected to:
-
-* link-local ones and the evaluator's own services: never
-* the host that the card was fetched from, at the addresses that its name had then: always
-* any other host: where ``AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED`` names it, or the network of its address
+* to link-local addresses and the evaluator's own services: never
+* to the host that the card was fetched from, at the addresses that its name had then: always
+* to any other host: where ``AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED`` names it, or the network of its address
 """
 
 import asyncio

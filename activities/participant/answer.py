@@ -13,8 +13,7 @@ from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
-from activities.participant.bounded_http import RefusedBodyError
-from activities.participant.bounds import LONGEST_TASK_ID, ParticipantBounds
+from activities.participant.bounded_http import LONGEST_TASK_ID, ParticipantBounds, RefusedBodyError
 from proctor_protocol.json_text import is_cut_off, objects_in
 from proctor_protocol.messages import (
     FromParticipant,

@@ -1,7 +1,5 @@
-"""HTTP with bounded responses: an unknown server's answer is limited while it arrives, before it is parsed.
-
-A response's body is unpacked here, piece by piece, so that a small packed one can't become a large one; a stream of
-events (``text/event-stream``) is passed on event by event. An excess is never held in memory.
+"""HTTP with bounded responses: an unknown server's answer is unpacked and limited while it arrives, before it is
+parsed. A stream of events is passed on event by event. Timestamps without a zone get UTC.
 """
 
 import asyncio
@@ -9,9 +7,11 @@ import re
 import zlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import httpx
+
+from proctor_settings.config import GreenAgentConfig
 
 BOUNDS = "proctor_bounds"
 """The request extension that carries the ``Bounds`` of its response; the transport's own hold without it."""
@@ -215,3 +215,92 @@ def _are_headers_too_long(problem: BaseException | None) -> bool:
             return True
         problem = problem.__cause__ or problem.__context__
     return False
+
+
+_NAIVE = re.compile(rb'("timestamp"\s*:\s*"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?=")')
+
+
+class BrokenOffError(httpx.ReadError):
+    """The participant closed the connection in the middle of its response."""
+
+
+class ReadableResponses(httpx.AsyncBaseTransport):
+    """Mends the responses of another transport.
+
+    Args:
+        inner: a transport whose responses come in whole bodies or whole events, as those of ``BoundedTransport`` do.
+    """
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request; raises as the inner transport does."""
+        response = await self._inner.handle_async_request(request)
+        stream = _ReadableStream(response)
+        return httpx.Response(
+            response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _ReadableStream(httpx.AsyncByteStream):
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        assert isinstance(self._response.stream, httpx.AsyncByteStream)
+        try:
+            async for piece in self._response.stream:
+                yield _NAIVE.sub(rb"\1Z", piece)
+        except (httpx.ReadError, httpx.RemoteProtocolError) as problem:
+            raise BrokenOffError(str(problem)) from problem
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+LONGEST_TASK_ID = 256
+"""Characters; the id of a participant's task goes into Temporal with every heartbeat."""
+
+
+@dataclass(frozen=True)
+class ParticipantBounds:
+    """The limits for participants; each is a setting.
+
+    Attributes:
+        card: of the response with the agent card.
+        answer: of every other response.
+        actions: how many actions may be reported for a turn.
+        report: bytes of their JSON.
+        notes: bytes of a turn's notes, or of the reason for early completion.
+    """
+
+    card: Bounds
+    answer: Bounds
+    actions: Limit
+    report: Limit
+    notes: Limit
+
+    @classmethod
+    def of(cls, config: GreenAgentConfig) -> Self:
+        def limit(name: str) -> Limit:
+            most: int = getattr(config, name)
+            return Limit(most, f"AGENTBEATS_GREEN_{name.upper()}")
+
+        values = limit("participant_answer_values")
+        return cls(
+            card=Bounds("The participant's agent card", limit("participant_card_bytes"), values),
+            answer=Bounds(
+                "The participant's answer",
+                limit("participant_answer_bytes"),
+                values,
+                limit("participant_stream_events"),
+                limit("participant_stream_bytes"),
+            ),
+            actions=limit("participant_actions"),
+            report=limit("participant_report_bytes"),
+            notes=limit("participant_notes_bytes"),
+        )

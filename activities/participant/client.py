@@ -1,6 +1,5 @@
-"""One conversation with a participant over A2A: send a message, wait for the answer, find a task again.
-
-Participants speak protocol 1.0 or 0.3; a2a-sdk's client factory chooses by the agent's card.
+"""One conversation with a participant over A2A 1.0 or 0.3, by its card: send a message, wait for the answer, find a
+task.
 """
 
 import asyncio
@@ -34,11 +33,9 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.participant.addresses import Destinations, GuardedBackend, own_services
 from activities.participant.answer import AT_WORK, Answer
-from activities.participant.bounded_http import BOUNDS, BoundedTransport
-from activities.participant.bounds import ParticipantBounds
+from activities.participant.bounded_http import BOUNDS, BoundedTransport, ParticipantBounds, ReadableResponses
 from activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, message_of_failure
 from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
-from activities.participant.responses import ReadableResponses
 from proctor_observing import tracing
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.messages import FENCE_METADATA, ToParticipant
@@ -80,7 +77,7 @@ class ParticipantClient:
         self, url: str, line: "_Line", card: AgentCard, client: Client, context_id: str, bounds: ParticipantBounds
     ) -> None:
         self._url = url
-        self._line = line
+        self.line = line
         self.card = ParticipantCard(name=shorten(card.name), version=shorten(card.version))
         self.protocol_versions = sorted({_release(i.protocol_version) for i in card.supported_interfaces})
         self._elsewhere = [i.url for i in card.supported_interfaces if i.url.rstrip("/") != url.rstrip("/")]
@@ -111,7 +108,7 @@ class ParticipantClient:
                 ``message_id``; ``ParticipantMisbehaved``.
         """
         parts = [new_text_part(text or message.model_dump_json(exclude_none=True))]
-        if self._line.takes_data:
+        if self.line.takes_data:
             data = message.model_dump(mode="json", exclude_none=True)
             parts.insert(0, new_data_part(data, media_type=JSON_MEDIA_TYPE))
         request = self._request(message_id, parts, fence)
@@ -138,17 +135,6 @@ class ParticipantClient:
             ApplicationError: as ``send`` does.
         """
         return await self._receive(self._request(message_id, [new_text_part(text)], fence, task_id), on_event)
-
-    @property
-    def takes_data(self) -> bool:
-        """Whether messages go out with a data part beside their text; some agents fail at data parts, those of
-        pydantic-ai's ``fasta2a`` for example.
-        """
-        return self._line.takes_data
-
-    @takes_data.setter
-    def takes_data(self, takes_data: bool) -> None:
-        self._line.takes_data = takes_data
 
     def _request(
         self, message_id: str, parts: list[Part], fence: int, task_id: str | None = None
@@ -249,7 +235,6 @@ class ParticipantClient:
 
 
 def _pause_after(task: Task) -> float:
-    """Seconds until a task is asked for again."""
     return min(_POLL_SECONDS + task.ByteSize() / _POLLED_BYTES_PER_SECOND, _LONGEST_PAUSE)
 
 
@@ -387,7 +372,11 @@ class ParticipantClients:
 
 
 class _Line:
-    """The connections to one participant, and its card."""
+    """The connections to one participant, and its card.
+
+    ``takes_data`` says whether messages go out with a data part beside their text; some agents fail at data parts,
+    those of pydantic-ai's ``fasta2a`` for example.
+    """
 
     def __init__(self, http: httpx.AsyncClient) -> None:
         self.http = http
@@ -397,8 +386,6 @@ class _Line:
 
 
 class _GuardedTransport(httpx.AsyncHTTPTransport):
-    """httpx's own transport, over connections that are made by a backend of ours."""
-
     def __init__(self, backend: httpcore.AsyncNetworkBackend, ssl_context: ssl.SSLContext) -> None:
         super().__init__(verify=ssl_context)
         self._pool = httpcore.AsyncConnectionPool(

@@ -1,12 +1,10 @@
-"""What went wrong in a conversation, and whose fault it is.
-
-A participant's own words over A2A are reported as they are. The answer of another server at its address (a web
-server, a database) is never quoted: it may not be meant for the assessment's caller.
+"""What went wrong in a conversation, and whose fault it is. A participant's own words over A2A are reported as they
+are. The answer of another server at its address is never quoted: it may not be meant for the caller.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import httpx
 from a2a.client import A2AClientError, A2AClientTimeoutError
@@ -21,8 +19,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant.addresses import RefusedAddressError
-from activities.participant.bounded_http import RefusedBodyError
-from activities.participant.responses import BrokenOffError
+from activities.participant.bounded_http import BrokenOffError, RefusedBodyError
 
 NO_LOOKING = (MethodNotFoundError, UnsupportedOperationError)
 """How a participant says that it can't be asked for a task: simple ones know ``message/send`` alone."""
@@ -43,31 +40,21 @@ class AnswerLostError(ApplicationError):
 
 def is_lost(problem: BaseException | None) -> bool:
     """Whether an error means that the connection failed, also where the SDK has wrapped it."""
-    while problem is not None:
-        if isinstance(problem, _LOST):
-            return True
-        if isinstance(problem, A2AClientError) and _NETWORK in str(problem):
-            return True
-        problem = problem.__cause__
-    return False
-
-
-def _has_broken_off(problem: BaseException | None) -> bool:
-    """Whether a response began and did not come to its end."""
-    while problem is not None:
-        if isinstance(problem, BrokenOffError):
-            return True
-        problem = problem.__cause__
-    return False
+    return any(
+        isinstance(each, _LOST) or (isinstance(each, A2AClientError) and _NETWORK in str(each))
+        for each in _causes(problem)
+    )
 
 
 def may_have_arrived(problem: BaseException | None) -> bool:
     """Whether a message may have reached the participant, although the connection failed."""
+    return not any(isinstance(each, _NEVER_SENT) for each in _causes(problem))
+
+
+def _causes(problem: BaseException | None) -> Iterator[BaseException]:
     while problem is not None:
-        if isinstance(problem, _NEVER_SENT):
-            return False
+        yield problem
         problem = problem.__cause__
-    return True
 
 
 def message_of_failure(problem: BaseException) -> str | None:
@@ -89,18 +76,13 @@ def message_of_failure(problem: BaseException) -> str | None:
 def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
     """The failure of a conversation with the participant.
 
-    Args:
-        url: its address.
-        problem: what the SDK or the connection raised.
-        elsewhere: further addresses that its card names.
-
     Returns:
         An error of type ``ParticipantMisbehaved``, which is final; ``ParticipantFailed`` and ``ParticipantUnreachable``
         may pass.
     """
     if isinstance(problem, _REFUSED):
         return failures.final(failures.PARTICIPANT_MISBEHAVED, str(problem))
-    if _has_broken_off(problem):
+    if any(isinstance(each, BrokenOffError) for each in _causes(problem)):
         return failures.passing(
             failures.PARTICIPANT_FAILED,
             f"The participant at {url} closed the connection in the middle of its answer: look into the agent's log "
@@ -136,11 +118,6 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
 def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
     """The failure of a participant that can't be reached at its address, or at one that its card names.
 
-    Args:
-        url: its address.
-        problem: what the connection raised.
-        elsewhere: further addresses that its card names.
-
     Returns:
         An ``AnswerLostError`` where the message may have arrived.
     """
@@ -160,7 +137,6 @@ def shortened(text: str) -> str:
 
 
 def _description(problem: BaseException) -> str:
-    """What is wrong with an answer, in words that are A2A's, or ours."""
     cause = problem.__cause__
     if isinstance(problem, A2AError) and not isinstance(problem, A2AClientError):
         return shortened(str(problem))

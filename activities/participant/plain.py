@@ -1,8 +1,6 @@
-"""Agents without A2A: they take ``POST /agent/messages`` alone, and answer when they are done.
-
-The message is ``{"message": {"parts": [{"text": …}]}}``. The answer is ``{"result": {"parts": […]}}``, where a part is
-a text or an object under ``data``, or ``{"error": {"message": …}}``; it may also be the last event of a stream.
-Such an agent has no tasks: a message can be neither found again nor canceled, except by closing the connection.
+"""Agents without A2A, which take ``POST /agent/messages`` with ``{"message": {"parts": [{"text": …}]}}`` and answer
+``{"result": {"parts": […]}}`` or ``{"error": {"message": …}}``, perhaps as the last event of a stream. They have no
+tasks: a message can be neither found again nor canceled, except by closing the connection.
 """
 
 import json
@@ -16,7 +14,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant.answer import Answer
-from activities.participant.bounds import ParticipantBounds
+from activities.participant.bounded_http import ParticipantBounds
 from activities.participant.errors import failure, is_lost, shortened
 from proctor_protocol.messages import ToParticipant
 from proctor_protocol.terminal import TerminalTaskMessage
@@ -26,11 +24,7 @@ _NO_SUCH_PATH = (404, 405)
 
 
 class PlainParticipant:
-    """A participant at ``POST /agent/messages``, as ``ParticipantClient`` is one that speaks A2A.
-
-    Args:
-        why: the failure that it is where the participant has no such path either.
-    """
+    """A participant at ``POST /agent/messages``, as ``ParticipantClient`` is one that speaks A2A."""
 
     def __init__(
         self, url: str, http: httpx.AsyncClient, context_id: str, bounds: ParticipantBounds, why: ApplicationError

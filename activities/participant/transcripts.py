@@ -46,7 +46,6 @@ def kept_transcript(transcript: Json, most: int = MOST_BYTES) -> bytes:
 
 
 def _noted(whole: Json, note: str, most: int) -> bytes | None:
-    """The transcript with a note after its own; None where it is still too large."""
     earlier = whole.get("notes")
     notes = f"{earlier} {note}" if isinstance(earlier, str) else note
     content = to_json({**whole, "notes": notes})

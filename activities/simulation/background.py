@@ -35,13 +35,7 @@ _CLOSINGS = ("Kind regards", "With best wishes", "Your team")
 def background_messages(
     scenario: ScenarioConfig, seed: int, level: int, begins: datetime, ends: datetime
 ) -> Iterator[PlannedEvent]:
-    """The mails that come in a day besides the scenario's own, by time; none at level 0.
-
-    Args:
-        scenario: names the user, to whom they come.
-        seed, level: the assessment's.
-        begins, ends: the day.
-    """
+    """The mails that come in a day besides the scenario's own, by time; none at level 0."""
     draws, at = Random(f"background/{seed}/{level}"), begins
     while level and scenario.user.email:
         at += timedelta(seconds=round(-3600 * _MEAN_HOURS[level] * log(1 - draws.random()), 3))

@@ -1,7 +1,5 @@
-"""Messages between the participants of an assessment: what one sends to the other's user, and how it arrives there.
-
-Each participant has a simulation of its own. A message keeps its ids on its way, so that the answer to it finds its
-thread in the other simulation. It arrives a set time after it was sent, so that any attempt gives the same day.
+"""Messages between the participants of an assessment, each with a simulation of its own. A message keeps its ids on its
+way, for its thread, and arrives a set time after it was sent, so that any attempt gives the same day.
 """
 
 from collections import Counter

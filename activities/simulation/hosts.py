@@ -1,8 +1,6 @@
-"""Where simulations live: on the embedded simulator's server, or each in a UES server of its own.
-
-A ``SimulationHost`` makes simulations, has attempts claim them, and ends them; which kind it is, a deployment decides
-(``AGENTBEATS_GREEN_UES_COMMAND``). A ``Simulation`` is one that an attempt has claimed: it answers to that attempt
-for as long as no newer one has claimed it.
+"""Where simulations live: a ``SimulationHost`` makes and ends them, on the embedded simulator's servers or each in a
+UES server of its own (``AGENTBEATS_GREEN_UES_COMMAND``). A ``Simulation`` answers to the attempt that has claimed it,
+until a newer one claims it.
 """
 
 from abc import ABC, abstractmethod
@@ -289,11 +287,6 @@ class SimulationHost(ABC):
     @abstractmethod
     async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
         """Make an empty one; it replaces one that an earlier attempt made.
-
-        Args:
-            simulation_id: its name.
-            seed: of its random numbers.
-            fence: the attempt's.
 
         Raises:
             purple_sdk.ues.OvertakenError: a newer attempt holds it.

@@ -1,7 +1,4 @@
-"""Keys that needn't be stored: each is derived from the deployment's secret (RFC 2104 HMAC with SHA-256).
-
-So every activity, on whichever worker, can compute what no payload has to carry, and Temporal's history holds none.
-"""
+"""Keys that needn't be stored: each is derived from the deployment's secret (RFC 2104 HMAC with SHA-256)."""
 
 import hashlib
 import hmac

@@ -80,7 +80,6 @@ class LifecycleActivities:
         )
 
     async def _schedule_background(self, simulations: Simulations, plan: Plan, checkpoint: BlobRef) -> BlobRef:
-        """Schedule the mails that noise brings; returns the checkpoint with them."""
         scenario = await self._scenarios.load_scenario(plan.scenario)
         mails = background_messages(scenario, plan.seed, plan.noise, plan.start_time, plan.end_time)
         _, reached = await simulations.step(plan.simulation_id, checkpoint, Step(events=tuple(mails)))

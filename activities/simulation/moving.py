@@ -1,9 +1,6 @@
-"""An assessment continues at another server when its simulator's is lost, where there are several.
-
-Which server it is on, the workflow remembers, and every step gets it in its plan. A step that can't reach it for a
-while fails for good, names another server that answers, and leaves the rest to the workflow: no attempt of a step ever
-changes from one server to another, so all who were sent to the old one are of the past. Where there is one server,
-everything waits for that one.
+"""An assessment continues at another server when its simulator's is lost, where there are several. A step that can't
+reach it fails for good and names another one, which the workflow remembers: no attempt of a step ever changes its
+server, so all who were sent to the old one are of the past.
 """
 
 from collections.abc import Iterator

@@ -5,7 +5,6 @@ import os
 import shlex
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 import httpx
@@ -14,9 +13,8 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.simulation.hosts import Claim, Content, SimulationGoneError, SimulationHost, Step, Stepped
 from activities.simulation.keys import admin_key, reader_key
-from activities.simulation.lease import refuse_lower
 from activities.simulation.own_simulation import LeasedSimulation, OwnSimulation, labelled
-from activities.simulation.server_process import ServerProcess
+from activities.simulation.server_process import ServerProcess, refuse_lower
 from proctor_processes.guard import Guard
 from proctor_processes.ports import claim, is_free
 from proctor_settings.config import GreenAgentConfig
@@ -27,12 +25,6 @@ _PORTS_TRIED = 2000
 _PORT_LOOKS, _PORT_PAUSE = 20, 0.05
 _LONGEST_WORDS = 200
 _FENCES_KEPT = 10_000
-
-
-@dataclass(frozen=True)
-class _Served:
-    simulation: OwnSimulation
-    server: ServerProcess
 
 
 class OwnServers(SimulationHost):
@@ -48,7 +40,7 @@ class OwnServers(SimulationHost):
         self._words = shlex.split(command)
         self._http = http
         self._host = "0.0.0.0" if config.ues_public_url else "127.0.0.1"
-        self._served: dict[str, _Served] = {}
+        self._served: dict[str, OwnSimulation] = {}
         self._ports: dict[int, socket.socket] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._guard: Guard | None = None
@@ -120,7 +112,7 @@ class OwnServers(SimulationHost):
     def list_secrets(self, simulation_id: str) -> set[str]:
         """Some servers choose keys."""
         served = self._served.get(simulation_id)
-        return {served.simulation.participant_secret} if served else set()
+        return {served.participant_secret} if served else set()
 
     async def aclose(self) -> None:
         await asyncio.gather(*(self._end(simulation_id) for simulation_id in self.held()))
@@ -132,10 +124,9 @@ class OwnServers(SimulationHost):
         served = self._served.get(simulation_id)
         if served is None or served.server.exit_code is not None:
             raise SimulationGoneError(f"no server of simulation {simulation_id} runs in this worker")
-        return served.simulation
+        return served
 
     async def _have_stand(self, own: OwnSimulation, claim: Claim, content: Content) -> None:
-        """Have it stand where the claim says, unless it does."""
         if claim.checkpoint is None:
             raise SimulationGoneError("the simulation under way is not there any more")
         if not await own.stands_at(claim.checkpoint.sha256):  # several judges may ask for it at the same time
@@ -171,14 +162,12 @@ class OwnServers(SimulationHost):
                 yield port
 
     async def _until_free(self, port: int) -> None:
-        """Give a server that is just ending the time to let go of its port."""
         for _ in range(_PORT_LOOKS):
             if is_free(self._host, port):
                 return
             await asyncio.sleep(_PORT_PAUSE)
 
     async def _start(self, simulation_id: str, ports: Iterator[int]) -> OwnSimulation:
-        """Start a server on the first port that it can have."""
         starts = 0
         for port in ports:
             if (claimed := claim(port)) is None:
@@ -189,9 +178,9 @@ class OwnServers(SimulationHost):
             except BaseException:
                 self._let_go(port)
                 raise
-            if isinstance(served, _Served):
+            if isinstance(served, OwnSimulation):
                 self._served[simulation_id] = served
-                return served.simulation
+                return served
             self._let_go(port)
             # Somebody who has taken the port meanwhile is a good reason to end; with the port free it has another one.
             starts += is_free(self._host, port)
@@ -203,18 +192,14 @@ class OwnServers(SimulationHost):
             "(AGENTBEATS_GREEN_UES_BASE_PORT) up.",
         )
 
-    async def _start_at(self, simulation_id: str, port: int) -> _Served | str:
+    async def _start_at(self, simulation_id: str, port: int) -> OwnSimulation | str:
         """Start a server on a port; a sentence where it ended before it was healthy."""
         secret = self._config.secret.get_secret_value()
         key = admin_key(secret, simulation_id)
         words = [word.replace("{host}", self._host).replace("{port}", str(port)) for word in self._words]
         try:
-            server = await ServerProcess.start(
-                words,
-                _environment(key),
-                self._get_guard(),
-                [key, reader_key(secret, simulation_id)],
-            )
+            secrets = [key, reader_key(secret, simulation_id)]
+            server = await ServerProcess.serve(words, _environment(key), self._get_guard(), secrets)
         except OSError as problem:
             raise failures.final(
                 failures.SERVER_FAILED,
@@ -231,7 +216,7 @@ class OwnServers(SimulationHost):
                         f"The UES server of {_SETTING} lacks what assessments need: {' and '.join(lacking)}. "
                         "UES 0.1 lacks it, too: use a later version, or unset the setting for the embedded simulator.",
                     )
-                return _Served(simulation, server)
+                return simulation
         except TimeoutError:
             await server.end()
             raise failures.final(
@@ -250,7 +235,7 @@ class OwnServers(SimulationHost):
     async def _end(self, simulation_id: str) -> None:
         if served := self._served.pop(simulation_id, None):
             await served.server.end()
-            self._let_go(served.simulation.port)
+            self._let_go(served.port)
 
     def _let_go(self, port: int) -> None:
         self._ports.pop(port).close()

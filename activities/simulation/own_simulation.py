@@ -1,8 +1,6 @@
-"""A simulation in a UES server of its own, which may be any server that speaks the contract.
-
-A server with checkpoints (ours) keeps everything. With any other, export and import stand in, and the worker itself
-knows what such a server can't: the keys that it chose, and whether anything has changed since the last export. What is
-lost then, ``docs/operations/deploy.md`` says. The mark, and who may act (``lease``), are the worker's in any case.
+"""A simulation in a UES server of its own, which may be any server that speaks the contract. Without checkpoints,
+export and import stand in, and the worker knows the keys and whether anything has changed;
+``docs/operations/deploy.md`` says what is lost then. The mark and the lease are the worker's in any case.
 """
 
 import asyncio
@@ -28,8 +26,7 @@ from activities.simulation.keys import (
     participant_key_id,
     reader_key,
 )
-from activities.simulation.lease import Lease, LeasedClient
-from activities.simulation.server_process import ServerProcess
+from activities.simulation.server_process import Lease, LeasedClient, ServerProcess
 from activities.simulation.states import snapshot
 from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import (
@@ -103,16 +100,7 @@ def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
 
 
 class OwnSimulation:
-    """A simulation in a server process of its own; it lives as long as the process. Attempts get at it by a claim.
-
-    Args:
-        config: the deployment's settings.
-        simulation_id: its name.
-        port: where its server listens, on this machine.
-        http: connections to share.
-        server: its process.
-        fence: of the newest attempt that this worker knows of.
-    """
+    """A simulation in a server process of its own; it lives as long as the process. Attempts get at it by a claim."""
 
     def __init__(
         self,
@@ -127,7 +115,7 @@ class OwnSimulation:
         self._simulation_id = simulation_id
         self._base_url = f"http://127.0.0.1:{port}"
         self._http = http
-        self._server = server
+        self.server = server
         self.port = port
         self.lease = Lease(fence)
         self.address = (config.ues_public_url or self._base_url).replace("{port}", str(port)).rstrip("/")
@@ -206,7 +194,7 @@ class OwnSimulation:
         )
 
     def _require_running(self) -> None:
-        if self._server.exit_code is not None:
+        if self.server.exit_code is not None:
             raise SimulationGoneError(f"the server at port {self.port} has ended")
 
     async def stands_at(self, checkpoint: str) -> bool:
@@ -322,7 +310,7 @@ class OwnSimulation:
             made = await self.admin.keys.create(name=name, permissions=permissions, secret=secret, key_id=key_id)
         except (BadRequestError, ValidationError_, ConflictError):
             made = await self.admin.keys.create(name=name, permissions=permissions)
-        self._server.keep_out_of_the_log(made.secret)
+        self.server.secrets.append(made.secret)
         return made
 
     async def _opens(self, secret: str) -> bool:
@@ -429,7 +417,6 @@ class LeasedSimulation(Simulation):
 
 
 def _scenario(exported: dict[str, Any]) -> dict[str, Any]:
-    """The three sections of a scenario; a file may hold them in a wrapper (contract, the scenario file)."""
     inner = exported.get("scenario")
     return inner if isinstance(inner, dict) else exported
 

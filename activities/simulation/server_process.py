@@ -3,11 +3,15 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Self
+
+import httpx
 
 from proctor_processes.child import Child
 from proctor_processes.guard import Guard
+from purple_sdk.ues import OvertakenError
 
 logger = logging.getLogger(__name__)
 
@@ -18,17 +22,15 @@ _LONGEST_LINE = 64 * 1024
 _LINES_KEPT = 5
 
 
-class ServerProcess:
-    """A child whose output goes to the log, without the ``secrets``; its last lines are kept."""
+class ServerProcess(Child):
+    """A child whose output goes to the log, without the ``secrets``; its last lines are kept. ``serve`` starts one."""
 
-    def __init__(self, child: Child, secrets: Iterable[str]) -> None:
-        self._child = child
-        self._secrets = [secret for secret in secrets if secret]
-        self._last_lines: deque[str] = deque(maxlen=_LINES_KEPT)
-        self._reading = asyncio.create_task(self._read_output())
+    secrets: list[str]
+    _last_lines: deque[str]
+    _reading: asyncio.Task[None]
 
     @classmethod
-    async def start(
+    async def serve(
         cls, words: Sequence[str], environment: Mapping[str, str], guard: Guard, secrets: Iterable[str]
     ) -> Self:
         """Start a command.
@@ -36,47 +38,28 @@ class ServerProcess:
         Raises:
             OSError: there is no such program, or it can't be run.
         """
-        child = await Child.start(
-            words,
-            guard,
-            environment=environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        return cls(child, secrets)
-
-    @property
-    def exit_code(self) -> int | None:
-        """How it has ended, negative for a signal; None while it runs."""
-        return self._child.exit_code
-
-    async def until(self, is_ready: Callable[[], Awaitable[bool]], seconds: float) -> bool:
-        """Wait until it is ready; False where it ended first.
-
-        Raises:
-            TimeoutError: it was neither within that many seconds.
-        """
-        return await self._child.until(is_ready, seconds)
-
-    def keep_out_of_the_log(self, secret: str) -> None:
-        self._secrets.append(secret)
+        pipe, merged = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
+        server = await cls.start(words, guard, environment=environment, stdout=pipe, stderr=merged)
+        server.secrets = [secret for secret in secrets if secret]
+        server._last_lines = deque(maxlen=_LINES_KEPT)
+        server._reading = asyncio.create_task(server._read_output())
+        return server
 
     async def hear_last_words(self) -> str:
         """The last line that it has written, or nothing."""
         await asyncio.wait([self._reading], timeout=_LAST_WORDS_SECONDS)
         return self._last_lines[-1] if self._last_lines else ""
 
-    async def end(self) -> None:
-        """End it and all that it has started, in the worst case by SIGKILL."""
+    async def end(self, seconds: float = _STOP_SECONDS) -> bool:
+        """See ``Child``; nothing is read any more."""
         try:
-            await self._child.end(_STOP_SECONDS)
+            return await super().end(seconds)
         finally:
             self._reading.cancel()
 
     async def _read_output(self) -> None:
-        """Read all that it writes, so that it never waits for us."""
         rest, is_cut = b"", False
-        while chunk := await self._child.stdout.read(_READ_AT_ONCE):
+        while chunk := await self.stdout.read(_READ_AT_ONCE):
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
                 self._note("(the rest of a line that is too long)" if is_cut else line.decode(errors="replace"))
@@ -87,8 +70,60 @@ class ServerProcess:
             self._note(rest.decode(errors="replace"))
 
     def _note(self, line: str) -> None:
-        for secret in self._secrets:
+        for secret in self.secrets:
             line = line.replace(secret, "…")
         if line := line.strip():
             self._last_lines.append(line)
-            logger.debug("ues[%s] %s", self._child.pid, line)
+            logger.debug("ues[%s] %s", self.pid, line)
+
+
+class Lease:
+    """Who may act on one server. ``fence`` is that of the newest attempt."""
+
+    def __init__(self, fence: int) -> None:
+        self.fence = fence
+        self._one_at_a_time = asyncio.Lock()
+
+    @asynccontextmanager
+    async def take(self, fence: int, *, looks: bool = False) -> AsyncIterator[None]:
+        """Take the server over, once what is under way has ended.
+
+        Raises:
+            OvertakenError: a newer attempt has it; an attempt that only ``looks`` decides whether that matters.
+        """
+        async with self._one_at_a_time:
+            if not looks:
+                refuse_lower(fence, self.fence)
+            self.fence = max(fence, self.fence)
+            yield
+
+    @asynccontextmanager
+    async def hold(self, fence: int | None) -> AsyncIterator[None]:
+        """Act as the attempt that has taken it; None for one that only looks.
+
+        Raises:
+            OvertakenError: a newer attempt has it.
+        """
+        async with self._one_at_a_time:
+            if fence is not None:
+                refuse_lower(fence, self.fence)
+            yield
+
+
+class LeasedClient(httpx.AsyncClient):
+    """Sends what an attempt asks for, for as long as it holds the lease."""
+
+    def __init__(self, lease: Lease, fence: int | None, http: httpx.AsyncClient) -> None:
+        self._lease, self._fence, self._http = lease, fence, http
+
+    async def send(self, request: httpx.Request, **options: object) -> httpx.Response:
+        async with self._lease.hold(self._fence):
+            return await self._http.send(request, **options)  # type: ignore[arg-type]
+
+
+def refuse_lower(fence: int, held: int) -> None:
+    """Raise ``OvertakenError`` for a fence from the past."""
+    if fence < held:
+        raise OvertakenError(
+            f"another attempt has taken over: the fence {fence} is lower than {held}", 412, {"fence": held}
+        )

@@ -1,16 +1,14 @@
-"""Simulations on several servers of the embedded simulator: each assessment's is on one of them.
-
-A server is chosen when a simulation is made: the one that has the fewest. The workflow remembers which one, and all
-that is done to the simulation is done there, where its fence is kept. When the server is lost, the step that finds out
-names another one (``activities.simulation.moving``), and the workflow continues there from its last checkpoint. If the
-first server comes back, its simulation has the lower fence: every attempt that was sent there was handed out before
-those that were sent to the other. The worker that tidies up ends it.
+"""Simulations on several servers of the embedded simulator. The one with the fewest is chosen for a new simulation, and
+the workflow remembers it. If a server that was lost (``activities.simulation.moving``) comes back, its simulation has
+the lower fence, and the worker that tidies up ends it.
 """
 
 import asyncio
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
 
 import httpx
 
@@ -20,6 +18,8 @@ from activities.simulation.shared_host import SharedHost
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from purple_sdk.ues import OvertakenError, UESConnectionError, UESError, UESTimeoutError
+
+T = TypeVar("T")
 
 _LOOK_SECONDS = 2.0
 """How long a server may take to list its simulations; one that is slower is not chosen."""
@@ -76,31 +76,40 @@ class SharedHosts(SimulationHost):
         """See ``SimulationHost``; on any server. A server that is away is left to the cleanup, unless all
         are.
         """
-        hosts = [self.at(address) for address in await known_addresses(self._config)]
-        ends = await asyncio.gather(*(host.end(simulation_id, fence) for host in hosts), return_exceptions=True)
-        _raise_first(ends)
+        await self._ask_all(lambda host: host.end(simulation_id, fence))
 
     async def find_holder(self, simulation_id: str) -> int:
         """The highest fence on any server."""
-        hosts = [self.at(address) for address in await known_addresses(self._config)]
-        fences = await asyncio.gather(*(host.find_holder(simulation_id) for host in hosts), return_exceptions=True)
-        _raise_first(fences)
-        return max((fence for fence in fences if isinstance(fence, int)), default=0)
+        fences = await self._ask_all(lambda host: host.find_holder(simulation_id))
+        return max((fence for _, fence in fences), default=0)
 
     async def list_standing(self) -> dict[str, int]:
         """Of one that is on two servers, the lower fence is from the past: it is ended."""
-        hosts = [self.at(address) for address in await known_addresses(self._config)]
-        lists = await asyncio.gather(*(host.list_standing() for host in hosts), return_exceptions=True)
-        _raise_first(lists)
+        lists = await self._ask_all(lambda host: host.list_standing())
         standing: dict[str, int] = {}
-        for held in lists:
-            for simulation_id, fence in held.items() if isinstance(held, dict) else ():
+        for _, held in lists:
+            for simulation_id, fence in held.items():
                 standing[simulation_id] = max(fence, standing.get(simulation_id, 0))
-        for host, held in zip(hosts, lists, strict=True):
-            for simulation_id, fence in held.items() if isinstance(held, dict) else ():
+        for host, held in lists:
+            for simulation_id, fence in held.items():
                 if fence < standing[simulation_id]:
-                    await _end_quietly(host, simulation_id, fence)
+                    with suppress(UESConnectionError, UESTimeoutError, OvertakenError):
+                        await host.end(simulation_id, fence)
         return standing
+
+    async def _ask_all(self, question: Callable[[SharedHost], Awaitable[T]]) -> list[tuple[SharedHost, T]]:
+        """Each server with its answer. Raises what went wrong, unless that is only that some servers are away, or are
+        not ours.
+        """
+        hosts = [self.at(address) for address in await known_addresses(self._config)]
+        outcomes = await asyncio.gather(*map(question, hosts), return_exceptions=True)
+        problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        for problem in problems:
+            is_one_servers = isinstance(problem, UESError) and not isinstance(problem, OvertakenError)
+            if not is_one_servers or len(problems) == len(outcomes):
+                raise problem
+        answered = zip(hosts, outcomes, strict=True)
+        return [(host, outcome) for host, outcome in answered if not isinstance(outcome, BaseException)]
 
     async def _load_of(self, address: str | None) -> int | None:
         """How many simulations stand on a server, and are about to; None where it doesn't answer, or not to us."""
@@ -112,19 +121,3 @@ class SharedHosts(SimulationHost):
                 return len(await self.at(address).list_standing()) + coming
         except (UESError, TimeoutError):
             return None
-
-
-async def _end_quietly(host: SharedHost, simulation_id: str, fence: int) -> None:
-    try:
-        await host.end(simulation_id, fence)
-    except (UESConnectionError, UESTimeoutError, OvertakenError):
-        return
-
-
-def _raise_first(outcomes: Sequence[object]) -> None:
-    """Raise what went wrong, unless that is only that some servers are away, or are not ours."""
-    problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-    for problem in problems:
-        is_one_servers = isinstance(problem, UESError) and not isinstance(problem, OvertakenError)
-        if not is_one_servers or len(problems) == len(outcomes):
-            raise problem

@@ -1,7 +1,4 @@
-"""The states of all modalities as evaluators see them, kept as a blob that shares its parts with a checkpoint.
-
-It is JSON: a state by the modality's name, and under ``parts``, where there are any, what of these is in parts.
-"""
+"""All modalities' states as evaluators see them: JSON by modality, and under ``parts`` what a checkpoint shares."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

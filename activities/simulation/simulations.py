@@ -1,9 +1,6 @@
-"""The simulations of a deployment, as its activities get at them.
-
-An activity that changes a simulation names its starting checkpoint and claims the simulation with its attempt's
-fence. It has the simulation made or restored at that checkpoint if needed, acts, and returns the checkpoint that it
-reached. So a retry, a dead simulator, another worker and a reset need no special code, and the attempt that held the
-claim before can change nothing any more.
+"""The simulations of a deployment, as its activities get at them. An activity names its starting checkpoint and claims
+the simulation with its attempt's fence; it is made or restored there if needed, and the activity returns the checkpoint
+that it reached. So retries, dead simulators, other workers and resets need no special code.
 """
 
 from dataclasses import replace
@@ -35,13 +32,7 @@ from purple_sdk.ues import UESConnectionError
 
 
 def connect_simulations(config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore) -> "Simulations":
-    """The simulations on the servers that the settings name.
-
-    Args:
-        config: says which kind of server, and where.
-        http: the client for requests to them.
-        store: has the checkpoints.
-    """
+    """The simulations on the servers that the settings name."""
     if config.ues_command:
         return Simulations(OwnServers(config, config.ues_command, http), store)
     if are_several(config):
@@ -93,13 +84,6 @@ class Simulations:
     ) -> Simulation:
         """Have a simulation at a checkpoint, marked, and open to one key of the participant's.
 
-        Args:
-            simulation_id: its name.
-            checkpoint: where it is to be.
-            mark: the step that is about to begin.
-            issue: which of the participant's keys (``keys.participant_key``).
-            conditions: what its requests meet.
-
         Raises:
             purple_sdk.ues.OvertakenError: a newer attempt holds it.
         """
@@ -137,11 +121,6 @@ class Simulations:
     async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
         """Carry out a step from a checkpoint.
 
-        Args:
-            simulation_id: the simulation; it is made or restored where needed.
-            checkpoint: where the step begins.
-            step: what to do.
-
         Returns:
             The step's result, and the checkpoint that it reached, which is stored.
 
@@ -177,13 +156,7 @@ class Simulations:
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
 
     async def show(self, simulation: Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
-        """Every modality's state of a simulation at a checkpoint.
-
-        Args:
-            simulation: as this attempt has claimed it.
-            simulation_id: its name.
-            checkpoint: where it is.
-        """
+        """Every modality's state of a simulation at a checkpoint."""
         claim = Claim(simulation_id, own_fence(), checkpoint)
         stepped = await self.host.show(simulation, claim, lambda: self._store.get(checkpoint))
         return Shown.of(self._store, stepped)

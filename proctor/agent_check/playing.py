@@ -16,11 +16,11 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.participant import Answer, ParticipantClients, message_id
 from activities.scenario_code.initial_states import at_time
-from activities.simulation.action_log import entries_from_events
 from activities.simulation.hosts import Claim, Simulation
 from activities.simulation.keys import PARTICIPANT, admin_key, host_key, reader_key
 from activities.simulation.lifecycle import summarise
 from activities.simulation.shared_host import SharedHost
+from activities.simulation.turns import entries_from_events
 from proctor.agent_check.watch import SeenRequest, Watch
 from proctor.errors import UnreachableError
 from proctor_protocol.messages import (
@@ -251,8 +251,8 @@ class Table:
                 play.clients.talk(play.url, self.context_id, self._version) as participant,
             ):
                 answer = await participant.send(message, message_id(self.context_id, step), self._note_task)
-                if answer.may_have_refused and participant.takes_data and not turn:  # as the evaluator does
-                    participant.takes_data = False
+                if answer.may_have_refused and participant.line.takes_data and not turn:  # as the evaluator does
+                    participant.line.takes_data = False
                     step_as_text = message_id(self.context_id, step, "text")
                     answer = await participant.send(message, step_as_text, self._note_task)
                 exchange.answer = answer

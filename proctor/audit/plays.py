@@ -20,7 +20,7 @@ from activities.simulation.delivering import arrival_events
 from activities.simulation.hosts import PlannedEvent, Stepped
 from activities.simulation.keys import PARTICIPANT, USER_PERMISSIONS
 from activities.simulation.payloads import TURN_SETTLES, Sent
-from activities.simulation.settling import Settling
+from activities.simulation.turns import Settling
 from proctor_protocol.clocks import STANDING, read_clock
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import SHOWN

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from activities.admission.fork_plan import Inherited
 from activities.admission.origins import Origin, Part
+from activities.admission.payloads import Inherited
 from activities.archive.payloads import TurnNote
 from proctor_protocol.request import AssessmentConfig, BadRequestError, parse_request
 from proctor_storage.blobs import BlobRef

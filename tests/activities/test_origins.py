@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from activities.admission.fork_plan import Inherited, last_of_all
 from activities.admission.origins import Origin, Part
+from activities.admission.payloads import Inherited, last_of_all
 from activities.archive.payloads import TurnNote
 from proctor_protocol.request import AssessmentConfig
 from proctor_storage.blobs import BlobRef

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from activities.judging.work import in_proportion, work_criterion
+from activities.judging.verdicts import in_proportion, work_criterion
 from activities.scenario_code.manager import EvaluatorLoadError, load_evaluators, load_package
 from proctor_protocol.results import CriterionResult, Doubt
 from proctor_protocol.scenario import EvaluationCriterion

@@ -11,7 +11,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.admission.forks import ForkActivities
+from activities.admission.activities import ForkActivities
 from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
 from proctor.page_actions import page_actions

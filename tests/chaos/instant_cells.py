@@ -20,8 +20,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner
 
 from activities.admission.queueing import QueueActivities
 from activities.attempts.scrubbing import Scrubber
-from activities.campaign.activities import CampaignActivities
-from activities.campaign.archiving import CampaignArchiving
+from activities.campaign.activities import CampaignActivities, CampaignArchiving
 from activities.campaign.assessments import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
 from activities.campaign.plan import CellInput, CellOutcome
 from activities.scenario_code.scenarios import Scenarios

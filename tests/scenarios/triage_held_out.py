@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from activities.judging.judge import judge
-from activities.judging.work import in_proportion, work_criterion
+from activities.judging.verdicts import in_proportion, work_criterion
 from activities.scenario_code.evaluators import judge_by_evaluator
 from activities.scenario_code.manager import load_evaluators, load_package
 from proctor_protocol.evaluation import AgentBeatsEvalContext

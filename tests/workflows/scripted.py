@@ -15,7 +15,7 @@ from activities.admission.queueing import QueueActivities, is_running, join
 from activities.archive.payloads import ArchiveInput
 from activities.attempts import failures
 from activities.attempts.resets import ResetActivities
-from activities.characters.payloads import Responded, RespondInput
+from activities.characters.messages import Responded, RespondInput
 from activities.judging.payloads import JudgeInput
 from activities.participant.payloads import FarewellInput, GreetInput, TurnAnswer, TurnInput
 from activities.plan import CriterionBrief, Plan

@@ -10,8 +10,7 @@ from google.protobuf.json_format import MessageToDict
 
 from activities.admission.payloads import AdmitInput
 from activities.attempts.scrubbing import Scrubber
-from activities.campaign.activities import CampaignActivities
-from activities.campaign.archiving import CampaignArchiving
+from activities.campaign.activities import CampaignActivities, CampaignArchiving
 from activities.campaign.assessments import AssessmentRuns
 from activities.judging.payloads import JudgeInput
 from activities.plan import Plan

@@ -11,8 +11,7 @@ from temporalio.client import Client
 
 from activities.admission.queueing import QueueActivities
 from activities.attempts.scrubbing import Scrubber
-from activities.campaign.activities import CampaignActivities, keep_cells
-from activities.campaign.archiving import CampaignArchiving
+from activities.campaign.activities import CampaignActivities, CampaignArchiving, keep_cells
 from activities.campaign.plan import CampaignPlan, Cell, Lane, Raw
 from proctor.worker import WORKFLOWS
 from proctor_protocol.terminal import FailureMode, parse_terminal_request

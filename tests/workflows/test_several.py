@@ -8,7 +8,7 @@ import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
-from activities.admission.fork_plan import SO_FAR_QUERY, SoFar
+from activities.admission.payloads import SO_FAR_QUERY, SoFar
 from activities.attempts import failures
 from activities.characters.messages import OutgoingMessage
 from activities.participant.payloads import TurnAnswer, TurnInput

@@ -13,8 +13,7 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.exceptions import TimeoutType
 
 from activities.attempts import failures
-from activities.characters.messages import CharacterReply, OutgoingMessage
-from activities.characters.payloads import Responded, RespondInput
+from activities.characters.messages import CharacterReply, OutgoingMessage, Responded, RespondInput
 from activities.participant.payloads import TurnAnswer
 from activities.simulation.payloads import Addressee, Advanced, AdvanceInput, PlannedReply, TurnApplied
 from proctor_protocol.provenance import Drafts
