@@ -78,7 +78,6 @@ class Play(Record):
         participant: ``instant`` does nothing, ``baseline`` is the rule-based agent that comes with the scenario.
         with_models: a scripted endpoint is characters' and judges' model; offline otherwise.
         cpu: seconds of processor time, by process with its children; setting up and judging are in it.
-        cpu_fixed: of them those that turns don't add, from comparing plays of few and of all turns.
         events, history_bytes, activities: of all workflows of the assessment, its place in its context, too.
         actions: billable, by kind, counted from the histories; heartbeats and queries leave no trace there.
         counted_by_server: the same, by the server's own metric ``action``, with heartbeats.
@@ -93,7 +92,6 @@ class Play(Record):
     repetitions: int
     seconds: float
     cpu: dict[str, float]
-    cpu_fixed: dict[str, float]
     activities: float
     events: float
     history_bytes: float
@@ -147,27 +145,6 @@ class Memory(Record):
     peak: dict[str, int]
 
 
-class Together(Record):
-    """A load that was played for real, for the simulation to be compared with.
-
-    Attributes:
-        what: a sentence. cores: of the machine, for all processes. worker_processes: its worker. turn_seconds: between
-        which the participant takes for a turn. seconds: until all had ended. load: of the machine before, None where it
-        is unknown.
-    """
-
-    what: str
-    scenario: str
-    participant: str
-    assessments: int
-    turns: int
-    cores: int
-    worker_processes: int
-    turn_seconds: tuple[float, float]
-    seconds: float
-    load: float | None = None
-
-
 class Trial(Record):
     """One terminal trial of a run of several, played with its task's own solution; means over all of them.
 
@@ -193,7 +170,6 @@ class Bill(Record):
     plays: list[Play]
     waiting: Waiting
     memory: list[Memory]
-    together: list[Together]
     trial: Trial | None = None
 
     @classmethod
@@ -202,11 +178,6 @@ class Bill(Record):
 
     def save(self, file: Path = FILE) -> None:
         file.write_text(_rounded(self).model_dump_json(indent=1) + "\n")
-
-    def with_together(self, played: Together) -> Self:
-        """With a load that was played for real, in the place of one that is called the same."""
-        others = [each for each in self.together if each.what != played.what]
-        return self.model_copy(update={"together": [*others, played]})
 
     def play(self, scenario: str, participant: str, *, with_models: bool) -> Play:
         """One of the plays.
