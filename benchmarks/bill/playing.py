@@ -11,7 +11,7 @@ from temporalio.client import WorkflowHistory
 
 from benchmarks.bill.actions import billable_actions
 from benchmarks.bill.reading import read_counters, stored_in
-from benchmarks.bill.record import HEARTBEAT, Memory, Play, Stored, Thinking, Tokens, Trial, Waiting
+from benchmarks.bill.record import HEARTBEAT, Memory, Play, Thinking, Tokens, Trial, Waiting
 from benchmarks.evaluator import BASELINES, PROCESSES, SLOW_SECONDS, Evaluator, say
 from benchmarks.terminal import TASK
 from tests.judge_tokens import counted, nothing_bears_on_it
@@ -57,7 +57,6 @@ async def measure_play(
     kind = f"{scenario}, {participant}{', with models' if with_models else ''}"
     _script(evaluator.endpoint)
     seen = {each.run_id for each in await evaluator.ended_workflows(set())}
-    fresh = await _watch(evaluator)
     await evaluator.assess(scenario, agent, turns, 0, offline=not with_models)
     judges, characters = _tokens(evaluator.endpoint.prompts)
     seen |= {each.run_id for each in await evaluator.ended_workflows(seen, 1)}
@@ -75,17 +74,12 @@ async def measure_play(
     names = {*PROCESSES.values(), agent}
     cpu = {name: spent for name, spent in _per(repetitions, after.cpu, before.cpu).items() if name in names}
     store, archive = (after.store - before.store).over(repetitions), (after.archive - before.archive).over(repetitions)
-    first = Stored(
-        objects=before.store.objects + before.archive.objects - fresh.store.objects - fresh.archive.objects,
-        bytes=before.store.bytes + before.archive.bytes - fresh.store.bytes - fresh.archive.bytes,
-    )
     play = Play(
         scenario=scenario,
         participant=participant,
         with_models=with_models,
         turns=turns,
         repetitions=repetitions,
-        seconds=statistics.mean(took),
         cpu={("participant" if name == agent else name): spent for name, spent in cpu.items()},
         activities=sum(e.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED for e in events) / repetitions,
         events=len(events) / repetitions,
@@ -95,13 +89,12 @@ async def measure_play(
         requests=_per(repetitions, after.requests, before.requests),
         store=store,
         archive=archive,
-        shared=first - Stored(objects=store.objects + archive.objects, bytes=store.bytes + archive.bytes),
         judges=judges,
         characters=characters,
         thinking=thinking,
     )
     say(
-        f"{kind}: {play.seconds:.2f} s, {sum(cpu.values()):.2f} s of CPU "
+        f"{kind}: {statistics.mean(took):.2f} s, {sum(cpu.values()):.2f} s of CPU "
         f"({', '.join(f'{name} {spent:.2f}' for name, spent in play.cpu.items())}), "
         f"{sum(play.actions.values()):.0f} actions ({sum(play.counted_by_server.values()):.0f} by the server's count)"
     )
@@ -227,7 +220,7 @@ async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
     await run(evaluator.local.gateway_url, TASK.name, agent="oracle", keep_images=True)  # builds the image
     seen = {each.run_id for each in await evaluator.ended_workflows(set(), 1 + 1)}  # the run, and its trial
     before = await _watch(evaluator)
-    ended = await run(
+    await run(
         evaluator.local.gateway_url,
         TASK.name,
         agent="oracle",
@@ -239,23 +232,15 @@ async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
     after = await _watch(evaluator)
     events = [event for history in histories for event in history.events]
     actions = sum((billable_actions(history.events) for history in histories), Counter[str]())
-    took = [
-        (each.trial_ended_at - each.trial_started_at).total_seconds()
-        for each in ended.results.results
-        if each.trial_started_at and each.trial_ended_at
-    ]
     cpu = _per(trials, after.cpu, before.cpu)
     trial = Trial(
         task=TASK.name,
         trials=trials,
-        seconds=statistics.mean(took),
         cpu={name: cpu.get(name, 0.0) for name in PROCESSES.values()},
         actions=_per(trials, actions, {}),
         events=len(events) / trials,
-        history_bytes=sum(event.ByteSize() for event in events) / trials,
-        archive=(after.archive - before.archive).over(trials),
     )
-    say(f"a terminal trial: {trial.seconds:.2f} s, {sum(trial.actions.values()):.0f} actions")
+    say(f"a terminal trial: {sum(trial.actions.values()):.0f} actions")
     return trial
 
 

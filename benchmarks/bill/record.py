@@ -31,7 +31,6 @@ class Machine(Record):
     commit: str
     processor: str
     cores: int
-    memory_mb: int
     python: str
     load: float
 
@@ -82,7 +81,7 @@ class Play(Record):
         actions: billable, by kind, counted from the histories; heartbeats and queries leave no trace there.
         counted_by_server: the same, by the server's own metric ``action``, with heartbeats.
         requests: gRPC requests that the server's front end had, by their kind.
-        store, archive: what one more assessment adds; ``shared`` is what the first one of a scenario adds beyond that.
+        store, archive: what one more assessment adds.
     """
 
     scenario: str
@@ -90,7 +89,6 @@ class Play(Record):
     with_models: bool
     turns: int
     repetitions: int
-    seconds: float
     cpu: dict[str, float]
     activities: float
     events: float
@@ -100,7 +98,6 @@ class Play(Record):
     requests: dict[str, float]
     store: Stored
     archive: Stored
-    shared: Stored
     judges: Tokens = Tokens()
     characters: Tokens = Tokens()
     thinking: Thinking = Thinking()
@@ -150,17 +147,14 @@ class Trial(Record):
 
     Attributes:
         cpu: seconds by process of the evaluator's, without containers and Docker.
-        events, history_bytes, actions: of all workflows of the run, shared by its trials; actions without heartbeats.
+        events, actions: of all workflows of the run, shared by its trials; actions without heartbeats.
     """
 
     task: str
     trials: int
-    seconds: float
     cpu: dict[str, float]
     actions: dict[str, float]
     events: float
-    history_bytes: float
-    archive: Stored
 
 
 class Bill(Record):
@@ -218,7 +212,6 @@ def this_machine() -> Machine:
         commit=commit or "unknown",
         processor=names[0] if names else platform.machine(),
         cores=os.cpu_count() or 1,
-        memory_mb=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000,
         python=platform.python_version(),
         load=round(os.getloadavg()[0], 1),
     )
