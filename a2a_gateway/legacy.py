@@ -66,14 +66,19 @@ def with_checked_params(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
     return [_replaced(route, _checking_params(route.endpoint)) for route in routes if isinstance(route, Route)]
 
 
-def with_checked_roles(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
-    """The routes of ``create_rest_routes``, refusing messages of 0.3 without a known role."""
-    return [
-        _replaced(route, _checking_role(route.endpoint))
-        if isinstance(route, Route) and route.path.startswith("/v1/message:")
-        else route
-        for route in routes
-    ]
+def mended(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
+    """The routes of ``create_rest_routes``: those of 0.3 refuse messages without a known role, and their streams say
+    what is wrong.
+    """
+    return [_mended(route) if isinstance(route, Route) else route for route in routes]
+
+
+def _mended(route: Route) -> Route:
+    if route.path.startswith("/v1/") and route.path.endswith((":stream", ":subscribe")):
+        route = _replaced(route, _looking_ahead(route.endpoint))
+    if route.path.startswith("/v1/message:"):
+        route = _replaced(route, _checking_role(route.endpoint))
+    return route
 
 
 def deletion_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
@@ -90,20 +95,6 @@ def deletion_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
         return JSONResponse({})
 
     return Route("/v1/tasks/{id}/pushNotificationConfigs/{push_id}", delete, methods=["DELETE"])
-
-
-def with_stream_errors(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
-    """The routes of ``create_rest_routes`` with those of 0.3 streams mended."""
-    return [
-        _replaced(route, _looking_ahead(route.endpoint))
-        if isinstance(route, Route) and _is_stream(route.path)
-        else route
-        for route in routes
-    ]
-
-
-def _is_stream(path: str) -> bool:
-    return path.startswith("/v1/") and path.endswith((":stream", ":subscribe"))
 
 
 def _replaced(route: Route, endpoint: Endpoint) -> Route:

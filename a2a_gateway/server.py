@@ -17,14 +17,7 @@ from starlette.routing import BaseRoute, Route
 from a2a_gateway.auth.middleware import Authentication
 from a2a_gateway.card import agent_card, secured
 from a2a_gateway.handler import AssessmentHandler
-from a2a_gateway.legacy import (
-    LEGACY_CARD_PATH,
-    ContextBuilder,
-    deletion_route,
-    with_checked_params,
-    with_checked_roles,
-    with_stream_errors,
-)
+from a2a_gateway.legacy import LEGACY_CARD_PATH, ContextBuilder, deletion_route, mended, with_checked_params
 from a2a_gateway.limits import BodyLimit
 from a2a_gateway.logs import RefusalLog, leave_refusals_to_us
 from a2a_gateway.metrics import REQUEST_SECONDS, REQUESTS, STREAMS
@@ -95,9 +88,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         *with_checked_params(
             create_jsonrpc_routes(handler, RPC_PATH, context_builder=contexts, enable_v0_3_compat=True)
         ),
-        *with_checked_roles(
-            with_stream_errors(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True))
-        ),
+        *mended(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True)),
     ]
     middleware = [
         *([Middleware(TracedRequests, name_of=route_name)] if is_on() else []),

@@ -3,9 +3,8 @@
 All are asked for at the same time, of one agent process that takes 5 to 20 s for each turn (``--takes``), and followed
 to their end. ``right``: how many completed with all of their turns, none of which was played again, and with the score
 that all the others have. ``tried_again``: attempts that were not the first ones, and steps of workflows that were begun
-again, by their cause, from the histories. ``peak_mb``: the most resident memory that each process of ours had
-(``VmHWM``), and what it had together with its children where that was more (what these share counts for each); in MB
-(10**6 bytes). ``cpu_s``: processor time of each service with its children, in seconds.
+again, by their cause, from the histories. ``peak_mb``: the most memory that each service had with its children, in MB
+(10**6 bytes), what these share counted once. ``cpu_s``: processor time of each service with its children, in seconds.
 
 The exit code is 1 where one was not right, or an attempt was made again for a missed heartbeat.
 """
@@ -15,37 +14,25 @@ import asyncio
 import json
 import os
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import psutil
 from temporalio.api.enums.v1 import TimeoutType
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
-from benchmarks.turns import SCENARIO, agent_service, cpu_seconds, say, workers_of
+from benchmarks.evaluator import SCENARIO, evaluator, say
 from proctor.caller import Accepted, AssessmentCall, ConnectionLost, Ended, Progress
 from proctor.errors import CommandError
-from proctor.local import LocalStack, Ports
-from proctor.settings import LOOPBACK
-from proctor.supervisor import Supervisor
-from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.updates import ErrorOccurredUpdate, TurnCompletedUpdate
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
 
-SERVICES = ("worker", "temporal", "ues", "gateway", "slow_agent")
 MISSED = "missed heartbeat"
 
-_LOOK_SECONDS = 2.0
 _SAY_SECONDS = 10.0
 _READ_AT_ONCE = 4
 
@@ -110,60 +97,13 @@ async def follow(gateway_url: str, agent_url: str, seed: int, tally: Tally) -> N
         tally.wrong[str(problem)] += 1
 
 
-class Memory:
-    """The most resident memory that processes had, in bytes."""
-
-    def __init__(self, supervisor: Supervisor) -> None:
-        self._supervisor = supervisor
-        self._own: dict[str, int] = {}
-        self._together: dict[str, int] = {}
-
-    def look(self) -> None:
-        """Look at each service, its worker processes one by one, and at what it has together with its children."""
-        for name in SERVICES:
-            pid = self._supervisor.find_pid(name)
-            if pid is None:
-                continue
-            together = 0
-            with suppress(psutil.NoSuchProcess):
-                process = psutil.Process(pid)
-                self._keep(self._own, name, _peak(pid))
-                for worker in workers_of(pid)[1:]:
-                    self._keep(self._own, f"{name}, process {worker.pid}", _peak(worker.pid))
-                for child in process.children(recursive=True):
-                    with suppress(psutil.NoSuchProcess):
-                        together += child.memory_info().rss
-                self._keep(self._together, name, together + process.memory_info().rss)
-
-    def peaks(self) -> dict[str, float]:
-        """In MB, by process."""
-        peaks = {name: round(most / 1e6, 1) for name, most in self._own.items()}
-        for name, most in self._together.items():
-            if most > 1.02 * self._own[name]:
-                peaks[f"{name} with its children"] = round(most / 1e6, 1)
-        return peaks
-
-    def _keep(self, kept: dict[str, int], name: str, seen: int) -> None:
-        kept[name] = max(seen, kept.get(name, 0))
-
-
-def _peak(pid: int) -> int:
-    """The most that a process has had so far (Linux), or else what it has now."""
-    with suppress(OSError, StopIteration):
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
-    return int(psutil.Process(pid).memory_info().rss)
-
-
-async def watch(tally: Tally, memory: Memory, assessments: int) -> None:
+async def watch(tally: Tally, assessments: int) -> None:
     """Say how it goes, again and again."""
-    began, spoken_at = time.monotonic(), 0.0
+    began = time.monotonic()
     while True:
-        await asyncio.to_thread(memory.look)
-        if time.monotonic() - spoken_at > _SAY_SECONDS:
-            spoken_at = time.monotonic()
-            say(f"{spoken_at - began:5.0f} s: of {assessments} {tally.sentence()} (load {os.getloadavg()[0]:.0f})")
-        await asyncio.sleep(_LOOK_SECONDS)
+        took, load = time.monotonic() - began, os.getloadavg()[0]
+        say(f"{took:5.0f} s: of {assessments} {tally.sentence()} (load {load:.0f})")
+        await asyncio.sleep(_SAY_SECONDS)
 
 
 async def tried_again(client: Client, task_ids: list[str]) -> Counter[str]:
@@ -212,36 +152,24 @@ def _cause(failure: Failure) -> str:
 
 async def measure(assessments: int, turns: int, takes: str, processes: int | None) -> dict[str, Any]:
     """Start everything, play them all, end everything."""
-    gateway, ues, temporal, ui, agent = free_ports(5)
-    with tempfile.TemporaryDirectory(prefix="proctor-benchmark-", ignore_cleanup_errors=True) as folder:
-        chosen = {} if processes is None else {"worker_processes": processes}
-        local = LocalStack(
-            config=GreenAgentConfig(
-                host=LOOPBACK, scenarios_dir=str(Path(__file__).parent.parent / "scenarios"), **chosen
-            ),
-            ports=Ports(gateway, ues, temporal, ui),
-            state=Path(folder),
-            is_durable=False,
-        )
-        slow = agent_service("slow_agent", agent, {"TAKES": takes})
-        supervisor = Supervisor([*local.list_services(), slow], local.logs, say=say)
-        async with supervisor:
-            await supervisor.start()
-            tally, memory = Tally(turns), Memory(supervisor)
-            began = time.monotonic()
-            watching = asyncio.create_task(watch(tally, memory, assessments))
-            agent_url = f"http://{LOOPBACK}:{agent}"
-            await asyncio.gather(*(follow(local.gateway_url, agent_url, seed, tally) for seed in range(assessments)))
-            took = time.monotonic() - began
-            watching.cancel()
-            memory.look()
-            cpu = {name: cpu_seconds(pid) for name in SERVICES if (pid := supervisor.find_pid(name)) is not None}
-            say(f"{took:5.0f} s: of {assessments} {tally.sentence()}; reading the histories")
-            client = await connect(GreenAgentConfig(temporal_address=local.temporal_address))
-            again = await tried_again(client, tally.task_ids)
-            for name in ("worker", "gateway"):
-                if tail := supervisor.read_log_tail(name, 5):
-                    say(f"the end of the log of {name}:\n{tail}")
+    async with evaluator(worker_processes=processes, agents=["slow"], takes=takes, is_durable=False) as running:
+        tally, peaks = Tally(turns), dict[str, int]()
+        began = time.monotonic()
+        watching = [
+            asyncio.create_task(watch(tally, assessments)),
+            asyncio.create_task(running.watch_memory(peaks)),
+        ]
+        url, agent = running.local.gateway_url, running.agents["slow"]
+        await asyncio.gather(*(follow(url, agent, seed, tally) for seed in range(assessments)))
+        took = time.monotonic() - began
+        for each in watching:
+            each.cancel()
+        cpu = running.cpu()
+        say(f"{took:5.0f} s: of {assessments} {tally.sentence()}; reading the histories")
+        again = await tried_again(running.client, tally.task_ids)
+        for name in ("worker", "gateway"):
+            if tail := running.supervisor.read_log_tail(name, 5):
+                say(f"the end of the log of {name}:\n{tail}")
     return {
         "assessments": assessments,
         "right": max(tally.scores.values(), default=0),
@@ -252,7 +180,7 @@ async def measure(assessments: int, turns: int, takes: str, processes: int | Non
         "scores": dict(tally.scores),
         "not_right": dict(tally.wrong.most_common(10)),
         "troubles": dict(tally.troubles.most_common(10)),
-        "peak_mb": memory.peaks(),
+        "peak_mb": {name: round(peak / 1e6, 1) for name, peak in peaks.items()},
         "cpu_s": {name: round(used, 1) for name, used in cpu.items()},
     }
 

@@ -18,8 +18,8 @@ from statistics import mean
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.bill.evaluator import PROCESSES
-from benchmarks.bill.record import Bill, Play, Together
+from benchmarks.bill.record import Bill, Play
+from benchmarks.evaluator import PROCESSES
 
 DEFAULTS = Path(__file__).with_name("scale.toml")
 DOCUMENT = Path(__file__).parents[1] / "docs" / "SCALE.md"
@@ -256,21 +256,7 @@ def tables(night: Night) -> dict[str, str]:
             ["wall", "assessments a night", f"used at {of.assessments:,}", "what moves it"],
             [(name, number(most), f"{of.assessments / most:.0%}", moves) for name, most, moves in walls(night)],
         ),
-        "checks": table(
-            ["played for real", "load before", "seconds", "CPU of the bill / cores", "deviation"],
-            [_check(bill, played) for played in bill.together],
-        ),
     }
-
-
-def _check(bill: Bill, played: Together) -> tuple[str, ...]:
-    """A row that compares assessments played at once with the CPU of as many by the bill of one."""
-    play = bill.play(played.scenario, played.participant, with_models=False)
-    fixed, waiting = sum(play.cpu_fixed.values()), mean(played.turn_seconds) * sum(bill.waiting.cpu.values())
-    a_turn = (sum(play.cpu.get(name, 0.0) for name in EVALUATOR) - fixed) / play.turns + waiting
-    least = played.assessments * (fixed + a_turn * played.turns) / played.cores
-    figures = (f"{played.load or 0:.1f}", f"{played.seconds:.1f}", f"{least:.1f}", f"{least / played.seconds - 1:+.0%}")
-    return (played.what, *figures)
 
 
 def written(text: str, night: Night) -> str:

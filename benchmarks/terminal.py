@@ -1,10 +1,9 @@
 """What a terminal trial costs: seconds by step, the evaluator's own share, and eight trials at once.
 
-    python -m benchmarks.terminal [--engine URL] [--trials 8] [--steps] [--runs]
+    python -m benchmarks.terminal [--engine URL] [--trials 8]
 
-First the steps alone, as a library; then runs of a whole evaluator, Temporal and all: one trial after another, and all
-of them at once. ``--steps`` or ``--runs`` leaves the other out. Without ``--engine`` it starts an engine of its own
-(root, Debian's docker.io and debootstrap).
+Runs of a whole evaluator, Temporal and all: one trial after another, and all of them at once. Without ``--engine`` it
+starts an engine of its own (root, Debian's docker.io and debootstrap).
 """
 
 import argparse
@@ -13,82 +12,18 @@ import contextlib
 import statistics
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
-from proctor_terminal import environments, images
-from proctor_terminal.collecting import collect
-from proctor_terminal.engine import Engine
-from proctor_terminal.solutions import play_solution
-from proctor_terminal.tasks import load_task
-from proctor_terminal.testing import run_tests
 from tests.docker_engine import TASKS, own_engine
 from tests.stack import running_stack
 from tests.terminal_bench.asking import run
 
-RUN = "benchmark"
 TASK = TASKS / "hello-file"
-
-THEIRS = ("agent", "tests themselves")
-"""What is the agent's and the task's, not the evaluator's."""
 
 PHASES = ("build", "start", "agent", "tests", "logs", "stop")
 """A trial's, from its result; the rest of its time is the workflow's own."""
 
 MOST_WHOLE, MOST_OWN = 4.0, 1.5
 """Seconds that a trivial trial may take, and of them the evaluator's own: everything but build, agent and tests."""
-
-
-async def trial(engine: Engine, folder: Path, name: str) -> dict[str, float]:
-    """Play a task with its own solution; seconds by step."""
-    seconds: dict[str, float] = {}
-    at = time.perf_counter()
-
-    def lap(step: str) -> None:
-        nonlocal at
-        now = time.perf_counter()
-        seconds[step] = now - at
-        at = now
-
-    task = await asyncio.to_thread(load_task, folder)
-    lap("read")
-    image = await images.prepare_image(engine, task, RUN)
-    lap("image (built already)")
-    environment = await environments.start(engine, task, image, RUN, name)
-    lap("start")
-    solved = await play_solution(engine, task, environment)
-    lap("agent")
-    outcome = await run_tests(engine, task, environment)
-    lap("tests")
-    await collect(engine, task, environment)
-    lap("collect")
-    await environments.remove(engine, RUN, name)
-    lap("remove")
-    assert outcome.is_resolved, outcome
-    seconds["agent"], own = solved.seconds, seconds["agent"] - solved.seconds
-    seconds["bring the solution"] = own
-    seconds["tests themselves"] = outcome.seconds
-    seconds["around the tests"] = seconds.pop("tests") - outcome.seconds
-    return seconds
-
-
-async def measure(url: str, count: int) -> None:
-    engine = Engine(url)
-    task = await asyncio.to_thread(load_task, TASK)
-    began = time.perf_counter()
-    await images.prepare_image(engine, task, RUN)
-    print(f"build {time.perf_counter() - began:6.2f} s")
-    alone = [await trial(engine, TASK, f"alone-{number}") for number in range(count)]
-    for step in alone[0]:
-        print(f"{step:24} {statistics.median(each[step] for each in alone):6.3f} s")
-    own = [sum(value for step, value in each.items() if step not in THEIRS) for each in alone]
-    whole = [sum(each.values()) for each in alone]
-    print(f"a trial, median of {count}: {statistics.median(whole):.2f} s, {statistics.median(own):.2f} s of it our own")
-    began = time.perf_counter()
-    await asyncio.gather(*(trial(engine, TASK, f"together-{number}") for number in range(count)))
-    together = time.perf_counter() - began
-    print(f"{count} trials: {sum(whole):.1f} s one after another, {together:.1f} s at once")
-    await images.remove_images(engine, RUN)
-    await engine.aclose()
 
 
 async def measure_runs(url: str, count: int) -> None:
@@ -136,14 +71,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", help="an engine's address, such as unix:///var/run/docker.sock")
     parser.add_argument("--trials", type=int, default=8)
-    parser.add_argument("--steps", action="store_true", help="the steps alone, as a library")
-    parser.add_argument("--runs", action="store_true", help="runs of a whole evaluator")
     arguments = parser.parse_args()
     with an_engine(arguments.engine) as url:
-        if arguments.steps or not arguments.runs:
-            asyncio.run(measure(url, arguments.trials))
-        if arguments.runs or not arguments.steps:
-            asyncio.run(measure_runs(url, arguments.trials))
+        asyncio.run(measure_runs(url, arguments.trials))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,6 @@ from proctor_storage.fleet import Fingerprint, find_stranger
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from proctor_terminal.archiving import TrialArchiving
 from proctor_terminal.runs import TerminalRuns
-from proctor_terminal.trials import TrialKeeping
 from purple_sdk.ues import OvertakenError, UESError
 from workflows.assessment import Assessment
 from workflows.assessment_cell import AssessmentCell
@@ -234,6 +233,7 @@ def _workers(
         runs.join_assessment,
         QueueActivities().wait_until_over,
     ]
+    trials = TrialArchiving(config, store, scrubbing.make_scrubber)
     quick: list[Callable[..., Any]] = [
         AdmissionActivities(config, store, scenarios).admit,
         QueueActivities().join_queue,
@@ -244,7 +244,7 @@ def _workers(
         campaigns.keep_outcomes,
         campaigns.sum_up_campaign,
         runs.keep_played,
-        TrialKeeping(store).keep_trial,
+        trials.keep_trial,
         forks.admit_fork,
         forks.set_up_fork,
         lifecycle.set_up,
@@ -253,7 +253,7 @@ def _workers(
         lifecycle.take_down,
         ArchiveActivities(config, store, scrubbing.make_scrubber).archive,
         CampaignArchiving(config, store, scrubbing.make_scrubber).archive_campaign,
-        TrialArchiving(config, store, scrubbing.make_scrubber).archive_trial,
+        trials.archive_trial,
         turns.apply,
         turns.advance,
     ]

@@ -35,27 +35,22 @@ if TYPE_CHECKING:
         testing,
     )
 
-    __all__ = [
-        "collecting",
-        "command_endpoint",
-        "engine",
-        "environments",
-        "exec_watch",
-        "fresh",
-        "images",
-        "solutions",
-        "tasks",
-        "testing",
-    ]
-
 # Loaded when first asked for: a worker that plays no trials needs no client of an engine in memory.
-_LATE = (
-    *("collecting", "command_endpoint", "engine", "environments", "exec_watch", "fresh"),
-    *("images", "solutions", "tasks", "testing"),
-)
+__all__ = [
+    "collecting",
+    "command_endpoint",
+    "engine",
+    "environments",
+    "exec_watch",
+    "fresh",
+    "images",
+    "solutions",
+    "tasks",
+    "testing",
+]
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name not in _LATE:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")

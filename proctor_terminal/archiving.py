@@ -13,7 +13,7 @@ from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
 from proctor_protocol.archive import LOGS, RECORDING, RESULT, TRANSCRIPT, UPDATES, ArchiveEntry, CommandRecord, Content
-from proctor_protocol.terminal import Blob
+from proctor_protocol.terminal import Blob, TrialResult
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import open_archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
@@ -40,6 +40,11 @@ class TrialArchiving:
         self._store = store
         self._scrubber = scrubber
         self._archive = open_archive(config)
+
+    @activity.defn
+    async def keep_trial(self, result: TrialResult) -> BlobRef:
+        """Put a trial's result into the store, as JSON."""
+        return await self._store.put(result.model_dump_json().encode())
 
     @activity.defn
     async def archive_trial(self, payload: TrialArchiveInput) -> None:

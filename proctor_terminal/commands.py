@@ -142,23 +142,14 @@ async def execute(
             if on_output is not None:
                 on_output(data)
 
-    is_timed_out = False
     try:
         with engine.speaking():
             async with _opened(made) as stream:
-                try:
-                    async with asyncio.timeout(timeout) as limit:
-                        while (message := await stream.read_out()) is not None:
-                            take(message.data)
-                except TimeoutError:
-                    if not limit.expired():
-                        raise
-                    is_timed_out = True
+                is_timed_out = not await _read_to_end(stream, take, timeout)
+                if is_timed_out:
                     await _kill(engine, environment, session)
                     with suppress(TimeoutError):
-                        async with asyncio.timeout(_GRACE):
-                            while (message := await stream.read_out()) is not None:
-                                take(message.data)
+                        await _read_to_end(stream, take, _GRACE)
     except asyncio.CancelledError:
         if not runs_on():
             await asyncio.shield(_kill(engine, environment, session))
@@ -203,13 +194,7 @@ async def run_plainly(
     try:
         with engine.speaking():
             async with _opened(made) as stream:
-                try:
-                    async with asyncio.timeout(timeout) as limit:
-                        while (message := await stream.read_out()) is not None:
-                            output.add(message.data)
-                except TimeoutError:
-                    if not limit.expired():
-                        raise
+                if not await _read_to_end(stream, output.add, timeout):
                     return None, output.text()
     except DockerError as problem:
         raise lost(environment, problem) from problem
@@ -273,6 +258,19 @@ async def _opened(made: Exec) -> AsyncIterator[Stream]:
         yield stream
     finally:
         await stream.close()
+
+
+async def _read_to_end(stream: Stream, take: Callable[[bytes], None], timeout: float | None) -> bool:
+    """Whether a command's output ended within its time; a TimeoutError is another one's."""
+    try:
+        async with asyncio.timeout(timeout) as limit:
+            while (message := await stream.read_out()) is not None:
+                take(message.data)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return False
+    return True
 
 
 class _Session:

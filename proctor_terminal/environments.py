@@ -232,16 +232,16 @@ async def wait_until_healthy(engine: Engine, ref: EnvironmentRef, health: Health
     """Ask until the answer is yes, by the rules of a Dockerfile's HEALTHCHECK."""
     began, failures = time.monotonic(), 0
     while True:
-        checked = await execute(engine, ref, health.command, timeout=health.timeout, output_cap=4000)
+        checked = await execute(engine, ref, health.command, timeout=health.timeout_sec, output_cap=4000)
         if checked.exit_code == 0:
             return
-        is_starting = time.monotonic() - began < health.start_period
+        is_starting = time.monotonic() - began < health.start_period_sec
         failures += not is_starting
         if failures >= health.retries:
             raise EnvironmentFailedError(
                 f"The environment is not healthy: {health.command[:200]} failed {failures} times", checked.output
             )
-        await asyncio.sleep(health.start_interval if is_starting else health.interval)
+        await asyncio.sleep(health.start_interval_sec if is_starting else health.interval_sec)
 
 
 async def output_of(engine: Engine, container: str, lines: int = 200) -> str:

@@ -31,15 +31,6 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class _Healthcheck(_Section):
-    command: str
-    interval_sec: float = Field(default=5.0, gt=0)
-    timeout_sec: float = Field(default=30.0, gt=0)
-    start_period_sec: float = Field(default=0.0, ge=0)
-    start_interval_sec: float = Field(default=5.0, gt=0)
-    retries: int = Field(default=3, ge=1)
-
-
 class _Environment(_Section):
     build_timeout_sec: FiniteFloat = Field(default=600.0, gt=0)
     docker_image: str | None = None
@@ -55,7 +46,7 @@ class _Environment(_Section):
     mcp_servers: list[dict[str, Any]] = Field(default_factory=list)
     env: dict[str, str] = Field(default_factory=dict)
     skills_dir: str | None = None
-    healthcheck: _Healthcheck | None = None
+    healthcheck: Healthcheck | None = None
     workdir: str | None = None
     network_mode: Literal["no-network", "public", "allowlist"] | None = None
     allowed_hosts: list[str] | None = None
@@ -128,7 +119,6 @@ def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], n
     is_offline = environment.network_mode == "no-network" or (
         environment.network_mode is None and environment.allow_internet is False
     )
-    health = environment.healthcheck
     needs_processes = written.metadata.get("needs_processes")
     if needs_processes is not None and not isinstance(needs_processes, bool):
         notes.fatal(f"task.toml: metadata.needs_processes is {show_value(needs_processes)}: write true or false")
@@ -157,15 +147,7 @@ def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], n
         workdir=environment.workdir,
         agent_user=None if written.agent.user is None else str(written.agent.user),
         test_user=None if written.verifier.user is None else str(written.verifier.user),
-        healthcheck=health
-        and Healthcheck(
-            command=health.command,
-            interval=health.interval_sec,
-            timeout=health.timeout_sec,
-            start_period=health.start_period_sec,
-            start_interval=health.start_interval_sec,
-            retries=health.retries,
-        ),
+        healthcheck=environment.healthcheck,
         tests=folder / "tests",
         test_script=script,
         test_environment=_resolved(written.verifier.env, "verifier.env", variables, notes),

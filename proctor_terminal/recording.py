@@ -24,12 +24,13 @@ COLUMNS, LINES = 160, 40
 
 
 class Recording:
-    """A recording for asciinema; one that is there already is continued, with its clock."""
+    """A recording for asciinema; one that is there already is continued, with its clock. Without a file it is none."""
 
-    def __init__(self, file: Path) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(self, file: Path | None) -> None:
         self._file = file
-        self._began = _begun(file, time.time())
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._began = _begun(file, time.time())
 
     def typed(self, text: str) -> None:
         """Record what was entered, shown as it would stand in a terminal."""
@@ -48,17 +49,17 @@ class Recording:
         self._event("o", f"\x1b[2J\x1b[H{_as_shown(text)}")
 
     def _event(self, kind: str, text: str) -> None:
-        if text:
+        if text and self._file is not None:
             _append(self._file, lambda: json.dumps([round(time.time() - self._began, 6), kind, text]))
 
 
-class Recorder:
+class Recorder(Recording):
     """Writes down what the agent of one trial does: a transcript, and a recording where ``is_recording``."""
 
     def __init__(self, folder: Path, *, is_recording: bool = True) -> None:
+        super().__init__(folder / RECORDING if is_recording else None)
         folder.mkdir(parents=True, exist_ok=True)
         self._transcript = folder / TRANSCRIPT
-        self._recording = Recording(folder / RECORDING) if is_recording else None
 
     def note(self, kind: str, **facts: Any) -> None:
         """Write down that something happened."""
@@ -71,26 +72,6 @@ class Recorder:
             return []
         with self._transcript.open(encoding="utf-8") as lines:
             return [line for line in map(_read_line, lines) if line.get("kind") == kind]
-
-    def typed(self, text: str) -> None:
-        """See ``Recording``."""
-        if self._recording is not None:
-            self._recording.typed(text)
-
-    def printed(self, data: bytes) -> None:
-        """See ``Recording``."""
-        if self._recording is not None:
-            self._recording.printed(data)
-
-    def remarked(self, text: str) -> None:
-        """See ``Recording``."""
-        if self._recording is not None:
-            self._recording.remarked(text)
-
-    def screen(self, text: str) -> None:
-        """See ``Recording``."""
-        if self._recording is not None:
-            self._recording.screen(text)
 
 
 class Recordings:

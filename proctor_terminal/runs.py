@@ -324,7 +324,7 @@ def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalRes
     assert isinstance(config, dict)
     agents = _agents_in(plan, trials)
     runs = [run_of(trial) for trial in trials]
-    of_all = _shares(trials)
+    of_all = _of_agent("", trials)
     return TerminalResults(
         run_id=plan.campaign_id,
         dataset=str(config["dataset"]),
@@ -338,12 +338,12 @@ def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalRes
         n_tasks=len({trial.task_id for trial in trials}),
         n_attempts=int(str(config["n_attempts"])),
         n_trials=len(trials),
-        n_resolved=len(resolved),
-        n_unresolved=len(trials) - len(resolved),
-        n_failed=sum(trial.failure is not None for trial in trials),
+        n_resolved=of_all.n_resolved,
+        n_unresolved=len(trials) - of_all.n_resolved,
+        n_failed=of_all.n_failed,
         n_missing=payload.tally.total - len(trials),
-        n_doubtful=sum(bool(trial.doubts) for trial in trials),
-        accuracy=round(len(resolved) / len(trials), 6) if trials else 0.0,
+        n_doubtful=of_all.n_doubtful,
+        accuracy=of_all.accuracy.value,
         accuracy_interval=of_all.accuracy if trials else None,
         accuracy_without_doubtful=_without_doubtful(trials),
         accuracy_if_settled=_settled(trials),
@@ -365,14 +365,11 @@ def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalRes
     )
 
 
-@dataclass(frozen=True)
-class _Shares:
-    accuracy: Share
-    mean_reward: float
-    pass_at_k: dict[int, Share]
+def _reward(trial: TrialResult) -> float:
+    return trial.reward if trial.reward is not None else float(bool(trial.is_resolved))
 
 
-def _shares(trials: Sequence[TrialResult]) -> _Shares:
+def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
     from proctor_statistics import Unit, effective_runs, estimated, pass_at_k, wilson
 
     by_task: dict[tuple[str, str], list[bool]] = {}
@@ -387,36 +384,24 @@ def _shares(trials: Sequence[TrialResult]) -> _Shares:
         estimate = estimated([Unit((each,)) for each in values], bounds=(0.0, 1.0))
         return share(estimate.mean, estimate.low, estimate.high)
 
-    if not trials:
-        return _Shares(share(0.0, None, None), 0.0, {})
-    resolved = sum(map(sum, by_task.values())) / len(trials)
-    fewest = min(map(len, by_task.values()))
-    return _Shares(
-        accuracy=share(resolved, *wilson(resolved, effective_runs(list(by_task.values())))),
-        mean_reward=round(sum(map(_reward, trials)) / len(trials), 6),
+    n_resolved = sum(bool(trial.is_resolved) for trial in trials)
+    resolved = n_resolved / len(trials) if trials else 0.0
+    interval = wilson(resolved, effective_runs(list(by_task.values()))) if trials else (None, None)
+    fewest = min(map(len, by_task.values()), default=0)
+    uses = [use for trial in trials for use in trial.usage]
+    return AgentResult(
+        agent=name,
+        n_trials=len(trials),
+        n_resolved=n_resolved,
+        n_failed=sum(trial.failure is not None for trial in trials),
+        n_doubtful=sum(bool(trial.doubts) for trial in trials),
+        accuracy=share(resolved, *interval),
+        mean_reward=round(sum(map(_reward, trials)) / len(trials), 6) if trials else 0.0,
         pass_at_k={
             k: mean_share([pass_at_k(len(runs), sum(runs), k) for runs in by_task.values()])
             for k in sorted({*_KS, fewest})
             if 1 <= k <= fewest
         },
-    )
-
-
-def _reward(trial: TrialResult) -> float:
-    return trial.reward if trial.reward is not None else float(bool(trial.is_resolved))
-
-
-def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
-    shares, uses = _shares(trials), [use for trial in trials for use in trial.usage]
-    return AgentResult(
-        agent=name,
-        n_trials=len(trials),
-        n_resolved=sum(bool(trial.is_resolved) for trial in trials),
-        n_failed=sum(trial.failure is not None for trial in trials),
-        n_doubtful=sum(bool(trial.doubts) for trial in trials),
-        accuracy=shares.accuracy,
-        mean_reward=shares.mean_reward,
-        pass_at_k=shares.pass_at_k,
         tokens=tokens_of(uses),
         cost=cost_of(uses),
     )

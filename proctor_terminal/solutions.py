@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from proctor_terminal import tmux
 from proctor_terminal.commands import Executed, execute
-from proctor_terminal.copying import copy_in, copy_out
+from proctor_terminal.copying import copy_in
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import SolutionFailedError
 from proctor_terminal.references import EnvironmentRef
@@ -48,7 +48,7 @@ async def play_solution(
         await copy_in(engine, environment, solution.folder or solution.script, folder)
         command = f"bash {folder}/{solution.script.name}"
         if task.run_tests_in_same_shell:
-            return _shown(await _in_session(engine, environment, command, seconds), on_output)
+            return _shown(await tmux.run_logged(engine, environment, command, _LOG, seconds), on_output)
     except tmux.NoTmuxError as problem:
         raise SolutionFailedError(f"The solution of {task.id} can't be played: {problem}") from problem
     return await execute(
@@ -66,19 +66,6 @@ def _shown(played: Executed, on_output: Callable[[bytes], None] | None) -> Execu
     if on_output is not None:
         on_output(played.output.encode())
     return played
-
-
-async def _in_session(engine: Engine, environment: EnvironmentRef, command: str, seconds: float) -> Executed:
-    await tmux.open_session(engine, environment)
-    began = time.monotonic()
-    is_done = await tmux.run_in(engine, environment, f"{command} > {_LOG} 2>&1", seconds)
-    log = (await copy_out(engine, environment, _LOG)).get(_LOG.rpartition("/")[2], b"")
-    return Executed(
-        exit_code=0 if is_done else None,
-        output=log.decode(errors="replace"),
-        seconds=round(time.monotonic() - began, 3),
-        is_timed_out=not is_done,
-    )
 
 
 async def _typed(engine: Engine, task: TerminalTask, environment: EnvironmentRef, seconds: float) -> Executed:

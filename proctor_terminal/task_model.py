@@ -41,16 +41,16 @@ class Build(BaseModel):
 
 
 class Healthcheck(BaseModel):
-    """A command that must end with 0 before the agent begins; times in seconds."""
+    """A command that must end with 0 before the agent begins, as the second format writes it."""
 
     model_config = ConfigDict(frozen=True)
 
     command: str
-    interval: float = 5.0
-    timeout: float = 30.0
-    start_period: float = 0.0
-    start_interval: float = 5.0
-    retries: int = 3
+    interval_sec: float = Field(default=5.0, gt=0)
+    timeout_sec: float = Field(default=30.0, gt=0)
+    start_period_sec: float = Field(default=0.0, ge=0)
+    start_interval_sec: float = Field(default=5.0, gt=0)
+    retries: int = Field(default=3, ge=1)
 
 
 class Service(BaseModel):

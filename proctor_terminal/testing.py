@@ -395,12 +395,11 @@ async def _run(
 async def _run_in_shell(engine: Engine, environment: EnvironmentRef, command: str, seconds: float) -> Executed:
     """Type the tests into the shell that the agent worked in, or a new one where it had none."""
     try:
-        await tmux.open_session(engine, environment)
+        return await tmux.run_logged(
+            engine, environment, f"TEST_DIR={TESTS} {command}", _LOG_IN_SHELL, seconds, LOG_CAP
+        )
     except tmux.NoTmuxError as problem:
         return Executed(exit_code=127, output=str(problem))
-    is_done = await tmux.run_in(engine, environment, f"TEST_DIR={TESTS} {command} > {_LOG_IN_SHELL} 2>&1", seconds)
-    log = (await copy_out(engine, environment, _LOG_IN_SHELL, LOG_CAP)).get(_LOG_IN_SHELL.rpartition("/")[2], b"")
-    return Executed(exit_code=0 if is_done else None, output=log.decode(errors="replace"), is_timed_out=not is_done)
 
 
 def _too_late(seconds: float) -> TestsOutcome:

@@ -3,9 +3,11 @@
 import asyncio
 import secrets
 import shlex
+import time
 from collections.abc import Sequence
 
 from proctor_terminal.commands import Executed, execute
+from proctor_terminal.copying import copy_out
 from proctor_terminal.engine import Engine
 from proctor_terminal.references import EnvironmentRef
 
@@ -79,6 +81,27 @@ async def run_in(
     await send_keys(engine, environment, [f"{command}; tmux wait -S {channel}", "Enter"], session)
     waited = await _tmux(engine, environment, f"tmux wait {channel}", timeout)
     return not waited.is_timed_out
+
+
+async def run_logged(
+    engine: Engine, environment: EnvironmentRef, command: str, log: str, seconds: float, output_cap: int = 10_000_000
+) -> Executed:
+    """``run_in`` of the agent's session, which is opened where there is none, with the output in a file there.
+
+    Raises:
+        NoTmuxError: as ``open_session``.
+        EnvironmentLostError: the container is gone.
+    """
+    await open_session(engine, environment)
+    began = time.monotonic()
+    is_done = await run_in(engine, environment, f"{command} > {log} 2>&1", seconds)
+    content = (await copy_out(engine, environment, log, output_cap)).get(log.rpartition("/")[2], b"")
+    return Executed(
+        exit_code=0 if is_done else None,
+        output=content.decode(errors="replace"),
+        seconds=round(time.monotonic() - began, 3),
+        is_timed_out=not is_done,
+    )
 
 
 async def type_commands(

@@ -18,7 +18,7 @@ from activities.attempts.patience import patiently
 from activities.participant import Answer, ParticipantClient, ParticipantClients, PlainParticipant, message_id
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.provenance import ModelUse
-from proctor_protocol.terminal import Blame, Blob, FailureMode, TerminalTaskMessage, TrialResult
+from proctor_protocol.terminal import Blame, Blob, FailureMode, TerminalTaskMessage
 from proctor_storage.blobs import BlobRef, BlobStore
 from proctor_terminal.failures import (
     ContainerEndedError,
@@ -385,18 +385,6 @@ class TrialActivities:
 
     async def _keep(self, content: bytes) -> BlobRef:
         return await patiently(lambda: self._store.put(content))
-
-
-class TrialKeeping:
-    """What of a trial needs no engine: any worker does it."""
-
-    def __init__(self, store: BlobStore) -> None:
-        self._store = store
-
-    @activity.defn
-    async def keep_trial(self, result: TrialResult) -> BlobRef:
-        """Put a trial's result into the store, as JSON."""
-        return await self._store.put(result.model_dump_json().encode())
 
 
 @asynccontextmanager

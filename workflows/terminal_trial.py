@@ -17,6 +17,7 @@ from proctor_protocol.provenance import added_up
 from proctor_protocol.results import ResultStatus
 from proctor_protocol.terminal import Blame, FailureMode, TrialResult
 from proctor_storage.blobs import BlobRef
+from proctor_terminal.archiving import TrialArchiving
 from proctor_terminal.plan import (
     Collected,
     CollectInput,
@@ -29,7 +30,7 @@ from proctor_terminal.plan import (
     TrialPlan,
     Worked,
 )
-from proctor_terminal.trials import INTERACTION_LOG, TrialActivities, TrialKeeping
+from proctor_terminal.trials import INTERACTION_LOG, TrialActivities
 from workflows import limits, names
 from workflows.archiving import archive_trial
 from workflows.ending import run_undisturbed
@@ -80,7 +81,7 @@ class TerminalTrial:
             result = self._failed(began_at, problem)
         result = result.model_copy(update={"trial_ended_at": workflow.now(), "phases": self._seconds()})
         kept: BlobRef = await self._steps.do_here(
-            TrialKeeping.keep_trial, result, **limits.quick("keep the trial's result")
+            TrialArchiving.keep_trial, result, **limits.quick("keep the trial's result")
         )
         is_played = result.is_resolved is not None
         await self._archive(result, "completed" if is_played else "failed")

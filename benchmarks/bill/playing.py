@@ -1,7 +1,6 @@
 """Assessments that are played to be measured."""
 
 import asyncio
-import os
 import statistics
 import time
 from collections import Counter
@@ -11,18 +10,17 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
 from benchmarks.bill.actions import billable_actions
-from benchmarks.bill.evaluator import BASELINES, PROCESSES, SLOW_SECONDS, Evaluator
 from benchmarks.bill.reading import read_counters, stored_in
-from benchmarks.bill.record import HEARTBEAT, Memory, Play, Stored, Thinking, Together, Tokens, Trial, Waiting
+from benchmarks.bill.record import HEARTBEAT, Memory, Play, Thinking, Tokens, Trial, Waiting
+from benchmarks.evaluator import BASELINES, PROCESSES, SLOW_SECONDS, Evaluator, say
 from benchmarks.terminal import TASK
-from benchmarks.turns import say
 from tests.judge_tokens import counted, nothing_bears_on_it
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.terminal_bench.asking import run
 
 TURNS = {"email_triage_basic": 12, "reschedule_day": 8}
 FEW_TURNS = 3
-"""Turns of the plays that are compared with whole ones, to tell what a turn adds."""
+"""Turns of the plays by which memory is measured."""
 
 LOOK_SECONDS = 10.0
 """For how long it is looked at what waiting costs."""
@@ -54,12 +52,11 @@ def _per(parts: float, after: Mapping[str, float], before: Mapping[str, float]) 
 async def measure_play(
     evaluator: Evaluator, scenario: str, participant: str, repetitions: int, *, with_models: bool
 ) -> Play:
-    """Play it in full and with few turns, one after another, and take the means."""
+    """Play it one time after another, and take the means."""
     agent, turns = BASELINES[scenario] if participant == "baseline" else participant, TURNS[scenario]
     kind = f"{scenario}, {participant}{', with models' if with_models else ''}"
     _script(evaluator.endpoint)
     seen = {each.run_id for each in await evaluator.ended_workflows(set())}
-    fresh = await _watch(evaluator)
     await evaluator.assess(scenario, agent, turns, 0, offline=not with_models)
     judges, characters = _tokens(evaluator.endpoint.prompts)
     seen |= {each.run_id for each in await evaluator.ended_workflows(seen, 1)}
@@ -70,10 +67,6 @@ async def measure_play(
     runs = await evaluator.ended_workflows(seen, repetitions)
     after = await _watch(evaluator)
     known = seen | {each.run_id for each in runs}
-    for at in range(repetitions):
-        await evaluator.assess(scenario, agent, FEW_TURNS, 200 + at, offline=not with_models)
-    known |= {each.run_id for each in await evaluator.ended_workflows(known, repetitions)}
-    short = _per(repetitions, evaluator.cpu(), after.cpu)
     histories = [await evaluator.history(each) for each in runs]
     thinking = await _measure_thinking(evaluator, scenario, agent, histories, known) if with_models else Thinking()
     events = [event for history in histories for event in history.events]
@@ -81,25 +74,13 @@ async def measure_play(
     names = {*PROCESSES.values(), agent}
     cpu = {name: spent for name, spent in _per(repetitions, after.cpu, before.cpu).items() if name in names}
     store, archive = (after.store - before.store).over(repetitions), (after.archive - before.archive).over(repetitions)
-    first = Stored(
-        objects=before.store.objects + before.archive.objects - fresh.store.objects - fresh.archive.objects,
-        bytes=before.store.bytes + before.archive.bytes - fresh.store.bytes - fresh.archive.bytes,
-    )
     play = Play(
         scenario=scenario,
         participant=participant,
         with_models=with_models,
         turns=turns,
         repetitions=repetitions,
-        seconds=statistics.mean(took),
         cpu={("participant" if name == agent else name): spent for name, spent in cpu.items()},
-        cpu_fixed={
-            name: min(
-                max(short.get(name, 0) - FEW_TURNS * (spent - short.get(name, 0)) / (turns - FEW_TURNS), 0), spent
-            )
-            for name, spent in cpu.items()
-            if name != agent
-        },
         activities=sum(e.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED for e in events) / repetitions,
         events=len(events) / repetitions,
         history_bytes=sum(event.ByteSize() for event in events) / repetitions,
@@ -108,22 +89,16 @@ async def measure_play(
         requests=_per(repetitions, after.requests, before.requests),
         store=store,
         archive=archive,
-        shared=first - Stored(objects=store.objects + archive.objects, bytes=store.bytes + archive.bytes),
         judges=judges,
         characters=characters,
         thinking=thinking,
     )
     say(
-        f"{kind}: {play.seconds:.2f} s, {sum(cpu.values()):.2f} s of CPU "
+        f"{kind}: {statistics.mean(took):.2f} s, {sum(cpu.values()):.2f} s of CPU "
         f"({', '.join(f'{name} {spent:.2f}' for name, spent in play.cpu.items())}), "
         f"{sum(play.actions.values()):.0f} actions ({sum(play.counted_by_server.values()):.0f} by the server's count)"
     )
     return play
-
-
-def _fixed(whole: float, short: float, turns: int) -> float:
-    """What turns don't add, from a whole play and one of few turns."""
-    return min(max(short - FEW_TURNS * (whole - short) / (turns - FEW_TURNS), 0), whole)
 
 
 async def _measure_thinking(
@@ -245,7 +220,7 @@ async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
     await run(evaluator.local.gateway_url, TASK.name, agent="oracle", keep_images=True)  # builds the image
     seen = {each.run_id for each in await evaluator.ended_workflows(set(), 1 + 1)}  # the run, and its trial
     before = await _watch(evaluator)
-    ended = await run(
+    await run(
         evaluator.local.gateway_url,
         TASK.name,
         agent="oracle",
@@ -257,23 +232,15 @@ async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
     after = await _watch(evaluator)
     events = [event for history in histories for event in history.events]
     actions = sum((billable_actions(history.events) for history in histories), Counter[str]())
-    took = [
-        (each.trial_ended_at - each.trial_started_at).total_seconds()
-        for each in ended.results.results
-        if each.trial_started_at and each.trial_ended_at
-    ]
     cpu = _per(trials, after.cpu, before.cpu)
     trial = Trial(
         task=TASK.name,
         trials=trials,
-        seconds=statistics.mean(took),
         cpu={name: cpu.get(name, 0.0) for name in PROCESSES.values()},
         actions=_per(trials, actions, {}),
         events=len(events) / trials,
-        history_bytes=sum(event.ByteSize() for event in events) / trials,
-        archive=(after.archive - before.archive).over(trials),
     )
-    say(f"a terminal trial: {trial.seconds:.2f} s, {sum(trial.actions.values()):.0f} actions")
+    say(f"a terminal trial: {sum(trial.actions.values()):.0f} actions")
     return trial
 
 
@@ -289,24 +256,3 @@ async def measure_memory(evaluator: Evaluator, at_once: Iterable[int]) -> list[M
         memories.append(Memory(at_once=count, peak={name: peaks[name] for name in PROCESSES.values()}))
         say(f"{count} at once: {', '.join(f'{n} {peak / 1e6:.0f} MB' for n, peak in memories[-1].peak.items())}")
     return memories
-
-
-async def measure_together(evaluator: Evaluator, at_once: int, cores: int) -> Together:
-    """A load for the simulation to be compared with: as ``benchmarks.turns`` has it."""
-    began, load = time.perf_counter(), round(os.getloadavg()[0], 1)
-    turns = TURNS["email_triage_basic"]
-    await asyncio.gather(*(evaluator.assess("email_triage_basic", "instant", turns, 500 + i) for i in range(at_once)))
-    took = time.perf_counter() - began
-    say(f"{at_once} at once: {took:.1f} s")
-    return Together(
-        what=f"{at_once} at once, an instant participant",
-        scenario="email_triage_basic",
-        participant="instant",
-        assessments=at_once,
-        turns=turns,
-        cores=cores,
-        worker_processes=evaluator.worker_processes(),
-        turn_seconds=(0, 0),
-        seconds=took,
-        load=load,
-    )

@@ -6,7 +6,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx
-import psutil
 
 from benchmarks.bill.record import Stored
 
@@ -46,15 +45,3 @@ def stored_in(folder: Path) -> Stored:
             if file.is_file():
                 sizes.append(file.stat().st_size)
     return Stored(objects=len(sizes), bytes=sum(sizes))
-
-
-def resident(pid: int) -> int:
-    """The memory of a process and of its children, in bytes, what they share counted once (PSS); 0 when it is gone."""
-    size = 0
-    with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(pid)
-        for each in (process, *process.children(recursive=True)):
-            with suppress(OSError, psutil.NoSuchProcess, StopIteration):
-                lines = Path(f"/proc/{each.pid}/smaps_rollup").read_text().splitlines()
-                size += next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
-    return size

@@ -31,7 +31,6 @@ class Machine(Record):
     commit: str
     processor: str
     cores: int
-    memory_mb: int
     python: str
     load: float
 
@@ -78,12 +77,11 @@ class Play(Record):
         participant: ``instant`` does nothing, ``baseline`` is the rule-based agent that comes with the scenario.
         with_models: a scripted endpoint is characters' and judges' model; offline otherwise.
         cpu: seconds of processor time, by process with its children; setting up and judging are in it.
-        cpu_fixed: of them those that turns don't add, from comparing plays of few and of all turns.
         events, history_bytes, activities: of all workflows of the assessment, its place in its context, too.
         actions: billable, by kind, counted from the histories; heartbeats and queries leave no trace there.
         counted_by_server: the same, by the server's own metric ``action``, with heartbeats.
         requests: gRPC requests that the server's front end had, by their kind.
-        store, archive: what one more assessment adds; ``shared`` is what the first one of a scenario adds beyond that.
+        store, archive: what one more assessment adds.
     """
 
     scenario: str
@@ -91,9 +89,7 @@ class Play(Record):
     with_models: bool
     turns: int
     repetitions: int
-    seconds: float
     cpu: dict[str, float]
-    cpu_fixed: dict[str, float]
     activities: float
     events: float
     history_bytes: float
@@ -102,7 +98,6 @@ class Play(Record):
     requests: dict[str, float]
     store: Stored
     archive: Stored
-    shared: Stored
     judges: Tokens = Tokens()
     characters: Tokens = Tokens()
     thinking: Thinking = Thinking()
@@ -147,43 +142,19 @@ class Memory(Record):
     peak: dict[str, int]
 
 
-class Together(Record):
-    """A load that was played for real, for the simulation to be compared with.
-
-    Attributes:
-        what: a sentence. cores: of the machine, for all processes. worker_processes: its worker. turn_seconds: between
-        which the participant takes for a turn. seconds: until all had ended. load: of the machine before, None where it
-        is unknown.
-    """
-
-    what: str
-    scenario: str
-    participant: str
-    assessments: int
-    turns: int
-    cores: int
-    worker_processes: int
-    turn_seconds: tuple[float, float]
-    seconds: float
-    load: float | None = None
-
-
 class Trial(Record):
     """One terminal trial of a run of several, played with its task's own solution; means over all of them.
 
     Attributes:
         cpu: seconds by process of the evaluator's, without containers and Docker.
-        events, history_bytes, actions: of all workflows of the run, shared by its trials; actions without heartbeats.
+        events, actions: of all workflows of the run, shared by its trials; actions without heartbeats.
     """
 
     task: str
     trials: int
-    seconds: float
     cpu: dict[str, float]
     actions: dict[str, float]
     events: float
-    history_bytes: float
-    archive: Stored
 
 
 class Bill(Record):
@@ -193,7 +164,6 @@ class Bill(Record):
     plays: list[Play]
     waiting: Waiting
     memory: list[Memory]
-    together: list[Together]
     trial: Trial | None = None
 
     @classmethod
@@ -202,11 +172,6 @@ class Bill(Record):
 
     def save(self, file: Path = FILE) -> None:
         file.write_text(_rounded(self).model_dump_json(indent=1) + "\n")
-
-    def with_together(self, played: Together) -> Self:
-        """With a load that was played for real, in the place of one that is called the same."""
-        others = [each for each in self.together if each.what != played.what]
-        return self.model_copy(update={"together": [*others, played]})
 
     def play(self, scenario: str, participant: str, *, with_models: bool) -> Play:
         """One of the plays.
@@ -247,7 +212,6 @@ def this_machine() -> Machine:
         commit=commit or "unknown",
         processor=names[0] if names else platform.machine(),
         cores=os.cpu_count() or 1,
-        memory_mb=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000,
         python=platform.python_version(),
         load=round(os.getloadavg()[0], 1),
     )

@@ -1,18 +1,12 @@
-"""What the bill is made of: spans of activities, loads that were played elsewhere, and the file that keeps it."""
-
-import json
-from pathlib import Path
+"""What the bill is made of: spans of activities, and the file that keeps it."""
 
 import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
-from benchmarks.bill.__main__ import read_many
 from benchmarks.bill.playing import waited_for
 from benchmarks.bill.record import Bill
-
-MANY = {"assessments": 1000, "turns": 4000, "took_s": 312.4, "peak_mb": {"worker": 90.0, "worker, process 7": 170.0}}
 
 
 def history(*activities: tuple[str, float, float]) -> WorkflowHistory:
@@ -35,16 +29,6 @@ def test_activities_side_by_side_wait_once_by_the_clock_and_each_for_itself() ->
     assert waited_for([played], "judge") == pytest.approx((6.0, 8.0))
     assert waited_for([played]) == pytest.approx((60.0, 68.0))
     assert waited_for([played], "respond") == (0.0, 0)
-
-
-def test_a_run_of_many_is_taken_over_as_it_was_printed(tmp_path: Path) -> None:
-    played = read_many(f"  10 s: of 1000 …\n{json.dumps(MANY)}\n", "5-20")
-    assert (played.what, played.turns, played.worker_processes) == ("1,000 at once, 5 to 20 s a turn", 4, 1)
-    again = played.model_copy(update={"seconds": 300.0})
-    bill = Bill.load().with_together(played).with_together(again)
-    assert [each.seconds for each in bill.together if each.what == played.what] == [300.0]
-    bill.save(tmp_path / "bill.json")
-    assert Bill.load(tmp_path / "bill.json").together[-1] == again
 
 
 def test_what_was_not_measured_is_named() -> None:

@@ -30,7 +30,6 @@ from proctor_terminal.plan import (
     Worked,
 )
 from proctor_terminal.runs import TerminalRuns
-from proctor_terminal.trials import TrialKeeping
 from tests.workflows.workers import working
 from workflows.names import TRIAL_WORKFLOW
 
@@ -106,14 +105,15 @@ class ScriptedTrials:
         config, store = self._config, BlobStore(self._config.storage_url)
         campaigns = CampaignActivities(store, [runs(config, store)])
         queues = QueueActivities()
+        trials = TrialArchiving(config, store, lambda _: Scrubber(()))
         activities = [
             campaigns.plan_campaign,
             campaigns.read_cells,
             campaigns.join_cell,
             campaigns.keep_outcomes,
             campaigns.sum_up_campaign,
-            TrialKeeping(store).keep_trial,
-            TrialArchiving(config, store, lambda _: Scrubber(())).archive_trial,
+            trials.keep_trial,
+            trials.archive_trial,
             CampaignArchiving(config, store, lambda _: Scrubber(())).archive_campaign,
             queues.join_queue,
             queues.is_running,

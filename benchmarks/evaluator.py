@@ -6,16 +6,16 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
+import httpx
+import psutil
 from temporalio.client import Client, WorkflowExecution, WorkflowHistory
 
-from benchmarks.bill.reading import resident
-from benchmarks.turns import agent_service, cpu_seconds, say, workers_of
 from proctor.caller import AssessmentCall, Ended
 from proctor.local import LocalStack, Ports
 from proctor.settings import LOOPBACK
@@ -30,11 +30,40 @@ from tests.stack import SCENARIOS
 SLOW_SECONDS = 60.0
 """How long the slow participant takes for a turn."""
 
+SCENARIO = "email_triage_basic"
+
 BASELINES = {"email_triage_basic": "triage", "reschedule_day": "reschedule"}
 """The rule-based agent of each shipped scenario."""
 
 PROCESSES = {"worker": "worker", "temporal": "Temporal", "ues": "simulator", "gateway": "gateway"}
 """The evaluator's processes, and what tables call them; participants are beside them."""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time that a process and its children have used so far, those that have ended included."""
+    used = 0.0
+    process = psutil.Process(pid)
+    for each in [process, *process.children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess):
+            times = each.cpu_times()
+            used += times.user + times.system + times.children_user + times.children_system
+    return used
+
+
+def resident(pid: int) -> int:
+    """The memory of a process and of its children, in bytes, what they share counted once (PSS); 0 when it is gone."""
+    size = 0
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        for each in (process, *process.children(recursive=True)):
+            with suppress(OSError, psutil.NoSuchProcess, StopIteration):
+                lines = Path(f"/proc/{each.pid}/smaps_rollup").read_text().splitlines()
+                size += next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return size
 
 
 @dataclass(frozen=True)
@@ -81,20 +110,16 @@ class Evaluator:
 
     def cpu(self) -> dict[str, float]:
         """Seconds of processor time of every process so far."""
-        return {name: cpu_seconds(pid) for name, pid in self._pids().items()}
-
-    def worker_processes(self) -> int:
-        """How many processes its worker has work."""
-        return len(workers_of(self._pids()["worker"])[1:]) or 1
+        return {name: cpu_seconds(pid) for name, pid in self.pids().items()}
 
     async def watch_memory(self, peaks: dict[str, int]) -> None:
         """Note the most memory that every process had with its children, in bytes, until this is cancelled."""
         while True:
-            for name, pid in self._pids().items():
+            for name, pid in self.pids().items():
                 peaks[name] = max(peaks.get(name, 0), await asyncio.to_thread(resident, pid))
             await asyncio.sleep(0.5)
 
-    def _pids(self) -> dict[str, int]:
+    def pids(self) -> dict[str, int]:
         names = [*PROCESSES, *self.agents]
         return {PROCESSES.get(n, n): pid for n in names if (pid := self.supervisor.find_pid(n)) is not None}
 
@@ -116,26 +141,35 @@ class Evaluator:
 
 @asynccontextmanager
 async def evaluator(
-    environment: dict[str, str] | None = None, worker_processes: int | None = 1
+    environment: dict[str, str] | None = None,
+    worker_processes: int | None = 1,
+    agents: Sequence[str] = ("instant", "slow", *BASELINES.values()),
+    *,
+    takes: str = f"{SLOW_SECONDS}-{SLOW_SECONDS}",
+    scenarios: str = str(SCENARIOS),
+    is_durable: bool = True,
 ) -> AsyncIterator[Evaluator]:
     """Start one in a temporary folder; nothing of it is left afterwards.
 
     Args:
         environment: settings of its services, beside this process's own environment.
         worker_processes: of its worker; None is as many as cores.
+        agents: the participants that it starts.
+        takes: seconds that the slow participant takes for a turn, FROM-TO.
+        scenarios: the folder of its scenarios.
+        is_durable: whether Temporal keeps its histories on the disk.
     """
-    gateway, ues, temporal, ui, metrics, *ports = free_ports(9)
-    names = ("instant", "slow", *BASELINES.values())
+    gateway, ues, temporal, ui, metrics, *ports = free_ports(5 + len(agents))
     with (
-        tempfile.TemporaryDirectory(prefix="proctor-bill-", ignore_cleanup_errors=True) as folder,
+        tempfile.TemporaryDirectory(prefix="proctor-benchmark-", ignore_cleanup_errors=True) as folder,
         OpenAIEndpoint() as endpoint,
         patch.dict(os.environ, {**_models(endpoint.base_url), **(environment or {})}),
     ):
         local = LocalStack(
-            config=GreenAgentConfig(host=LOOPBACK, scenarios_dir=str(SCENARIOS), worker_processes=worker_processes),
+            config=GreenAgentConfig(host=LOOPBACK, scenarios_dir=scenarios, worker_processes=worker_processes),
             ports=Ports(gateway, ues, temporal, ui),
             state=Path(folder),
-            is_durable=True,
+            is_durable=is_durable,
         )
         services = [
             replace(service, command=[*service.command, "--metrics-port", str(metrics)])
@@ -143,8 +177,8 @@ async def evaluator(
             else service
             for service in local.list_services()
         ]
-        agents = [_agent(name, port) for name, port in zip(names, ports, strict=True)]
-        supervisor = Supervisor([*services, *agents], local.logs, say=say)
+        participants = [_agent(name, port, takes) for name, port in zip(agents, ports, strict=True)]
+        supervisor = Supervisor([*services, *participants], local.logs, say=say)
         async with supervisor:
             await supervisor.start()
             config = local.config.model_copy(
@@ -155,7 +189,7 @@ async def evaluator(
                 supervisor=supervisor,
                 client=await connect(config),
                 metrics_url=f"http://{LOOPBACK}:{metrics}/metrics",
-                agents={name: f"http://{LOOPBACK}:{port}" for name, port in zip(names, ports, strict=True)},
+                agents={name: f"http://{LOOPBACK}:{port}" for name, port in zip(agents, ports, strict=True)},
                 endpoint=endpoint,
             )
 
@@ -175,10 +209,16 @@ def _models(base_url: str) -> dict[str, str]:
     }
 
 
-def _agent(name: str, port: int) -> Service:
-    """A participant: one of the benchmarks', or one that comes with proctor."""
-    service = agent_service(f"{name}_agent", port, {"TAKES": f"{SLOW_SECONDS}-{SLOW_SECONDS}"})
-    if name not in BASELINES.values():
-        return replace(service, name=name)
-    command = [sys.executable, "-m", "proctor", "agent", name, "--host", LOOPBACK, "--port", str(port)]
-    return replace(service, name=name, command=command)
+def _agent(name: str, port: int, takes: str) -> Service:
+    """A participant: one that does nothing, at once or slowly, or one that comes with proctor."""
+
+    async def answers(_pid: int) -> bool:
+        try:
+            async with httpx.AsyncClient(trust_env=False) as http:
+                return (await http.get(f"http://{LOOPBACK}:{port}/.well-known/agent-card.json")).is_success
+        except httpx.TransportError:
+            return False
+
+    module = ["proctor", "agent", name] if name in BASELINES.values() else ["benchmarks.idle_agent"]
+    command = [sys.executable, "-m", *module, "--host", LOOPBACK, "--port", str(port)]
+    return Service(name, command, answers, {"TAKES": takes if name == "slow" else "0-0"})

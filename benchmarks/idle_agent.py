@@ -1,0 +1,27 @@
+"""A participant that does nothing, at once or slowly: ``python -m benchmarks.idle_agent --port N``.
+
+``TAKES`` in its environment says how long a turn takes, in seconds, as ``SHORTEST-LONGEST``; each takes another time
+between.
+"""
+
+import asyncio
+import os
+import random
+
+from proctor_protocol.messages import TurnCompleteMessage
+from proctor_settings.config import PurpleAgentConfig
+from purple_sdk import BasePurpleAgent, serve
+
+SHORTEST, LONGEST = map(float, os.environ.get("TAKES", "0-0").split("-"))
+
+
+class IdleAgent(BasePurpleAgent):
+    """Has nothing to do."""
+
+    async def execute_turn(self) -> TurnCompleteMessage:
+        await asyncio.sleep(random.uniform(SHORTEST, LONGEST))
+        return self.complete_turn()
+
+
+if __name__ == "__main__":
+    serve(IdleAgent, PurpleAgentConfig.from_cli_args())
