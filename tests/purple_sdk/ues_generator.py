@@ -1,4 +1,4 @@
-"""The client's declarations, made from the simulator's OpenAPI: ``_rooms.json`` with its types, and ``answers.py``.
+"""The client's declarations, made from the simulator's OpenAPI: ``_rooms.json``, ``answers.json``, their types.
 
 ``python -m tests.purple_sdk.ues_generator`` writes them into ``purple_sdk/ues``.
 """
@@ -92,23 +92,23 @@ AS_BYTES = {"CheckpointResponse", "PartsResponse", "StepResponse"}
 AS_OBJECTS = "/calendar/calendars/"
 """Below this path, the answers to actions are JSON objects."""
 
-OPTIONAL: Mapping[str, Mapping[str, str]] = {
-    "ActionResult": {"message": '""', "modality": '""'},
-    "TimeState": {"time_scale": "1.0", "is_paused": "False", "auto_advance": "False", "mode": '""'},
-    "TimeAdvanced": {"execution_details": "[]"},
-    "Hold": {"reason": "None"},
-    "CurrentCheckpoint": {"fence": "0", "is_untouched": "False", "life": '""'},
+OPTIONAL: Mapping[str, Json] = {
+    "ActionResult": {"message": "", "modality": ""},
+    "TimeState": {"time_scale": 1.0, "is_paused": False, "auto_advance": False, "mode": ""},
+    "TimeAdvanced": {"execution_details": []},
+    "Hold": {"reason": None},
+    "CurrentCheckpoint": {"fence": 0, "is_untouched": False, "life": ""},
     "Imported": {
-        "environment_loaded": "False",
-        "events_loaded": "0",
-        "modalities_loaded": "[]",
-        "modalities_skipped": "[]",
-        "warnings": "[]",
+        "environment_loaded": False,
+        "events_loaded": 0,
+        "modalities_loaded": [],
+        "modalities_skipped": [],
+        "warnings": [],
     },
-    "KeyRecord": {"created_by": "None", "is_active": "True"},
-    "KeyCreated": {"created_by": "None"},
-    "KeyRevoked": {"message": '""'},
-    "Validation": {"errors": "[]"},
+    "KeyRecord": {"created_by": None, "is_active": True},
+    "KeyCreated": {"created_by": None},
+    "KeyRevoked": {"message": ""},
+    "Validation": {"errors": []},
 }
 """Fields of answers that servers of UES leave out, and their defaults."""
 
@@ -192,25 +192,48 @@ def rooms_stub() -> str:
     return "\n".join(lines) + "\n"
 
 
-def answers_module() -> str:
-    """The source of ``answers.py``: a model for each answer that has a name in ``ANSWERS``."""
+def answers() -> Json:
+    """The content of ``answers.json``: a model for each answer that has a name in ``ANSWERS``."""
     schemas = describe([*SIMULATION_ROUTES, *HOST_ROUTES], title="", version="")["components"]["schemas"]
+    return {
+        name: {
+            "base": BASES.get(name, "UESAnswer"),
+            "doc": _doc([schemas[theirs]["description"]]),
+            "fields": {
+                field: _answer_field(name, field, schema, schemas[theirs])
+                for field, schema in schemas[theirs]["properties"].items()
+            },
+        }
+        for theirs, name in ANSWERS.items()
+    }
+
+
+def answers_stub() -> str:
+    """The source of ``answers.pyi``: the same table for type checkers and editors."""
     lines = [
         BY.format(title="The simulator's answers, as models. States and queries are plain JSON objects."),
         "from pydantic import Field",
         "from purple_sdk.ues._reading import ActionOutcome, Instant as Instant, Json, UESAnswer as UESAnswer",
     ]
-    for theirs, name in ANSWERS.items():
-        lines += [
-            "",
-            f"class {name}({BASES.get(name, 'UESAnswer')}):",
-            *_docstring(_doc([schemas[theirs]["description"]])),
-        ]
-        for field, schema in schemas[theirs]["properties"].items():
-            lines.append(f"    {field}: {_answer_field(name, field, schema, schemas[theirs])}")
-            if "description" in schema:
-                lines.append(f'    """{schema["description"]}"""')
+    for name, model in answers().items():
+        lines += ["", f"class {name}({model['base']}):", *_docstring(model["doc"])]
+        for field, declared in model["fields"].items():
+            lines.append(f"    {field}: {_in_python(declared)}")
+            if "description" in declared:
+                lines.append(f'    """{declared["description"]}"""')
     return "\n".join(lines) + "\n"
+
+
+def _in_python(declared: Json) -> str:
+    kind = declared["type"]
+    if declared.get("is_secret"):
+        return f"{kind} = Field(repr=False)"
+    if "default" not in declared:
+        return str(kind)
+    default = declared["default"]
+    if default == []:
+        return f"{kind} = Field(default_factory=list)"
+    return f"{kind} = " + (f'"{default}"' if isinstance(default, str) else repr(default))
 
 
 def _endpoint(route: Route[Any], operation: Json, schemas: Schemas) -> Json:
@@ -323,24 +346,20 @@ def _docstring(text: str) -> list[str]:
     return textwrap.indent(f'"""{text}{closing}', "    ").splitlines()
 
 
-def _answer_field(model: str, name: str, schema: Json, whole: Json) -> str:
-    kind = _type(name, schema, answer=True)
-    default = OPTIONAL.get(model, {}).get(name)
-    if default == "None" or (default is None and name not in whole.get("required", [])):
-        default = default or _default(schema)
-    if _may_be_null(schema) or default == "None":
-        kind, default = f"{kind} | None", default or "None"
+def _answer_field(model: str, name: str, schema: Json, whole: Json) -> Json:
+    field: Json = {"type": _type(name, schema, answer=True)}
+    if name in OPTIONAL.get(model, {}):
+        field["default"] = OPTIONAL[model][name]
+    elif name not in whole.get("required", []):
+        field["default"] = schema.get("default", [] if schema.get("type") == "array" else None)
+    if field.get("default", "") is None or _may_be_null(schema):
+        field["type"] += " | None"
+        field.setdefault("default", None)
     if name in SECRETS:
-        return f"{kind} = Field(repr=False)"
-    if default in ("[]", "{}"):
-        return f"{kind} = Field(default_factory={'list' if default == '[]' else 'dict'})"
-    return kind if default is None else f"{kind} = {default}"
-
-
-def _default(schema: Json) -> str:
-    if schema.get("default") is None:
-        return {"array": "[]"}.get(schema.get("type", ""), "None")
-    return repr(schema["default"])
+        field["is_secret"] = True
+    if "description" in schema:
+        field["description"] = schema["description"]
+    return field
 
 
 def _may_be_null(schema: Json) -> bool:
@@ -395,7 +414,8 @@ def generated() -> dict[Path, str]:
     return {
         PACKAGE / "_rooms.json": json.dumps(rooms(), indent=1) + "\n",
         PACKAGE / "_rooms.pyi": formatted(rooms_stub(), "_rooms.pyi"),
-        PACKAGE / "answers.py": formatted(answers_module(), "answers.py"),
+        PACKAGE / "answers.json": json.dumps(answers(), indent=1) + "\n",
+        PACKAGE / "answers.pyi": formatted(answers_stub(), "answers.pyi"),
     }
 
 
