@@ -12,7 +12,7 @@ from ues_sim.course import Conditions
 from ues_sim.host import SIMULATION_ID_PATTERN, Host
 from ues_sim.http.pieces import split, with_parts
 from ues_sim.http.requests import read_json
-from ues_sim.http.route import Reply, Route
+from ues_sim.http.route import Reply, Routes
 from ues_sim.keys import new_secret
 from ues_sim.modalities import MODALITIES
 from ues_sim.parts import name_of
@@ -188,6 +188,9 @@ class HostCall:
         return f"{self.base}/simulations/{simulation.simulation_id}"
 
 
+HOST_ROUTES: Routes[HostCall] = Routes()
+
+
 def _entry(call: HostCall, simulation: Simulation) -> JsonObject:
     simulation.catch_up()
     return {
@@ -200,7 +203,18 @@ def _entry(call: HostCall, simulation: Simulation) -> JsonObject:
     }
 
 
+@HOST_ROUTES.declare(
+    "POST",
+    "/simulations",
+    HOST_PERMISSION,
+    CreateSimulationResponse,
+    body=CreateSimulationRequest,
+    body_required=False,
+    status=201,
+    errors=(409,),
+)
 def _create(call: HostCall) -> JsonObject:
+    """Make a simulation."""
     body: CreateSimulationRequest = call.body
     admin_key = body.admin_key or new_secret()
     seed = None if body.seed is None else str(body.seed)
@@ -212,27 +226,63 @@ def _create(call: HostCall) -> JsonObject:
     }
 
 
+@HOST_ROUTES.declare("GET", "/simulations", HOST_PERMISSION, SimulationListResponse)
 def _list(call: HostCall) -> JsonObject:
+    """List the simulations."""
     entries = [_entry(call, simulation) for simulation in call.host.simulations.values()]
     return {"simulations": entries, "count": len(entries)}
 
 
+@HOST_ROUTES.declare("GET", "/simulations/{simulation_id}", HOST_PERMISSION, SimulationEntry, errors=(404,))
 def _get(call: HostCall) -> JsonObject:
+    """Read one simulation."""
     return _entry(call, call.host.get(call.path["simulation_id"]))
 
 
+@HOST_ROUTES.declare(
+    "DELETE", "/simulations/{simulation_id}", HOST_PERMISSION, DeleteSimulationResponse, errors=(404, 412, 428)
+)
 def _delete(call: HostCall) -> JsonObject:
+    """End a simulation. Its keys end with it; a lower fence can't bring it back."""
     simulation_id = call.path["simulation_id"]
     call.host.delete(simulation_id, call.fence)
     return {"simulation_id": simulation_id, "deleted": True}
 
 
+@HOST_ROUTES.declare("GET", "/simulations/{simulation_id}/fence", HOST_PERMISSION, FenceResponse)
 def _fence(call: HostCall) -> JsonObject:
+    """Read the fence of a simulation, also of one that was ended."""
     simulation_id = call.path["simulation_id"]
     return {"fence": call.host.find_fence(simulation_id), "is_there": simulation_id in call.host.simulations}
 
 
+@HOST_ROUTES.declare(
+    "POST", "/simulations/{simulation_id}/parts", HOST_PERMISSION, LeaveResponse, body=bytes, errors=(400, 404, 422)
+)
+def _leave(call: HostCall) -> JsonObject:
+    """Leave parts of a checkpoint for a claim that is about to come and lacks them. The body's first line is the
+    request (JSON), the rest the parts.
+    """
+    head, _, content = call.body.partition(b"\n")
+    asked: LeaveRequest = read_json(head, _LEAVE, required=True)
+    simulation_id = call.path["simulation_id"]
+    if SIMULATION_ID_PATTERN.fullmatch(simulation_id) is None:
+        raise NotFound(f"There can't be a simulation {simulation_id[:80]!r}.")
+    return {"count": call.host.leave_parts(simulation_id, split(content, asked.lengths))}
+
+
+@HOST_ROUTES.declare(
+    "POST",
+    "/simulations/{simulation_id}/step",
+    HOST_PERMISSION,
+    StepResponse,
+    body=bytes,
+    errors=(400, 404, 409, 412, 422),
+)
 def _step(call: HostCall) -> Reply:
+    """Claim a simulation, and carry out a step in it. The body's first line is the request (JSON), the rest, if any,
+    the content of the checkpoint; the answer likewise.
+    """
     head, _, content = call.body.partition(b"\n")
     asked: StepRequest = read_json(head, _STEP, required=True)
     simulation_id = call.path["simulation_id"]
@@ -282,86 +332,6 @@ def _step(call: HostCall) -> Reply:
     first_line = orjson.dumps({**simulation.describe(), **outcome})
     return Reply(first_line + b"\n" + taken if taken else first_line)
 
-
-def _leave(call: HostCall) -> JsonObject:
-    head, _, content = call.body.partition(b"\n")
-    asked: LeaveRequest = read_json(head, _LEAVE, required=True)
-    simulation_id = call.path["simulation_id"]
-    if SIMULATION_ID_PATTERN.fullmatch(simulation_id) is None:
-        raise NotFound(f"There can't be a simulation {simulation_id[:80]!r}.")
-    return {"count": call.host.leave_parts(simulation_id, split(content, asked.lengths))}
-
-
-HOST_ROUTES: tuple[Route[HostCall], ...] = (
-    Route(
-        method="POST",
-        path="/simulations",
-        summary="Make a simulation.",
-        handler=_create,
-        permission=HOST_PERMISSION,
-        body=CreateSimulationRequest,
-        body_required=False,
-        responses=(CreateSimulationResponse,),
-        status=201,
-        errors=(409,),
-    ),
-    Route(
-        method="GET",
-        path="/simulations",
-        summary="List the simulations.",
-        handler=_list,
-        permission=HOST_PERMISSION,
-        responses=(SimulationListResponse,),
-    ),
-    Route(
-        method="GET",
-        path="/simulations/{simulation_id}",
-        summary="Read one simulation.",
-        handler=_get,
-        permission=HOST_PERMISSION,
-        responses=(SimulationEntry,),
-        errors=(404,),
-    ),
-    Route(
-        method="DELETE",
-        path="/simulations/{simulation_id}",
-        summary="End a simulation. Its keys end with it; a lower fence can't bring it back.",
-        handler=_delete,
-        permission=HOST_PERMISSION,
-        responses=(DeleteSimulationResponse,),
-        errors=(404, 412, 428),
-    ),
-    Route(
-        method="GET",
-        path="/simulations/{simulation_id}/fence",
-        summary="Read the fence of a simulation, also of one that was ended.",
-        handler=_fence,
-        permission=HOST_PERMISSION,
-        responses=(FenceResponse,),
-    ),
-    Route(
-        method="POST",
-        path="/simulations/{simulation_id}/parts",
-        summary="Leave parts of a checkpoint for a claim that is about to come and lacks them. The body's first line "
-        "is the request (JSON), the rest the parts.",
-        handler=_leave,
-        permission=HOST_PERMISSION,
-        body=bytes,
-        responses=(LeaveResponse,),
-        errors=(400, 404, 422),
-    ),
-    Route(
-        method="POST",
-        path="/simulations/{simulation_id}/step",
-        summary="Claim a simulation, and carry out a step in it. The body's first line is the request (JSON), "
-        "the rest, if any, the content of the checkpoint; the answer likewise.",
-        handler=_step,
-        permission=HOST_PERMISSION,
-        body=bytes,
-        responses=(StepResponse,),
-        errors=(400, 404, 409, 412, 422),
-    ),
-)
 
 OF_THE_HOST = frozenset(route.path.rpartition("/")[2] for route in HOST_ROUTES if route.path.count("/") == 3)
 """The paths under a simulation's address that belong to the host."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ues_sim.http.route import Call, Route
+from ues_sim.http.route import Call, Routes
 from ues_sim.schema import Int, JsonObject, Request, Response
 from ues_sim.times import Instant
 
@@ -65,7 +65,12 @@ class AccessLogClearResponse(Response):
     message: str
 
 
+ROUTES: Routes[Call] = Routes()
+
+
+@ROUTES.declare("GET", "/access-logs", "logs:read", AccessLogResponse, params=AccessLogParams)
 def _search(call: Call) -> JsonObject:
+    """Search the access log."""
     params: AccessLogParams = call.params
     filters = params.model_dump(exclude={"limit", "offset"})
     entries = list(call.simulation.access_log.search(**filters))
@@ -79,40 +84,15 @@ def _search(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("GET", "/access-logs/stats", "logs:read", AccessLogStatsResponse)
 def _stats(call: Call) -> JsonObject:
+    """Count the requests."""
     return call.simulation.access_log.summarise()
 
 
+@ROUTES.declare("POST", "/access-logs/clear", "logs:clear", AccessLogClearResponse)
 def _clear(call: Call) -> JsonObject:
+    """Forget the access log."""
     cleared = call.simulation.access_log.clear()
     call.simulation.note_change()
     return {"cleared": cleared, "message": f"{cleared} entries were forgotten."}
-
-
-ROUTES = (
-    Route(
-        method="GET",
-        path="/access-logs",
-        summary="Search the access log.",
-        handler=_search,
-        permission="logs:read",
-        params=AccessLogParams,
-        responses=(AccessLogResponse,),
-    ),
-    Route(
-        method="GET",
-        path="/access-logs/stats",
-        summary="Count the requests.",
-        handler=_stats,
-        permission="logs:read",
-        responses=(AccessLogStatsResponse,),
-    ),
-    Route(
-        method="POST",
-        path="/access-logs/clear",
-        summary="Forget the access log.",
-        handler=_clear,
-        permission="logs:clear",
-        responses=(AccessLogClearResponse,),
-    ),
-)
