@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from ues_sim.http.route import Call, Routes
 from ues_sim.keys import PERMISSION_PATTERN, new_secret
-from ues_sim.schema import JsonObject, Request, Response
+from ues_sim.schema import JsonObject, Request, Response, Secret
 from ues_sim.times import Instant
 
 
@@ -24,9 +24,7 @@ class CreateKeyRequest(Request):
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     permissions: Annotated[list[Annotated[str, AfterValidator(_permission)]], Field(min_length=1)]
-    secret: Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")] | None = Field(
-        default=None, description="The secret to use: printable ASCII without spaces."
-    )
+    secret: Secret | None = Field(default=None, description="The secret to use: printable ASCII without spaces.")
     key_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
 
 
