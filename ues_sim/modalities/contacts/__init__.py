@@ -3,7 +3,7 @@
 from typing import Any
 
 from ues_sim.modalities.contacts import models, operations, views
-from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id
+from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id, operations_in
 from ues_sim.schema import JsonObject, Request
 
 
@@ -23,18 +23,7 @@ MODALITY = Modality(
     summary="The user's address book.",
     state=models.ContactsState,
     input=models.ContactsInput,
-    operations={
-        "create": operations.create,
-        "update": operations.update,
-        "delete": operations.delete,
-        "block": operations.block,
-        "unblock": operations.unblock,
-        "favorite": operations.favorite,
-        "unfavorite": operations.unfavorite,
-        "add_to_group": operations.add_to_group,
-        "remove_from_group": operations.remove_from_group,
-        "merge": operations.merge,
-    },
+    operations=operations_in(models.ContactsInput, "operation", operations),
     state_response=(models.ContactsStateResponse,),
     show=views.show,
     digest=views.digest,

@@ -1,7 +1,7 @@
 """Email: the user's mailbox with folders, labels, threads and drafts."""
 
 from ues_sim.modalities.email import files, models, operations, views
-from ues_sim.modality import Action, Modality, Query, Read, find_by_id
+from ues_sim.modality import Action, Modality, Query, Read, find_by_id, operations_in
 
 
 def _mark(path: str, operation: str, summary: str) -> Action:
@@ -15,26 +15,7 @@ MODALITY = Modality(
     input=models.EmailInput,
     event_fields={"receive": ("from_address", "subject", "body_text")},
     neighbours=("contacts",),
-    operations={
-        "receive": operations.receive,
-        "send": operations.send,
-        "reply": operations.reply,
-        "reply_all": operations.reply_all,
-        "forward": operations.forward,
-        "save_draft": operations.save_draft,
-        "send_draft": operations.send_draft,
-        "mark_read": operations.mark_read,
-        "mark_unread": operations.mark_unread,
-        "star": operations.star,
-        "unstar": operations.unstar,
-        "move": operations.move,
-        "delete": operations.delete,
-        "archive": operations.archive,
-        "add_label": operations.add_label,
-        "remove_label": operations.remove_label,
-        "mark_spam": operations.mark_spam,
-        "mark_not_spam": operations.mark_not_spam,
-    },
+    operations=operations_in(models.EmailInput, "operation", operations),
     state_response=(
         models.EmailStateResponse,
         models.EmailSummaryStateResponse,

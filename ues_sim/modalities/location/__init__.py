@@ -1,6 +1,6 @@
 """Location: where the user is, and was."""
 
-from ues_sim.modalities.location import models, operations, views
+from ues_sim.modalities.location import models, views
 from ues_sim.modality import Action, Modality, Query
 
 MODALITY = Modality(
@@ -9,7 +9,7 @@ MODALITY = Modality(
     state=models.LocationState,
     input=models.LocationInput,
     discriminator=None,
-    operations={"update": operations.update},
+    operations={"update": views.update},
     state_response=(models.LocationStateResponse,),
     show=views.show,
     digest=views.digest,

@@ -1,6 +1,6 @@
 """Weather: reports like OpenWeather's, by place."""
 
-from ues_sim.modalities.weather import models, operations, views
+from ues_sim.modalities.weather import models, views
 from ues_sim.modality import Action, Modality, Query
 
 MODALITY = Modality(
@@ -9,7 +9,7 @@ MODALITY = Modality(
     state=models.WeatherState,
     input=models.WeatherInput,
     discriminator=None,
-    operations={"update": operations.update},
+    operations={"update": views.update},
     state_response=(models.WeatherStateResponse,),
     show=views.show,
     digest=views.digest,
