@@ -6,7 +6,7 @@ permission set, the OpenAPI description, the event path, undo, scenario import a
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import ModuleType
 from typing import Any, TypeVar, get_args
@@ -81,16 +81,17 @@ class StateParams(Request):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Action:
     """``POST /{modality}/{path}``: something a caller can do. It becomes an event, executed at once."""
 
     path: str
     """What follows the modality's name, such as ``send`` or ``group/add``."""
+    operation: str | None
+    """The value of the input's discriminator; None for a modality whose input has none."""
     request: type[Request]
     summary: str
-    operation: str | None = None
-    """The value of the input's discriminator; None for a modality whose input has none."""
+    _: KW_ONLY
     build: Callable[[Any, State], JsonObject] | None = None
     """Turns the request into the input's fields; by default they are the request's own fields that aren't null.
     ``modality_type``, ``timestamp`` (now), ``input_id`` and the discriminator are added where ``build`` gives none."""

@@ -1,28 +1,9 @@
 """``/access-logs``: who asked for what, and what they got."""
 
-from typing import Annotated
-
-from pydantic import Field
-
+from ues_sim.access_log import AccessLogParams
 from ues_sim.http.route import Call, Routes
-from ues_sim.schema import Int, JsonObject, Request, Response
+from ues_sim.schema import JsonObject, Response
 from ues_sim.times import Instant
-
-
-class AccessLogParams(Request):
-    """Filters; every one given must match."""
-
-    limit: Annotated[Int, Field(ge=1, le=1000)] = 100
-    offset: Annotated[Int, Field(ge=0)] = 0
-    key_id: str | None = None
-    key_name: str | None = None
-    path_prefix: str | None = None
-    method: str | None = None
-    status_code_min: Int | None = None
-    status_code_max: Int | None = None
-    errors_only: bool = False
-    since: Instant | None = None
-    until: Instant | None = None
 
 
 class AccessLogEntry(Response):
@@ -72,8 +53,7 @@ ROUTES: Routes[Call] = Routes()
 def _search(call: Call) -> JsonObject:
     """Search the access log."""
     params: AccessLogParams = call.params
-    filters = params.model_dump(exclude={"limit", "offset"})
-    entries = list(call.simulation.access_log.search(**filters))
+    entries = list(call.simulation.access_log.search(params))
     shown = entries[params.offset : params.offset + params.limit]
     return {
         "logs": shown,

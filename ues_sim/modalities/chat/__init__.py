@@ -26,12 +26,7 @@ MODALITY = Modality(
             participant=True,
             refuse=operations.refuse_another_role,
         ),
-        Action(
-            path="delete",
-            operation="delete_message",
-            request=models.DeleteChatMessageRequest,
-            summary="Delete one message.",
-        ),
+        Action("delete", "delete_message", models.DeleteChatMessageRequest, "Delete one message."),
         Action(
             path="clear",
             operation="clear_conversation",

@@ -5,7 +5,7 @@ from ues_sim.modality import Action, Modality, Query, Read, find_by_id, operatio
 
 
 def _mark(path: str, operation: str, summary: str) -> Action:
-    return Action(path=path, operation=operation, request=models.EmailMarkRequest, summary=summary, participant=True)
+    return Action(path, operation, models.EmailMarkRequest, summary, participant=True)
 
 
 MODALITY = Modality(
@@ -88,20 +88,8 @@ MODALITY = Modality(
         _mark("unstar", "unstar", "Remove the star from emails."),
         _mark("archive", "archive", "Move emails to the archive."),
         _mark("delete", "delete", "Move emails to the trash; those in it are deleted for good."),
-        Action(
-            path="label",
-            operation="add_label",
-            request=models.EmailLabelRequest,
-            summary="Put labels on emails.",
-            participant=True,
-        ),
-        Action(
-            path="unlabel",
-            operation="remove_label",
-            request=models.EmailLabelRequest,
-            summary="Take labels off emails.",
-            participant=True,
-        ),
+        Action("label", "add_label", models.EmailLabelRequest, "Put labels on emails.", participant=True),
+        Action("unlabel", "remove_label", models.EmailLabelRequest, "Take labels off emails.", participant=True),
         Action(
             path="move",
             operation="move",

@@ -16,11 +16,5 @@ MODALITY = Modality(
     describe=views.describe,
     check=views.check,
     query=Query(request=models.LocationQueryRequest, response=models.LocationQueryResponse, run=views.query),
-    actions=(
-        Action(
-            path="update",
-            request=models.UpdateLocationRequest,
-            summary="Move the user.",
-        ),
-    ),
+    actions=(Action("update", None, models.UpdateLocationRequest, "Move the user."),),
 )

@@ -16,11 +16,5 @@ MODALITY = Modality(
     describe=views.describe,
     check=views.check,
     query=Query(request=models.WeatherQueryRequest, response=models.WeatherQueryResponse, run=views.query),
-    actions=(
-        Action(
-            path="update",
-            request=models.UpdateWeatherRequest,
-            summary="Set the weather at a place.",
-        ),
-    ),
+    actions=(Action("update", None, models.UpdateWeatherRequest, "Set the weather at a place."),),
 )
