@@ -2,9 +2,12 @@
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
-from ues_sim.schema import JsonObject
+from pydantic import Field
+
+from ues_sim.schema import Int, JsonObject, Request
+from ues_sim.times import Instant
 
 KEPT = 10_000
 """Entries kept per simulation; the counts of ``stats`` include older ones."""
@@ -14,6 +17,22 @@ LONGEST_PATH = 200
 
 Entry = tuple[str, str, str, str, str, int, float]
 """timestamp (wall, canonical text), key_id, key_name, method, path, status code, duration in milliseconds."""
+
+
+class AccessLogParams(Request):
+    """Filters; every one given must match."""
+
+    limit: Annotated[Int, Field(ge=1, le=1000)] = 100
+    offset: Annotated[Int, Field(ge=0)] = 0
+    key_id: str | None = None
+    key_name: str | None = None
+    path_prefix: str | None = None
+    method: str | None = None
+    status_code_min: Int | None = None
+    status_code_max: Int | None = None
+    errors_only: bool = False
+    since: Instant | None = None
+    until: Instant | None = None
 
 
 class AccessLog:
@@ -54,41 +73,29 @@ class AccessLog:
             "last_request": self._last,
         }
 
-    def search(
-        self,
-        *,
-        key_id: str | None,
-        key_name: str | None,
-        path_prefix: str | None,
-        method: str | None,
-        status_code_min: int | None,
-        status_code_max: int | None,
-        errors_only: bool,
-        since: str | None,
-        until: str | None,
-    ) -> Iterator[JsonObject]:
+    def search(self, wanted: AccessLogParams) -> Iterator[JsonObject]:
         """The entries that match every filter, newest first. A filter that is None matches all.
 
         ``method`` is in any case; the bounds of statuses and of times (canonical text) are included; ``errors_only``
         keeps statuses from 400 on.
         """
-        for when, entry_key, name, entry_method, path, status, duration in reversed(self.entries):
+        for when, key_id, name, method, path, status, duration in reversed(self.entries):
             if (
-                (key_id is None or entry_key == key_id)
-                and (key_name is None or name == key_name)
-                and (path_prefix is None or path.startswith(path_prefix))
-                and (method is None or entry_method == method.upper())
-                and (status_code_min is None or status >= status_code_min)
-                and (status_code_max is None or status <= status_code_max)
-                and (not errors_only or status >= 400)
-                and (since is None or when >= since)
-                and (until is None or when <= until)
+                (wanted.key_id is None or key_id == wanted.key_id)
+                and (wanted.key_name is None or name == wanted.key_name)
+                and (wanted.path_prefix is None or path.startswith(wanted.path_prefix))
+                and (wanted.method is None or method == wanted.method.upper())
+                and (wanted.status_code_min is None or status >= wanted.status_code_min)
+                and (wanted.status_code_max is None or status <= wanted.status_code_max)
+                and (not wanted.errors_only or status >= 400)
+                and (wanted.since is None or when >= wanted.since)
+                and (wanted.until is None or when <= wanted.until)
             ):
                 yield {
                     "timestamp": when,
-                    "key_id": entry_key,
+                    "key_id": key_id,
                     "key_name": name,
-                    "method": entry_method,
+                    "method": method,
                     "path": path,
                     "status_code": status,
                     "duration_ms": duration,

@@ -4,29 +4,32 @@ Nothing in here waits for anything, so that no other request comes between.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
+from typing import Annotated
+
+from pydantic import Field
 
 from ues_sim import checkpoint, fences
-from ues_sim.course import Conditions, Course
+from ues_sim.course import Course, TurnConditions
 from ues_sim.host import Host
 from ues_sim.keys import ADMIN_KEY_ID
 from ues_sim.problems import Conflict, Impossible, NotFound
+from ues_sim.schema import Int, Request, Secret
 from ues_sim.simulation import Simulation
 
+Mark = Annotated[str, Field(min_length=1, max_length=200)]
 
-@dataclass(frozen=True, slots=True)
-class KeyWanted:
+
+class WantedKey(Request):
     """The one key of its name that is to open the simulation."""
 
-    key_id: str
-    name: str
-    secret: str
-    permissions: list[str]
+    key_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    secret: Secret
+    permissions: Annotated[list[str], Field(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Request):
     """Who takes a simulation over, and where it is to stand.
 
     Attributes:
@@ -39,20 +42,20 @@ class Claim:
         conditions: those of the turn that begins with the mark; None without a running clock and noise.
         sets_course: where the work in hand is kept, its course begins now, unless it has begun; without ``conditions``
             it has none until another claim begins it.
-        key: see ``KeyWanted``; active keys of the same name are revoked.
+        key: see ``WantedKey``; active keys of the same name are revoked.
         looks: the claimer only reads; an existing simulation needs no higher fence.
     """
 
-    fence: int
-    admin_key: str
-    seed: str | None = None
+    fence: Annotated[Int, Field(ge=1)]
+    admin_key: Secret
+    seed: Int | str | None = None
     anew: bool = False
-    checkpoint: str | None = None
-    keep: str | None = None
-    mark: str | None = None
-    conditions: Conditions | None = None
+    checkpoint: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    keep: Mark | None = None
+    mark: Mark | None = None
+    conditions: TurnConditions | None = None
     sets_course: bool = False
-    key: KeyWanted | None = None
+    key: WantedKey | None = None
     looks: bool = False
 
 
@@ -130,14 +133,14 @@ def _restored(
     if lacking := checkpoint.find_lacking(simulation, content, contents):
         message = "The checkpoint has parts that are not here: leave them with POST /simulations/{id}/parts."
         raise Conflict({"message": message, "needs": claim.checkpoint, "parts": lacking})
-    kept = simulation or Simulation(simulation_id, claim.admin_key, claim.seed or "")
+    kept = simulation or Simulation(simulation_id, claim.admin_key, "" if claim.seed is None else str(claim.seed))
     checkpoint.restore(kept, content, contents)
     host.forget_parts(simulation_id)
     host.keep(kept)
     return kept
 
 
-def _issue(simulation: Simulation, wanted: KeyWanted) -> None:
+def _issue(simulation: Simulation, wanted: WantedKey) -> None:
     """Have this key open the simulation, and no other of its name."""
     key = simulation.keys.find(wanted.secret)
     if key is not None and key.key_id == wanted.key_id:

@@ -6,35 +6,33 @@ its checkpoint with its first request.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
+from typing import Annotated
+
+from pydantic import Field
 
 from ues_sim.noise import Noise
 from ues_sim.pace import Pace
-from ues_sim.schema import JsonObject
+from ues_sim.schema import Int, JsonObject, Request
 from ues_sim.times import from_text, shift, to_text
 
 MOST_MOVES = 1_000
 """How many requests of a turn have their cost recorded one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """What the participant's requests of a turn meet.
+class TurnConditions(Request):
+    """What the participant's requests of the turn meet (``ues_sim.course.Conditions``)."""
 
-    Attributes:
-        turn, seed: name the draws of its noise.
-        seconds: the simulated seconds that each request costs; 0 for a standing clock.
-        factor: the simulated seconds that each second of the participant's time costs (``ues_sim.pace``); 0 for none.
-        noise: its level; 0 for none.
-    """
-
-    turn: int
-    seed: int
-    seconds: float = 0.0
-    factor: float = 0.0
-    noise: int = 0
+    turn: Annotated[Int, Field(ge=0)]
+    seed: Int = 0
+    """Names, with the turn, the draws of its noise."""
+    seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
+    """The simulated seconds that each request costs; 0 for a standing clock."""
+    factor: Annotated[float, Field(ge=0, le=10_000)] = 0.0
+    """The simulated seconds that each second of the participant's time costs (``ues_sim.pace``); 0 for none."""
+    noise: Annotated[Int, Field(ge=0, le=3)] = 0
+    """Its level; 0 for none."""
 
 
 class Course:
@@ -50,7 +48,7 @@ class Course:
         ended_at: the instant of the turn's last request (canonical text), once the turn is over.
     """
 
-    def __init__(self, conditions: Conditions, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, conditions: TurnConditions, clock: Callable[[], float] = monotonic) -> None:
         self._conditions = conditions
         self.noise = Noise(conditions.noise, conditions.seed, conditions.turn) if conditions.noise else None
         self.pace = Pace(clock) if conditions.factor else None

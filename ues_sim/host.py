@@ -44,7 +44,7 @@ class Host:
         """Let go of the parts that were left for a claim on a simulation."""
         self._pending.pop(simulation_id, None)
 
-    def create(self, simulation_id: str | None, admin_secret: str, seed: str | None) -> Simulation:
+    def create(self, simulation_id: str | None, admin_secret: str, seed: int | str | None) -> Simulation:
         """Make a simulation; id and seed are drawn when not given.
 
         Raises Conflict (409) when the id is taken, FenceMissing (428) when it was one of a simulation that was ended
@@ -56,9 +56,9 @@ class Host:
             raise Conflict(f"simulation_id {chosen!r} is taken; choose another, or leave it out to have one made.")
         return self.replace(chosen, admin_secret, seed)
 
-    def replace(self, simulation_id: str, admin_secret: str, seed: str | None) -> Simulation:
+    def replace(self, simulation_id: str, admin_secret: str, seed: int | str | None) -> Simulation:
         """Make an empty simulation with this id, in place of one that has it; a ``seed`` of None is drawn."""
-        simulation = Simulation(simulation_id, admin_secret, seed if seed is not None else secrets.token_hex(16))
+        simulation = Simulation(simulation_id, admin_secret, str(seed) if seed is not None else secrets.token_hex(16))
         self.keep(simulation)
         return simulation
 

@@ -61,16 +61,12 @@ class Key:
 
     def answer(self) -> JsonObject:
         """The key as callers see it: without its hash."""
-        data = self.data
+        revoked_at = self.data["revoked_at"]
         return {
-            "key_id": data["key_id"],
-            "name": data["name"],
-            "permissions": data["permissions"],
-            "created_at": data["created_at"],
-            "created_by": data["created_by"],
+            **{name: self.data[name] for name in ("key_id", "name", "permissions", "created_at", "created_by")},
             "last_used_at": self.last_used_at,
-            "is_active": data["revoked_at"] is None,
-            "revoked_at": data["revoked_at"],
+            "is_active": revoked_at is None,
+            "revoked_at": revoked_at,
         }
 
 

@@ -6,9 +6,10 @@ permission set, the OpenAPI description, the event path, undo, scenario import a
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, Field, TypeAdapter
 
@@ -26,6 +27,7 @@ __all__ = [
     "StateParams",
     "View",
     "find_by_id",
+    "operations_in",
     "page",
     "sort_key",
 ]
@@ -53,12 +55,19 @@ class View:
         return derived
 
 
-LONGEST_TEXT, MOST_VALUES = 1000, 1000
-"""Characters of a text, and values of a list, that a query takes: everything is compared with each of them."""
-
 Operation = Callable[[Change, Any], None]
 """Carries out one operation of an event: reads the validated input, writes through the change, or raises
 ``OperationFailed`` (``change.fail("why")``), upon which everything is taken back and the event is ``failed``."""
+
+
+def operations_in(input_model: type[InputModel], discriminator: str, *modules: ModuleType) -> dict[str, Operation]:
+    """The operation for each value of an input's discriminator: the function of that name in one of the modules."""
+    names: tuple[str, ...] = get_args(input_model.model_fields[discriminator].annotation)
+    return {name: next(vars(module)[name] for module in modules if name in vars(module)) for name in names}
+
+
+LONGEST_TEXT, MOST_VALUES = 1000, 1000
+"""Characters of a text, and values of a list, that a query takes: everything is compared with each of them."""
 
 Reader = Callable[[View, Any], JsonObject]
 """Answers a read: gets the view and the validated request or parameters, returns the JSON-ready answer."""
@@ -72,16 +81,17 @@ class StateParams(Request):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Action:
     """``POST /{modality}/{path}``: something a caller can do. It becomes an event, executed at once."""
 
     path: str
     """What follows the modality's name, such as ``send`` or ``group/add``."""
+    operation: str | None
+    """The value of the input's discriminator; None for a modality whose input has none."""
     request: type[Request]
     summary: str
-    operation: str | None = None
-    """The value of the input's discriminator; None for a modality whose input has none."""
+    _: KW_ONLY
     build: Callable[[Any, State], JsonObject] | None = None
     """Turns the request into the input's fields; by default they are the request's own fields that aren't null.
     ``modality_type``, ``timestamp`` (now), ``input_id`` and the discriminator are added where ``build`` gives none."""

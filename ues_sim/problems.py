@@ -9,6 +9,9 @@ class Problem(Exception):  # noqa: N818 - the contract's word for "an answer tha
     status: ClassVar[int] = 400
     title: ClassVar[str] = "Bad Request"
 
+    def __init_subclass__(cls, status: int | None = None, title: str | None = None) -> None:
+        cls.status, cls.title = status or cls.status, title or cls.title
+
     def __init__(self, detail: Any) -> None:
         super().__init__(detail)
         self.detail = detail
@@ -18,25 +21,16 @@ class Impossible(Problem):
     """400: well-formed, but it can't be done (time running backwards, an instant past the year 9999)."""
 
 
-class Unauthorized(Problem):
+class Unauthorized(Problem, status=401, title="Unauthorized"):
     """401: no key, an unknown key, or a revoked one."""
 
-    status = 401
-    title = "Unauthorized"
 
-
-class Forbidden(Problem):
+class Forbidden(Problem, status=403, title="Forbidden"):
     """403: the key lacks the permission that ``detail`` names."""
 
-    status = 403
-    title = "Forbidden"
 
-
-class NotFound(Problem):
+class NotFound(Problem, status=404, title="Not Found"):
     """404: there is no such thing."""
-
-    status = 404
-    title = "Not Found"
 
 
 class UnknownModality(NotFound):
@@ -48,57 +42,36 @@ class UnknownModality(NotFound):
         self.available = available
 
 
-class WrongMethod(Problem):
+class WrongMethod(Problem, status=405, title="Method Not Allowed"):
     """405: the path exists, the method doesn't. ``allowed`` lists those that do."""
-
-    status = 405
-    title = "Method Not Allowed"
 
     def __init__(self, detail: str, allowed: list[str]) -> None:
         super().__init__(detail)
         self.allowed = allowed
 
 
-class Conflict(Problem):
+class Conflict(Problem, status=409, title="Conflict"):
     """409: the thing is in a state that doesn't allow this now."""
 
-    status = 409
-    title = "Conflict"
 
-
-class Overtaken(Problem):
+class Overtaken(Problem, status=412, title="Precondition Failed"):
     """412: somebody with a higher fence has taken the simulation over."""
 
-    status = 412
-    title = "Precondition Failed"
 
-
-class FenceMissing(Problem):
+class FenceMissing(Problem, status=428, title="Precondition Required"):
     """428: the simulation is held by a fence, and the request has none."""
 
-    status = 428
-    title = "Precondition Required"
 
-
-class TooLarge(Problem):
+class TooLarge(Problem, status=413, title="Content Too Large"):
     """413: the body is larger than the server reads."""
 
-    status = 413
-    title = "Content Too Large"
 
-
-class TooMany(Problem):
+class TooMany(Problem, status=429, title="Too Many Requests"):
     """429: the caller has asked for more than it may."""
 
-    status = 429
-    title = "Too Many Requests"
 
-
-class Invalid(Problem):
+class Invalid(Problem, status=422, title="Validation Error"):
     """422: the request doesn't fit its schema. ``detail`` is a list of ``{type, loc, msg, input}``."""
-
-    status = 422
-    title = "Validation Error"
 
     def __init__(self, detail: list[dict[str, Any]]) -> None:
         super().__init__(detail)
@@ -118,21 +91,15 @@ class Invalid(Problem):
         )
 
 
-class Unavailable(Problem):
+class Unavailable(Problem, status=503, title="Service Unavailable"):
     """503: nothing was done. Only noise answers so."""
-
-    status = 503
-    title = "Service Unavailable"
 
     def __init__(self) -> None:
         super().__init__("The service is temporarily unavailable; try again later.")
 
 
-class Broken(Problem):
+class Broken(Problem, status=500, title="Internal Server Error"):
     """500: an unexpected error. The caller can't know whether the action was done."""
-
-    status = 500
-    title = "Internal Server Error"
 
     def __init__(self) -> None:
         super().__init__("An unexpected error; the log says more.")

@@ -50,6 +50,15 @@ Int = Annotated[
 1e30 is a valid lax int to pydantic, and no encoder could answer it back."""
 
 
+Secret = Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")]
+"""A key's secret that a caller chooses: printable ASCII without spaces."""
+
+
+def nullable(description: str) -> Any:
+    """A field that may be left out: it is None then."""
+    return Field(default=None, description=description)
+
+
 class Request(BaseModel):
     """What a caller sends. Unknown fields are ignored; NaN and infinities are refused."""
 

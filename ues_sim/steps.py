@@ -3,31 +3,32 @@
 Events are scheduled, the clock moves, and what an evaluator wants to know of it is read.
 """
 
-from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field
 
 from ues_sim.claims import revoke_all
 from ues_sim.events import EXECUTED, Event
 from ues_sim.keys import ADMIN_KEY_ID
 from ues_sim.modalities import MODALITIES
-from ues_sim.schema import JsonObject
+from ues_sim.schema import Int, JsonObject, Request
 from ues_sim.simulation import Author, Simulation
+from ues_sim.times import Instant
 
 _ADMIN = Author(agent_id=ADMIN_KEY_ID, key_id=ADMIN_KEY_ID)
 
 
-@dataclass(frozen=True, slots=True)
-class NewEvent:
+class ScheduledEvent(Request):
     """An event to be scheduled; one of the past happens now."""
 
-    scheduled_time: str
+    scheduled_time: Instant
     modality: str
     data: JsonObject
-    priority: int = 50
-    metadata: JsonObject = field(default_factory=dict)
+    priority: Annotated[Int, Field(ge=0, le=100)] = 50
+    metadata: JsonObject = Field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Request):
     """What is to be done, in this order.
 
     Attributes:
@@ -44,11 +45,11 @@ class Step:
 
     revoke: str | None = None
     ends_turn: bool = False
-    events: tuple[NewEvent, ...] = ()
-    to: str | None = None
+    events: Annotated[list[ScheduledEvent], Field(max_length=10_000)] = Field(default_factory=list)
+    to: Instant | None = None
     actions_of: str | None = None
-    actions_at: str | None = None
-    states: tuple[str, ...] = ()
+    actions_at: Instant | None = None
+    states: Annotated[list[str], Field(max_length=100)] = Field(default_factory=list)
 
 
 def carry_out(simulation: Simulation, step: Step) -> JsonObject:

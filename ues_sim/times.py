@@ -6,6 +6,7 @@ be sorted and filtered without parsing. ``Instant`` is the pydantic type that tu
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 from pydantic import GetPydanticSchema
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
@@ -23,6 +24,15 @@ def to_text(moment: datetime) -> str:
 def from_text(text: str) -> datetime:
     """The inverse of ``to_text``."""
     return datetime.fromisoformat(text)
+
+
+def zone(name: str) -> ZoneInfo | None:
+    """The time zone of that IANA name (``Europe/Berlin``); None when there is none."""
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        # Besides unknown names: names that are folders, leave the database's folder, or are no file name at all.
+        return None
 
 
 def wall_now() -> datetime:

@@ -35,9 +35,9 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Act
 from scenarios.kit.making.wording import message
 from ues_sim import checkpoint, scenario
-from ues_sim.course import Conditions, Course
+from ues_sim.course import Course, TurnConditions
 from ues_sim.server import create_app
-from ues_sim.steps import NewEvent, Step, carry_out
+from ues_sim.steps import ScheduledEvent, Step, carry_out
 from ues_sim.times import to_text
 
 _HOST_KEY = "the-host-key-of-the-audit"
@@ -110,7 +110,7 @@ class Stage:
         simulation = self._simulation
         checkpoint.restore(simulation, self._beginning)
         mails = background_messages(self.config, self.day.seed, noise, self.day.start, self.day.end)
-        carry_out(simulation, Step(events=tuple(map(_scheduled, mails))))
+        carry_out(simulation, Step(events=list(map(_scheduled, mails))))
         log: list[ActionLogEntryWithTurn] = []
         self.sent = []
         for number, start in enumerate(self.day.starts):
@@ -135,7 +135,8 @@ class Stage:
 
     def _course(self, turn: int, clock: str, noise: int) -> Course | None:
         seconds = read_clock(clock).seconds
-        return Course(Conditions(turn, self.day.seed, seconds, noise=noise)) if seconds or noise else None
+        conditions = TurnConditions(turn=turn, seed=self.day.seed, seconds=seconds, noise=noise)
+        return Course(conditions) if seconds or noise else None
 
     def outcome(self, log: list[ActionLogEntryWithTurn], after: dict[str, Any]) -> Outcome:
         """Judge a log and the states at the end."""
@@ -159,19 +160,20 @@ class Stage:
             if reply is not None:
                 modality, data = generator.reply_event(reply, sent, self.config)
                 at = sent.sent_at + timedelta(seconds=reply.delay_seconds)
-                events.append(NewEvent(to_text(at), modality, data))
+                events.append(ScheduledEvent(scheduled_time=to_text(at), modality=modality, data=data))
         target = end_of_turn(now, self.day.step, self.config.nights, self.config.end_time)
-        carry_out(self._simulation, Step(events=tuple(events), to=to_text(target)))
+        carry_out(self._simulation, Step(events=events, to=to_text(target)))
         return applied.actions
 
     def _states(self) -> dict[str, Any]:
-        found = carry_out(self._simulation, Step(states=SHOWN))["states"]
+        found = carry_out(self._simulation, Step(states=list(SHOWN)))["states"]
         states: dict[str, Any] = orjson.loads(orjson.dumps(found))
         return states
 
 
-def _scheduled(event: PlannedEvent) -> NewEvent:
-    return NewEvent(to_text(event.scheduled_time), event.modality, event.data)
+def _scheduled(event: PlannedEvent) -> ScheduledEvent:
+    at = to_text(event.scheduled_time)
+    return ScheduledEvent(scheduled_time=at, modality=event.modality, data=event.data)
 
 
 def judge(ctx: AgentBeatsEvalContext, duties: dict[str, DutyParams], criteria: dict[str, int]) -> Outcome:

@@ -38,28 +38,9 @@ class Folders:
     """
 
     def __init__(self, root: Path, name: str) -> None:
-        self._base = root.resolve() / hashlib.sha256(name.encode()).hexdigest()[:16]
-        self._now = self._base / "now"
-
-    @property
-    def base(self) -> Path:
-        """The folder that holds all of them."""
-        return self._base
-
-    @property
-    def home(self) -> Path:
-        """The home folder."""
-        return self._now / "home"
-
-    @property
-    def work(self) -> Path:
-        """The working directory."""
-        return self._now / "work"
-
-    @property
-    def temporary(self) -> Path:
-        """The folder for temporary files."""
-        return self._now / "tmp"
+        self.base = root.resolve() / hashlib.sha256(name.encode()).hexdigest()[:16]
+        self._now = self.base / "now"
+        self.home, self.work, self.temporary = (self._now / part for part in ("home", "work", "tmp"))
 
     @property
     def session(self) -> str | None:
@@ -83,7 +64,7 @@ class Folders:
             self.clear()
         for folder in (self.home, self.work, self.temporary):
             folder.mkdir(parents=True, exist_ok=True)
-        half = self._base / "half"
+        half = self.base / "half"
         _remove(half)
         shutil.copytree(self._now, half, symlinks=True)
         half.rename(before)
@@ -98,31 +79,31 @@ class Folders:
 
     def clear(self) -> None:
         """Remove everything."""
-        _remove(self._base)
-        self._base.mkdir(parents=True, mode=0o700)
+        _remove(self.base)
+        self.base.mkdir(parents=True, mode=0o700)
 
     def remove(self) -> None:
         """Remove the folder."""
-        _remove(self._base)
+        _remove(self.base)
 
     def note_process(self, pid: int) -> None:
         """Remember the CLI agent's process, which leads a process group."""
-        (self._base / "process").write_text(f"{pid} {_start_of(pid)}")
+        (self.base / "process").write_text(f"{pid} {_start_of(pid)}")
 
     def end_orphan(self) -> None:
         """Kill what is left of the CLI agent that an earlier process of this agent started, and wait for its end."""
         with suppress(OSError, ValueError):
-            pid, start = map(int, (self._base / "process").read_text().split())
+            pid, start = map(int, (self.base / "process").read_text().split())
             until = time.monotonic() + _ORPHAN_SECONDS
             while start and _start_of(pid) == start and time.monotonic() < until:
                 os.killpg(pid, signal.SIGKILL)
                 time.sleep(0.02)
 
     def _copy(self, turn: int) -> Path:
-        return self._base / f"before-{turn}"
+        return self.base / f"before-{turn}"
 
     def _forget(self, is_old: Callable[[int], bool]) -> None:
-        for folder in self._base.glob("before-*"):
+        for folder in self.base.glob("before-*"):
             if is_old(int(folder.name.removeprefix("before-"))):
                 _remove(folder)
 

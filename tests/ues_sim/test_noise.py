@@ -12,7 +12,7 @@ import pytest
 
 from tests.ues_sim.helpers import START, at
 from ues_sim import USER_PERMISSIONS, checkpoint
-from ues_sim.course import Conditions, Course
+from ues_sim.course import Course, TurnConditions
 from ues_sim.http.mcp import USUAL_NAME, _tool_of
 from ues_sim.http.routes import SIMULATION_ROUTES
 from ues_sim.http.tool_names import drawn_names, is_renamed, reworded
@@ -39,7 +39,7 @@ class Noisy:
         self.simulation.start(auto_advance=False, time_scale=1.0)
         keys = self.simulation.keys
         keys.create("participant", "participant", list(USER_PERMISSIONS), SECRET, "admin", self.simulation.ids)
-        self.simulation.course = Course(Conditions(turn=1, **{"seed": 1, **conditions}), clock)
+        self.simulation.course = Course(TurnConditions(turn=1, **{"seed": 1, **conditions}), clock)
         self._http = httpx.AsyncClient(
             transport=httpx.ASGITransport(app), base_url="http://noisy/simulations/noisy", headers={"X-API-Key": SECRET}
         )
@@ -144,12 +144,12 @@ def test_a_simulation_that_is_restored_has_no_course() -> None:
 
 
 def test_a_late_answer_costs_time_where_the_clock_runs() -> None:
-    course = Course(Conditions(turn=1, seed=1, seconds=2.0, noise=3))
+    course = Course(TurnConditions(turn=1, seed=1, seconds=2.0, noise=3))
     costs = [course.begin_request() for _ in range(200)]
     assert set(costs) > {2.0}
     assert all(cost == 2.0 or 7.0 <= cost <= 62.0 for cost in costs)
     assert sum(cost > 2.0 for cost in costs) == course.describe()["noise"]["late"]
-    standing = Course(Conditions(turn=1, seed=1, noise=3))
+    standing = Course(TurnConditions(turn=1, seed=1, noise=3))
     assert {standing.begin_request() for _ in range(200)} == {0.0}
 
 

@@ -76,9 +76,9 @@ def test_a_hold_lasts_no_longer_than_it_may(running: Simulation, wall: Wall) -> 
 
 
 def test_a_fence_never_goes_down(wall: Wall) -> None:
-    host = Host()
+    host, digest = Host(), "d" * 64
     made = claims.claim(host, "one", Claim(fence=5, admin_key=ADMIN, anew=True, mark="turn 1"), b"")
-    looking = Claim(fence=3, admin_key=ADMIN, checkpoint="digest", keep="turn 1", looks=True)
-    made.checkpoints[False] = ("digest", b"")
+    looking = Claim(fence=3, admin_key=ADMIN, checkpoint=digest, keep="turn 1", looks=True)
+    made.checkpoints[False] = (digest, b"")
     wall.put_back(3600)
     assert claims.claim(host, "one", looking, b"").fence == 5

@@ -7,19 +7,18 @@ import orjson
 from pydantic import Field, TypeAdapter
 
 from ues_sim import checkpoint
-from ues_sim.claims import Claim, KeyWanted, claim
-from ues_sim.course import Conditions
+from ues_sim.claims import Claim, claim
 from ues_sim.host import SIMULATION_ID_PATTERN, Host
 from ues_sim.http.pieces import split, with_parts
 from ues_sim.http.requests import read_json
-from ues_sim.http.route import Reply, Route
+from ues_sim.http.route import Reply, Routes
 from ues_sim.keys import new_secret
 from ues_sim.modalities import MODALITIES
 from ues_sim.parts import name_of
 from ues_sim.problems import Impossible, NotFound
-from ues_sim.schema import Int, JsonObject, Request, Response
+from ues_sim.schema import Int, JsonObject, Request, Response, Secret
 from ues_sim.simulation import Simulation
-from ues_sim.steps import NewEvent, Step, carry_out
+from ues_sim.steps import Step, carry_out
 from ues_sim.times import Instant
 
 HOST_PERMISSION = "host"
@@ -30,7 +29,7 @@ class CreateSimulationRequest(Request):
     """A simulation to be made. Omitted values are drawn. The same seed and the same requests give the same ids."""
 
     simulation_id: Annotated[str, Field(pattern=f"^{SIMULATION_ID_PATTERN.pattern}$")] | None = None
-    admin_key: Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")] | None = None
+    admin_key: Secret | None = None
     seed: Int | str | None = None
 
 
@@ -74,36 +73,7 @@ class FenceResponse(Response):
     is_there: bool
 
 
-class WantedKey(Request):
-    """The one key of its name that is to open the simulation."""
-
-    key_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-    name: Annotated[str, Field(min_length=1, max_length=100)]
-    secret: Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")]
-    permissions: Annotated[list[str], Field(min_length=1)]
-
-
-class ScheduledEvent(Request):
-    """An event to be scheduled; one of the past happens now."""
-
-    scheduled_time: Instant
-    modality: str
-    data: JsonObject
-    priority: Annotated[Int, Field(ge=0, le=100)] = 50
-    metadata: JsonObject = Field(default_factory=dict)
-
-
-class TurnConditions(Request):
-    """What the participant's requests of the turn meet (``ues_sim.course.Conditions``)."""
-
-    turn: Annotated[Int, Field(ge=0)]
-    seed: Int = 0
-    seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
-    factor: Annotated[float, Field(ge=0, le=10_000)] = 0.0
-    noise: Annotated[Int, Field(ge=0, le=3)] = 0
-
-
-class StepRequest(Request):
+class StepRequest(Step, Claim):
     """A claim (``ues_sim.claims.Claim``) and what is to be done then (``ues_sim.steps.Step``).
 
     ``lengths`` are those of a manifest and of parts of its checkpoint, where these follow the first line, rather than a
@@ -111,24 +81,6 @@ class StepRequest(Request):
     ``takes_parts`` for it in parts.
     """
 
-    fence: Annotated[Int, Field(ge=1)]
-    admin_key: Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")]
-    seed: Int | str | None = None
-    anew: bool = False
-    checkpoint: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    keep: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    mark: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    conditions: TurnConditions | None = None
-    sets_course: bool = False
-    key: WantedKey | None = None
-    looks: bool = False
-    revoke: str | None = None
-    ends_turn: bool = False
-    events: Annotated[list[ScheduledEvent], Field(max_length=10_000)] = Field(default_factory=list)
-    to: Instant | None = None
-    actions_of: str | None = None
-    actions_at: Instant | None = None
-    states: Annotated[list[str], Field(max_length=100)] = Field(default_factory=list)
     lengths: list[Annotated[Int, Field(ge=0)]] = Field(default_factory=list)
     takes_checkpoint: bool = False
     takes_parts: bool = False
@@ -188,6 +140,9 @@ class HostCall:
         return f"{self.base}/simulations/{simulation.simulation_id}"
 
 
+HOST_ROUTES: Routes[HostCall] = Routes()
+
+
 def _entry(call: HostCall, simulation: Simulation) -> JsonObject:
     simulation.catch_up()
     return {
@@ -200,11 +155,21 @@ def _entry(call: HostCall, simulation: Simulation) -> JsonObject:
     }
 
 
+@HOST_ROUTES.declare(
+    "POST",
+    "/simulations",
+    HOST_PERMISSION,
+    CreateSimulationResponse,
+    body=CreateSimulationRequest,
+    body_required=False,
+    status=201,
+    errors=(409,),
+)
 def _create(call: HostCall) -> JsonObject:
+    """Make a simulation."""
     body: CreateSimulationRequest = call.body
     admin_key = body.admin_key or new_secret()
-    seed = None if body.seed is None else str(body.seed)
-    simulation = call.host.create(body.simulation_id, admin_key, seed)
+    simulation = call.host.create(body.simulation_id, admin_key, body.seed)
     return {
         "simulation_id": simulation.simulation_id,
         "base_url": call.locate(simulation),
@@ -212,27 +177,63 @@ def _create(call: HostCall) -> JsonObject:
     }
 
 
+@HOST_ROUTES.declare("GET", "/simulations", HOST_PERMISSION, SimulationListResponse)
 def _list(call: HostCall) -> JsonObject:
+    """List the simulations."""
     entries = [_entry(call, simulation) for simulation in call.host.simulations.values()]
     return {"simulations": entries, "count": len(entries)}
 
 
+@HOST_ROUTES.declare("GET", "/simulations/{simulation_id}", HOST_PERMISSION, SimulationEntry, errors=(404,))
 def _get(call: HostCall) -> JsonObject:
+    """Read one simulation."""
     return _entry(call, call.host.get(call.path["simulation_id"]))
 
 
+@HOST_ROUTES.declare(
+    "DELETE", "/simulations/{simulation_id}", HOST_PERMISSION, DeleteSimulationResponse, errors=(404, 412, 428)
+)
 def _delete(call: HostCall) -> JsonObject:
+    """End a simulation. Its keys end with it; a lower fence can't bring it back."""
     simulation_id = call.path["simulation_id"]
     call.host.delete(simulation_id, call.fence)
     return {"simulation_id": simulation_id, "deleted": True}
 
 
+@HOST_ROUTES.declare("GET", "/simulations/{simulation_id}/fence", HOST_PERMISSION, FenceResponse)
 def _fence(call: HostCall) -> JsonObject:
+    """Read the fence of a simulation, also of one that was ended."""
     simulation_id = call.path["simulation_id"]
     return {"fence": call.host.find_fence(simulation_id), "is_there": simulation_id in call.host.simulations}
 
 
+@HOST_ROUTES.declare(
+    "POST", "/simulations/{simulation_id}/parts", HOST_PERMISSION, LeaveResponse, body=bytes, errors=(400, 404, 422)
+)
+def _leave(call: HostCall) -> JsonObject:
+    """Leave parts of a checkpoint for a claim that is about to come and lacks them. The body's first line is the
+    request (JSON), the rest the parts.
+    """
+    head, _, content = call.body.partition(b"\n")
+    asked: LeaveRequest = read_json(head, _LEAVE, required=True)
+    simulation_id = call.path["simulation_id"]
+    if SIMULATION_ID_PATTERN.fullmatch(simulation_id) is None:
+        raise NotFound(f"There can't be a simulation {simulation_id[:80]!r}.")
+    return {"count": call.host.leave_parts(simulation_id, split(content, asked.lengths))}
+
+
+@HOST_ROUTES.declare(
+    "POST",
+    "/simulations/{simulation_id}/step",
+    HOST_PERMISSION,
+    StepResponse,
+    body=bytes,
+    errors=(400, 404, 409, 412, 422),
+)
 def _step(call: HostCall) -> Reply:
+    """Claim a simulation, and carry out a step in it. The body's first line is the request (JSON), the rest, if any,
+    the content of the checkpoint; the answer likewise.
+    """
     head, _, content = call.body.partition(b"\n")
     asked: StepRequest = read_json(head, _STEP, required=True)
     simulation_id = call.path["simulation_id"]
@@ -242,37 +243,9 @@ def _step(call: HostCall) -> Reply:
         if name not in MODALITIES:
             raise Impossible(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
     pieces = split(content, asked.lengths) if asked.lengths else [content]
-    simulation = claim(
-        call.host,
-        simulation_id,
-        Claim(
-            fence=asked.fence,
-            admin_key=asked.admin_key,
-            seed=None if asked.seed is None else str(asked.seed),
-            anew=asked.anew,
-            checkpoint=asked.checkpoint,
-            keep=asked.keep,
-            mark=asked.mark,
-            conditions=None if asked.conditions is None else Conditions(**asked.conditions.model_dump()),
-            sets_course=asked.sets_course,
-            key=None if asked.key is None else KeyWanted(**asked.key.model_dump()),
-            looks=asked.looks,
-        ),
-        pieces[0],
-        {name_of(part): part for part in pieces[1:]},
-    )
-    outcome = carry_out(
-        simulation,
-        Step(
-            revoke=asked.revoke,
-            ends_turn=asked.ends_turn,
-            events=tuple(NewEvent(**event.model_dump()) for event in asked.events),
-            to=asked.to,
-            actions_of=asked.actions_of,
-            actions_at=asked.actions_at,
-            states=tuple(asked.states),
-        ),
-    )
+    parts = {name_of(part): part for part in pieces[1:]}
+    simulation = claim(call.host, simulation_id, asked, pieces[0], parts)
+    outcome = carry_out(simulation, asked)
     if asked.takes_parts:
         described, pieces = with_parts(checkpoint.take_in_parts(simulation))
         states, listed = simulation.parts.shorten_shown(outcome["states"])
@@ -282,86 +255,6 @@ def _step(call: HostCall) -> Reply:
     first_line = orjson.dumps({**simulation.describe(), **outcome})
     return Reply(first_line + b"\n" + taken if taken else first_line)
 
-
-def _leave(call: HostCall) -> JsonObject:
-    head, _, content = call.body.partition(b"\n")
-    asked: LeaveRequest = read_json(head, _LEAVE, required=True)
-    simulation_id = call.path["simulation_id"]
-    if SIMULATION_ID_PATTERN.fullmatch(simulation_id) is None:
-        raise NotFound(f"There can't be a simulation {simulation_id[:80]!r}.")
-    return {"count": call.host.leave_parts(simulation_id, split(content, asked.lengths))}
-
-
-HOST_ROUTES: tuple[Route[HostCall], ...] = (
-    Route(
-        method="POST",
-        path="/simulations",
-        summary="Make a simulation.",
-        handler=_create,
-        permission=HOST_PERMISSION,
-        body=CreateSimulationRequest,
-        body_required=False,
-        responses=(CreateSimulationResponse,),
-        status=201,
-        errors=(409,),
-    ),
-    Route(
-        method="GET",
-        path="/simulations",
-        summary="List the simulations.",
-        handler=_list,
-        permission=HOST_PERMISSION,
-        responses=(SimulationListResponse,),
-    ),
-    Route(
-        method="GET",
-        path="/simulations/{simulation_id}",
-        summary="Read one simulation.",
-        handler=_get,
-        permission=HOST_PERMISSION,
-        responses=(SimulationEntry,),
-        errors=(404,),
-    ),
-    Route(
-        method="DELETE",
-        path="/simulations/{simulation_id}",
-        summary="End a simulation. Its keys end with it; a lower fence can't bring it back.",
-        handler=_delete,
-        permission=HOST_PERMISSION,
-        responses=(DeleteSimulationResponse,),
-        errors=(404, 412, 428),
-    ),
-    Route(
-        method="GET",
-        path="/simulations/{simulation_id}/fence",
-        summary="Read the fence of a simulation, also of one that was ended.",
-        handler=_fence,
-        permission=HOST_PERMISSION,
-        responses=(FenceResponse,),
-    ),
-    Route(
-        method="POST",
-        path="/simulations/{simulation_id}/parts",
-        summary="Leave parts of a checkpoint for a claim that is about to come and lacks them. The body's first line "
-        "is the request (JSON), the rest the parts.",
-        handler=_leave,
-        permission=HOST_PERMISSION,
-        body=bytes,
-        responses=(LeaveResponse,),
-        errors=(400, 404, 422),
-    ),
-    Route(
-        method="POST",
-        path="/simulations/{simulation_id}/step",
-        summary="Claim a simulation, and carry out a step in it. The body's first line is the request (JSON), "
-        "the rest, if any, the content of the checkpoint; the answer likewise.",
-        handler=_step,
-        permission=HOST_PERMISSION,
-        body=bytes,
-        responses=(StepResponse,),
-        errors=(400, 404, 409, 412, 422),
-    ),
-)
 
 OF_THE_HOST = frozenset(route.path.rpartition("/")[2] for route in HOST_ROUTES if route.path.count("/") == 3)
 """The paths under a simulation's address that belong to the host."""

@@ -61,6 +61,7 @@ C = TypeVar("C")
 _SUBJECTS = {"simulator": "time", "simulations": "host", "": "server", "health": "server"}
 
 Handler = Callable[[C], JsonObject | Reply]
+H = TypeVar("H", bound=Callable[..., JsonObject | Reply])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +115,31 @@ class Route(Generic[C]):
         """The compiled validator of the query parameters."""
         params: Any = self.params
         return TypeAdapter(params)
+
+
+class Routes(list[Route[C]]):
+    """Routes that are declared on their handlers, in this order."""
+
+    def declare(
+        self, method: str, path: str, permission: str, *responses: type[BaseModel], **more: Any
+    ) -> Callable[[H], H]:
+        """Add a route; the handler's docstring is its summary, and ``more`` are further fields of ``Route``."""
+
+        def add(handler: H) -> H:
+            summary = " ".join((handler.__doc__ or "").split())
+            route = Route(
+                method=method,
+                path=path,
+                summary=summary,
+                handler=handler,
+                permission=permission,
+                responses=responses,
+                **more,
+            )
+            self.append(route)
+            return handler
+
+        return add
 
 
 class Router(Generic[C]):

@@ -1,28 +1,9 @@
 """``/access-logs``: who asked for what, and what they got."""
 
-from typing import Annotated
-
-from pydantic import Field
-
-from ues_sim.http.route import Call, Route
-from ues_sim.schema import Int, JsonObject, Request, Response
+from ues_sim.access_log import AccessLogParams
+from ues_sim.http.route import Call, Routes
+from ues_sim.schema import JsonObject, Response
 from ues_sim.times import Instant
-
-
-class AccessLogParams(Request):
-    """Filters; every one given must match."""
-
-    limit: Annotated[Int, Field(ge=1, le=1000)] = 100
-    offset: Annotated[Int, Field(ge=0)] = 0
-    key_id: str | None = None
-    key_name: str | None = None
-    path_prefix: str | None = None
-    method: str | None = None
-    status_code_min: Int | None = None
-    status_code_max: Int | None = None
-    errors_only: bool = False
-    since: Instant | None = None
-    until: Instant | None = None
 
 
 class AccessLogEntry(Response):
@@ -65,10 +46,14 @@ class AccessLogClearResponse(Response):
     message: str
 
 
+ROUTES: Routes[Call] = Routes()
+
+
+@ROUTES.declare("GET", "/access-logs", "logs:read", AccessLogResponse, params=AccessLogParams)
 def _search(call: Call) -> JsonObject:
+    """Search the access log."""
     params: AccessLogParams = call.params
-    filters = params.model_dump(exclude={"limit", "offset"})
-    entries = list(call.simulation.access_log.search(**filters))
+    entries = list(call.simulation.access_log.search(params))
     shown = entries[params.offset : params.offset + params.limit]
     return {
         "logs": shown,
@@ -79,40 +64,15 @@ def _search(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("GET", "/access-logs/stats", "logs:read", AccessLogStatsResponse)
 def _stats(call: Call) -> JsonObject:
+    """Count the requests."""
     return call.simulation.access_log.summarise()
 
 
+@ROUTES.declare("POST", "/access-logs/clear", "logs:clear", AccessLogClearResponse)
 def _clear(call: Call) -> JsonObject:
+    """Forget the access log."""
     cleared = call.simulation.access_log.clear()
     call.simulation.note_change()
     return {"cleared": cleared, "message": f"{cleared} entries were forgotten."}
-
-
-ROUTES = (
-    Route(
-        method="GET",
-        path="/access-logs",
-        summary="Search the access log.",
-        handler=_search,
-        permission="logs:read",
-        params=AccessLogParams,
-        responses=(AccessLogResponse,),
-    ),
-    Route(
-        method="GET",
-        path="/access-logs/stats",
-        summary="Count the requests.",
-        handler=_stats,
-        permission="logs:read",
-        responses=(AccessLogStatsResponse,),
-    ),
-    Route(
-        method="POST",
-        path="/access-logs/clear",
-        summary="Forget the access log.",
-        handler=_clear,
-        permission="logs:clear",
-        responses=(AccessLogClearResponse,),
-    ),
-)

@@ -5,7 +5,7 @@ from pydantic import Field
 
 from ues_sim import checkpoint
 from ues_sim.http.pieces import with_parts
-from ues_sim.http.route import Call, Reply, Route
+from ues_sim.http.route import Call, Reply, Routes
 from ues_sim.problems import NotFound
 from ues_sim.schema import JsonObject, Request, Response
 
@@ -62,91 +62,54 @@ class PartsResponse(Response):
     lengths: list[int]
 
 
+ROUTES: Routes[Call] = Routes()
+
+
+@ROUTES.declare(
+    "GET", "/simulation/checkpoint/parts", "simulation:checkpoint", PartsResponse, params=PartsParams, also_text=True
+)
 def _take_in_parts(call: Call) -> Reply:
+    """Take a checkpoint in parts. The answer's first line is JSON; the manifest follows, and the first of the parts
+    that are new since the checkpoint that was claimed last.
+    """
     taken = checkpoint.take_in_parts(call.simulation, everything=call.params.everything)
     described, pieces = with_parts(taken)
     first_line = orjson.dumps({"checkpoint": taken.digest, **described})
     return Reply(b"\n".join((first_line, b"".join(pieces))), media_type="text/plain; charset=utf-8")
 
 
+@ROUTES.declare("GET", "/simulation/checkpoint/parts/{name}", "simulation:checkpoint", errors=(404,))
 def _part(call: Call) -> Reply:
+    """Fetch a new part of the checkpoint in parts that was taken last."""
     content = call.simulation.parts.waiting.get(call.path["name"])
     if content is None:
         raise NotFound(f"No part {call.path['name'][:80]!r} of a checkpoint waits: take the checkpoint again.")
     return Reply(content)
 
 
+@ROUTES.declare("GET", "/simulation/checkpoint", "simulation:checkpoint", CheckpointResponse)
 def _take(call: Call) -> Reply:
+    """Take a checkpoint. ETag carries the SHA-256 of the body, in hexadecimal."""
     digest, content = checkpoint.take(call.simulation)
     return Reply(content, headers=((b"etag", f'"{digest}"'.encode()),))
 
 
-def _restore(call: Call) -> JsonObject:
-    return {"restored": True, "checkpoint": checkpoint.restore(call.simulation, call.body)}
-
-
+@ROUTES.declare("GET", "/simulation/checkpoint/current", "simulation:checkpoint", CurrentCheckpointResponse)
 def _current(call: Call) -> JsonObject:
+    """Which checkpoint the simulation is equal to, if any."""
     return call.simulation.describe()
 
 
+@ROUTES.declare(
+    "POST", "/simulation/checkpoint/mark", "simulation:restore", CurrentCheckpointResponse, body=MarkRequest
+)
 def _mark(call: Call) -> JsonObject:
+    """Note the current step of the simulation; the note lasts until the next restore."""
     call.simulation.mark = call.body.mark
     return _current(call)
 
 
-ROUTES = (
-    Route(
-        method="GET",
-        path="/simulation/checkpoint/parts",
-        summary="Take a checkpoint in parts. The answer's first line is JSON; the manifest follows, and the first of "
-        "the parts that are new since the checkpoint that was claimed last.",
-        handler=_take_in_parts,
-        permission="simulation:checkpoint",
-        params=PartsParams,
-        responses=(PartsResponse,),
-        also_text=True,
-    ),
-    Route(
-        method="GET",
-        path="/simulation/checkpoint/parts/{name}",
-        summary="Fetch a new part of the checkpoint in parts that was taken last.",
-        handler=_part,
-        permission="simulation:checkpoint",
-        errors=(404,),
-    ),
-    Route(
-        method="GET",
-        path="/simulation/checkpoint",
-        summary="Take a checkpoint. ETag carries the SHA-256 of the body, in hexadecimal.",
-        handler=_take,
-        permission="simulation:checkpoint",
-        responses=(CheckpointResponse,),
-    ),
-    Route(
-        method="GET",
-        path="/simulation/checkpoint/current",
-        summary="Which checkpoint the simulation is equal to, if any.",
-        handler=_current,
-        permission="simulation:checkpoint",
-        responses=(CurrentCheckpointResponse,),
-    ),
-    Route(
-        method="POST",
-        path="/simulation/checkpoint/mark",
-        summary="Note the current step of the simulation; the note lasts until the next restore.",
-        handler=_mark,
-        permission="simulation:restore",
-        body=MarkRequest,
-        responses=(CurrentCheckpointResponse,),
-    ),
-    Route(
-        method="POST",
-        path="/simulation/restore",
-        summary="Make the simulation equal to a checkpoint, running or not.",
-        handler=_restore,
-        permission="simulation:restore",
-        body=bytes,
-        responses=(RestoreResponse,),
-        errors=(400,),
-    ),
-)
+@ROUTES.declare("POST", "/simulation/restore", "simulation:restore", RestoreResponse, body=bytes, errors=(400,))
+def _restore(call: Call) -> JsonObject:
+    """Make the simulation equal to a checkpoint, running or not."""
+    return {"restored": True, "checkpoint": checkpoint.restore(call.simulation, call.body)}

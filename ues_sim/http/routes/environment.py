@@ -5,7 +5,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from ues_sim.http.route import Call, Reply, Route
+from ues_sim.http.route import Call, Reply, Routes
 from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Query
 from ues_sim.problems import Impossible, Invalid
@@ -75,7 +75,20 @@ class FreeFormRequest(Request):
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
+ROUTES: Routes[Call] = Routes()
+
+
+@ROUTES.declare(
+    "GET",
+    "/environment/state",
+    "environment:read",
+    EnvironmentStateResponse,
+    params=EnvironmentParams,
+    also_text=True,
+    participant=True,
+)
 def _state(call: Call) -> JsonObject | Reply:
+    """Read every modality's state; compact, one page of all of it."""
     params: EnvironmentParams = call.params
     simulation = call.simulation
     if params.compact:
@@ -136,11 +149,22 @@ def as_text(content: JsonObject) -> str:
     return "\n".join(lines) + "\n"
 
 
+@ROUTES.declare("GET", "/environment/modalities", "environment:list", ModalityListResponse, participant=True)
 def _list(_call: Call) -> JsonObject:
+    """List the modalities."""
     return {"modalities": list(MODALITIES), "count": len(MODALITIES)}
 
 
+@ROUTES.declare(
+    "GET",
+    "/environment/modalities/{modality_name}",
+    "environment:read",
+    ModalityStateResponse,
+    errors=(404,),
+    participant=True,
+)
 def _modality(call: Call) -> JsonObject:
+    """Read one modality's state."""
     modality = call.simulation.find_modality(call.path["modality_name"])
     return {
         "modality_type": modality.name,
@@ -149,7 +173,18 @@ def _modality(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare(
+    "POST",
+    "/environment/modalities/{modality_name}/query",
+    "environment:read",
+    ModalityQueryResponse,
+    asks=True,
+    body=FreeFormRequest,
+    errors=(400, 404),
+    participant=True,
+)
 def _query(call: Call) -> JsonObject:
+    """Query one modality: what its own query answers, as results."""
     modality = call.simulation.find_modality(call.path["modality_name"])
     if modality.query is None:
         raise Impossible(f"{modality.name} can't be queried; read its state.")
@@ -173,61 +208,8 @@ def _usable(name: str, query: Query, parameters: JsonObject) -> Any:
         raise Impossible(f"Query failed for {name}: {error.sentence}.") from None
 
 
+@ROUTES.declare("POST", "/environment/validate", "environment:validate", ValidationResponse, asks=True)
 def _validate(call: Call) -> JsonObject:
+    """Check that every modality's state is consistent."""
     errors = [sentence for name, item in MODALITIES.items() for sentence in item.check(call.simulation.states[name])]
     return {"valid": not errors, "errors": errors, "checked_at": call.simulation.clock.text}
-
-
-ROUTES = (
-    Route(
-        method="GET",
-        path="/environment/state",
-        summary="Read every modality's state; compact, one page of all of it.",
-        handler=_state,
-        permission="environment:read",
-        params=EnvironmentParams,
-        responses=(EnvironmentStateResponse,),
-        also_text=True,
-        participant=True,
-    ),
-    Route(
-        method="GET",
-        path="/environment/modalities",
-        summary="List the modalities.",
-        handler=_list,
-        permission="environment:list",
-        responses=(ModalityListResponse,),
-        participant=True,
-    ),
-    Route(
-        method="GET",
-        path="/environment/modalities/{modality_name}",
-        summary="Read one modality's state.",
-        handler=_modality,
-        permission="environment:read",
-        responses=(ModalityStateResponse,),
-        errors=(404,),
-        participant=True,
-    ),
-    Route(
-        method="POST",
-        path="/environment/modalities/{modality_name}/query",
-        asks=True,
-        summary="Query one modality: what its own query answers, as results.",
-        handler=_query,
-        permission="environment:read",
-        body=FreeFormRequest,
-        responses=(ModalityQueryResponse,),
-        errors=(400, 404),
-        participant=True,
-    ),
-    Route(
-        method="POST",
-        path="/environment/validate",
-        asks=True,
-        summary="Check that every modality's state is consistent.",
-        handler=_validate,
-        permission="environment:validate",
-        responses=(ValidationResponse,),
-    ),
-)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 
 from ues_sim.events import EXECUTED, FAILED, PENDING, SKIPPED, STATUSES, Event
-from ues_sim.http.route import Call, Reply, Route
+from ues_sim.http.route import Call, Reply, Routes
 from ues_sim.problems import Impossible, Invalid, Problem
 from ues_sim.schema import Int, JsonObject, Request, Response, validate
 from ues_sim.simulation import Author
@@ -125,6 +125,9 @@ _ITEM: TypeAdapter[CreateEventRequest] = TypeAdapter(CreateEventRequest)
 _SHOWN = tuple(EventResponse.model_fields)
 
 
+ROUTES: Routes[Call] = Routes()
+
+
 def answer(event: Event) -> JsonObject:
     """An event as callers see it."""
     return {name: event[name] for name in _SHOWN}
@@ -143,7 +146,9 @@ def _matching(call: Call) -> Iterator[Event]:
     )
 
 
+@ROUTES.declare("GET", "/events", "events:list", EventListResponse, params=EventListParams, errors=(400,))
 def _list(call: Call) -> JsonObject:
+    """List events."""
     params: EventListParams = call.params
     matches = list(_matching(call))
     shown = matches[params.offset : None if params.limit is None else params.offset + params.limit]
@@ -154,7 +159,9 @@ def _list(call: Call) -> JsonObject:
     return {"events": [answer(event) for event in shown], "total": len(matches), **counts}
 
 
+@ROUTES.declare("POST", "/events", "events:create", EventResponse, body=CreateEventRequest, errors=(400, 404))
 def _create(call: Call) -> JsonObject:
+    """Schedule an event."""
     return answer(_schedule(call, call.body, ("body", "data")))
 
 
@@ -175,12 +182,30 @@ def _author(call: Call, item: CreateEventRequest) -> Author:
     return Author(agent_id=item.agent_id if item.agent_id is not None else key_id, key_id=key_id)
 
 
+@ROUTES.declare(
+    "POST", "/events/immediate", "events:execute", EventResponse, body=ImmediateEventRequest, errors=(400, 404)
+)
 def _immediate(call: Call) -> JsonObject:
+    """Execute an event now."""
     body: ImmediateEventRequest = call.body
     return answer(call.simulation.schedule_now(body.modality, body.data, call.author))
 
 
+@ROUTES.declare(
+    "POST",
+    "/events/batch",
+    "events:batch",
+    BatchResponse,
+    body=BatchRequest,
+    status=201,
+    further_statuses={
+        200: "What would happen, for validate_only.",
+        207: "Some events were created.",
+    },
+    errors=(400,),
+)
 def _batch(call: Call) -> Reply:
+    """Schedule up to 1000 events."""
     body: BatchRequest = call.body
     results: list[JsonObject] = []
     for index, raw in enumerate(body.events):
@@ -213,11 +238,15 @@ def _batch(call: Call) -> Reply:
     return Reply(content, 400 if body.stop_on_first_error and not created else 207)
 
 
+@ROUTES.declare("GET", "/events/next", "events:read", EventResponse, errors=(404,))
 def _next(call: Call) -> JsonObject:
+    """The pending event that runs first."""
     return answer(call.simulation.find_next_event())
 
 
+@ROUTES.declare("GET", "/events/summary", "events:summary", EventSummaryResponse)
 def _summary(call: Call) -> JsonObject:
+    """Count the events."""
     events = call.simulation.events
     upcoming = events.find_next()
     return {
@@ -231,11 +260,15 @@ def _summary(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("GET", "/events/{event_id}", "events:read", EventResponse, errors=(404,))
 def _get(call: Call) -> JsonObject:
+    """Read one event."""
     return answer(call.simulation.find_event(call.path["event_id"]))
 
 
+@ROUTES.declare("DELETE", "/events/{event_id}", "events:delete", CancelEventResponse, errors=(404, 409))
 def _delete(call: Call) -> JsonObject:
+    """Cancel a pending event."""
     event = call.simulation.cancel(call.path["event_id"])
     return {
         "event_id": event["event_id"],
@@ -243,87 +276,3 @@ def _delete(call: Call) -> JsonObject:
         "status": event["status"],
         "message": f"Event {event['event_id']} won't run.",
     }
-
-
-ROUTES = (
-    Route(
-        method="GET",
-        path="/events",
-        summary="List events.",
-        handler=_list,
-        permission="events:list",
-        params=EventListParams,
-        responses=(EventListResponse,),
-        errors=(400,),
-    ),
-    Route(
-        method="POST",
-        path="/events",
-        summary="Schedule an event.",
-        handler=_create,
-        permission="events:create",
-        body=CreateEventRequest,
-        responses=(EventResponse,),
-        errors=(400, 404),
-    ),
-    Route(
-        method="POST",
-        path="/events/immediate",
-        summary="Execute an event now.",
-        handler=_immediate,
-        permission="events:execute",
-        body=ImmediateEventRequest,
-        responses=(EventResponse,),
-        errors=(400, 404),
-    ),
-    Route(
-        method="POST",
-        path="/events/batch",
-        summary="Schedule up to 1000 events.",
-        handler=_batch,
-        permission="events:batch",
-        body=BatchRequest,
-        responses=(BatchResponse,),
-        status=201,
-        further_statuses={
-            200: "What would happen, for validate_only.",
-            207: "Some events were created.",
-        },
-        errors=(400,),
-    ),
-    Route(
-        method="GET",
-        path="/events/next",
-        summary="The pending event that runs first.",
-        handler=_next,
-        permission="events:read",
-        responses=(EventResponse,),
-        errors=(404,),
-    ),
-    Route(
-        method="GET",
-        path="/events/summary",
-        summary="Count the events.",
-        handler=_summary,
-        permission="events:summary",
-        responses=(EventSummaryResponse,),
-    ),
-    Route(
-        method="GET",
-        path="/events/{event_id}",
-        summary="Read one event.",
-        handler=_get,
-        permission="events:read",
-        responses=(EventResponse,),
-        errors=(404,),
-    ),
-    Route(
-        method="DELETE",
-        path="/events/{event_id}",
-        summary="Cancel a pending event.",
-        handler=_delete,
-        permission="events:delete",
-        responses=(CancelEventResponse,),
-        errors=(404, 409),
-    ),
-)

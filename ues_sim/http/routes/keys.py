@@ -5,9 +5,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from ues_sim.http.route import Call, Route
+from ues_sim.http.route import Call, Routes
 from ues_sim.keys import PERMISSION_PATTERN, new_secret
-from ues_sim.schema import JsonObject, Request, Response
+from ues_sim.schema import JsonObject, Request, Response, Secret
 from ues_sim.times import Instant
 
 
@@ -24,9 +24,7 @@ class CreateKeyRequest(Request):
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     permissions: Annotated[list[Annotated[str, AfterValidator(_permission)]], Field(min_length=1)]
-    secret: Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")] | None = Field(
-        default=None, description="The secret to use: printable ASCII without spaces."
-    )
+    secret: Secret | None = Field(default=None, description="The secret to use: printable ASCII without spaces.")
     key_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
 
 
@@ -78,7 +76,12 @@ class RevokeKeyResponse(Response):
     message: str
 
 
+ROUTES: Routes[Call] = Routes()
+
+
+@ROUTES.declare("POST", "/keys", "keys:create", CreateKeyResponse, body=CreateKeyRequest, status=201, errors=(409,))
 def _create(call: Call) -> JsonObject:
+    """Make a key."""
     body: CreateKeyRequest = call.body
     simulation = call.simulation
     secret = body.secret or new_secret()
@@ -94,7 +97,9 @@ def _create(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("GET", "/keys", "keys:list", KeyListResponse, params=KeyListParams)
 def _list(call: Call) -> JsonObject:
+    """List the keys."""
     params: KeyListParams = call.params
     answers = [key.answer() for key in call.simulation.keys.by_id.values()]
     active = sum(answer["is_active"] for answer in answers)
@@ -106,11 +111,15 @@ def _list(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("GET", "/keys/{key_id}", "keys:read", KeyResponse, errors=(404,))
 def _get(call: Call) -> JsonObject:
+    """Read one key."""
     return call.simulation.keys.get(call.path["key_id"]).answer()
 
 
+@ROUTES.declare("DELETE", "/keys/{key_id}", "keys:revoke", RevokeKeyResponse, errors=(400, 404, 409))
 def _revoke(call: Call) -> JsonObject:
+    """Revoke a key."""
     key = call.simulation.keys.revoke(call.path["key_id"])
     call.simulation.note_change()
     return {
@@ -119,45 +128,3 @@ def _revoke(call: Call) -> JsonObject:
         "revoked_at": key.data["revoked_at"],
         "message": f"Key {key.key_id} is revoked.",
     }
-
-
-ROUTES = (
-    Route(
-        method="POST",
-        path="/keys",
-        summary="Make a key.",
-        handler=_create,
-        permission="keys:create",
-        body=CreateKeyRequest,
-        responses=(CreateKeyResponse,),
-        status=201,
-        errors=(409,),
-    ),
-    Route(
-        method="GET",
-        path="/keys",
-        summary="List the keys.",
-        handler=_list,
-        permission="keys:list",
-        params=KeyListParams,
-        responses=(KeyListResponse,),
-    ),
-    Route(
-        method="GET",
-        path="/keys/{key_id}",
-        summary="Read one key.",
-        handler=_get,
-        permission="keys:read",
-        responses=(KeyResponse,),
-        errors=(404,),
-    ),
-    Route(
-        method="DELETE",
-        path="/keys/{key_id}",
-        summary="Revoke a key.",
-        handler=_revoke,
-        permission="keys:revoke",
-        responses=(RevokeKeyResponse,),
-        errors=(400, 404, 409),
-    ),
-)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from ues_sim import scenario
-from ues_sim.http.route import Call, Route
+from ues_sim.http.route import Call, Routes
 from ues_sim.schema import JsonObject, Request, Response
 from ues_sim.times import Instant
 
@@ -82,88 +82,56 @@ class ImportResponse(Response):
     scenario_metadata: JsonObject | None
 
 
+ROUTES: Routes[Call] = Routes()
+
+
+@ROUTES.declare("GET", "/scenario/export/environment", "scenario:export", EnvironmentExport)
 def _export_environment(call: Call) -> JsonObject:
+    """Export the clock and every modality's state."""
     return scenario.export_environment(call.simulation)
 
 
+@ROUTES.declare("GET", "/scenario/export/events", "scenario:export", EventsExport)
 def _export_events(call: Call) -> JsonObject:
+    """Export the events."""
     return scenario.export_events(call.simulation)
 
 
+@ROUTES.declare("GET", "/scenario/export/full", "scenario:export", ScenarioExport)
 def _export_full(call: Call) -> JsonObject:
+    """Export a scenario file."""
     return scenario.export_full(call.simulation)
 
 
+@ROUTES.declare(
+    "POST",
+    "/scenario/import/environment",
+    "scenario:import",
+    ImportResponse,
+    body=ImportEnvironmentRequest,
+    errors=(400, 409),
+)
 def _import_environment(call: Call) -> JsonObject:
+    """Replace the clock and every modality's state."""
     body: ImportEnvironmentRequest = call.body
     return scenario.import_environment(
         call.simulation, body.data, historic=body.historic_event_handling, strict=body.strict_modalities
     )
 
 
+@ROUTES.declare(
+    "POST", "/scenario/import/events", "scenario:import", ImportResponse, body=ImportEventsRequest, errors=(400, 409)
+)
 def _import_events(call: Call) -> JsonObject:
+    """Load events, with new ids."""
     body: ImportEventsRequest = call.body
     return scenario.import_events(call.simulation, body.data, merge=body.merge)
 
 
+@ROUTES.declare(
+    "POST", "/scenario/import/full", "scenario:import", ImportResponse, body=ImportFullRequest, errors=(400, 409)
+)
 def _import_full(call: Call) -> JsonObject:
+    """Load a scenario file."""
     body: ImportFullRequest = call.body
     return scenario.import_full(call.simulation, body.scenario, strict=body.strict_modalities)
-
-
-ROUTES = (
-    Route(
-        method="GET",
-        path="/scenario/export/environment",
-        summary="Export the clock and every modality's state.",
-        handler=_export_environment,
-        permission="scenario:export",
-        responses=(EnvironmentExport,),
-    ),
-    Route(
-        method="GET",
-        path="/scenario/export/events",
-        summary="Export the events.",
-        handler=_export_events,
-        permission="scenario:export",
-        responses=(EventsExport,),
-    ),
-    Route(
-        method="GET",
-        path="/scenario/export/full",
-        summary="Export a scenario file.",
-        handler=_export_full,
-        permission="scenario:export",
-        responses=(ScenarioExport,),
-    ),
-    Route(
-        method="POST",
-        path="/scenario/import/environment",
-        summary="Replace the clock and every modality's state.",
-        handler=_import_environment,
-        permission="scenario:import",
-        body=ImportEnvironmentRequest,
-        responses=(ImportResponse,),
-        errors=(400, 409),
-    ),
-    Route(
-        method="POST",
-        path="/scenario/import/events",
-        summary="Load events, with new ids.",
-        handler=_import_events,
-        permission="scenario:import",
-        body=ImportEventsRequest,
-        responses=(ImportResponse,),
-        errors=(400, 409),
-    ),
-    Route(
-        method="POST",
-        path="/scenario/import/full",
-        summary="Load a scenario file.",
-        handler=_import_full,
-        permission="scenario:import",
-        body=ImportFullRequest,
-        responses=(ImportResponse,),
-        errors=(400, 409),
-    ),
-)

@@ -1,12 +1,11 @@
 """``/simulation``: start and stop, undo and redo, reset and clear, and the holds that keep the clock still."""
 
-from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
 
 from ues_sim.events import EXECUTED, FAILED, PENDING
-from ues_sim.http.route import Call, Route
+from ues_sim.http.route import Call, Routes
 from ues_sim.problems import Impossible
 from ues_sim.schema import Int, JsonObject, Request, Response
 from ues_sim.simulation import Step
@@ -166,7 +165,14 @@ class HoldsResponse(Response):
     active_count: int
 
 
+ROUTES: Routes[Call] = Routes()
+
+
+@ROUTES.declare(
+    "POST", "/simulation/start", "simulation:start", StartSimulationResponse, body=StartSimulationRequest, errors=(409,)
+)
 def _start(call: Call) -> JsonObject:
+    """Start running."""
     body: StartSimulationRequest = call.body
     simulation = call.simulation
     simulation.start(auto_advance=body.auto_advance, time_scale=body.time_scale)
@@ -179,7 +185,9 @@ def _start(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("POST", "/simulation/stop", "simulation:stop", StopSimulationResponse)
 def _stop(call: Call) -> JsonObject:
+    """Stop running."""
     simulation = call.simulation
     simulation.stop()
     return {
@@ -192,7 +200,9 @@ def _stop(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("GET", "/simulation/status", "simulation:status", SimulationStatusResponse)
 def _status(call: Call) -> JsonObject:
+    """The state of the simulation."""
     simulation = call.simulation
     upcoming = simulation.events.find_next()
     return {
@@ -208,7 +218,9 @@ def _status(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("POST", "/simulation/reset", "simulation:reset", ResetSimulationResponse)
 def _reset(call: Call) -> JsonObject:
+    """Undo everything and make every event pending again; the clock stays where it is."""
     cleared, undone = call.simulation.reset()
     return {
         "status": "reset",
@@ -219,7 +231,17 @@ def _reset(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare(
+    "POST",
+    "/simulation/clear",
+    "simulation:clear",
+    ClearSimulationResponse,
+    body=ClearSimulationRequest,
+    body_required=False,
+    errors=(400,),
+)
 def _clear(call: Call) -> JsonObject:
+    """Remove every event and all content."""
     body: ClearSimulationRequest = call.body
     try:
         time_reset = None if body.reset_time_to is None else parse(body.reset_time_to)
@@ -247,17 +269,23 @@ def _moved(call: Call, steps: list[Step], verb: str) -> JsonObject:
     }
 
 
+@ROUTES.declare("POST", "/simulation/undo", "simulation:undo", UndoResponse, body=UndoRequest, body_required=False)
 def _undo(call: Call) -> JsonObject:
+    """Take back the effect of executed events, newest first."""
     body: UndoRequest = call.body
     return _moved(call, call.simulation.undo(body.count), "undone")
 
 
+@ROUTES.declare("POST", "/simulation/redo", "simulation:redo", RedoResponse, body=RedoRequest, body_required=False)
 def _redo(call: Call) -> JsonObject:
+    """Make undone effects again."""
     body: RedoRequest = call.body
     return _moved(call, call.simulation.redo(body.count), "redone")
 
 
+@ROUTES.declare("POST", "/simulation/hold", "simulation:hold", HoldResponse, body=HoldRequest)
 def _hold(call: Call) -> JsonObject:
+    """Keep the clock still for a while."""
     body: HoldRequest = call.body
     simulation = call.simulation
     simulation.note_change()
@@ -266,90 +294,17 @@ def _hold(call: Call) -> JsonObject:
     return {**shown, "active_hold_count": len(simulation.holds.list_active())}
 
 
+@ROUTES.declare("POST", "/simulation/release/{hold_id}", "simulation:release", ReleaseResponse, errors=(404,))
 def _release(call: Call) -> JsonObject:
+    """End a hold."""
     hold_id = call.path["hold_id"]
     call.simulation.holds.release(hold_id)
     call.simulation.note_change()
     return {"released": True, "hold_id": hold_id, "active_hold_count": len(call.simulation.holds.list_active())}
 
 
+@ROUTES.declare("GET", "/simulation/holds", "simulation:holds", HoldsResponse)
 def _holds(call: Call) -> JsonObject:
+    """List the active holds."""
     active = call.simulation.holds.list_active()
     return {"holds": active, "active_count": len(active)}
-
-
-def _post(
-    path: str,
-    action: str,
-    summary: str,
-    handler: Callable[[Call], JsonObject],
-    response: type[Response],
-    *,
-    body: type[Request] | None = None,
-    body_required: bool = True,
-    errors: tuple[int, ...] = (),
-) -> Route[Call]:
-    return Route(
-        method="POST",
-        path=f"/simulation/{path}",
-        summary=summary,
-        handler=handler,
-        permission=f"simulation:{action}",
-        body=body,
-        body_required=body_required,
-        responses=(response,),
-        errors=errors,
-    )
-
-
-ROUTES = (
-    _post(
-        "start", "start", "Start running.", _start, StartSimulationResponse, body=StartSimulationRequest, errors=(409,)
-    ),
-    _post("stop", "stop", "Stop running.", _stop, StopSimulationResponse),
-    Route(
-        method="GET",
-        path="/simulation/status",
-        summary="The state of the simulation.",
-        handler=_status,
-        permission="simulation:status",
-        responses=(SimulationStatusResponse,),
-    ),
-    _post(
-        "reset",
-        "reset",
-        "Undo everything and make every event pending again; the clock stays where it is.",
-        _reset,
-        ResetSimulationResponse,
-    ),
-    _post(
-        "clear",
-        "clear",
-        "Remove every event and all content.",
-        _clear,
-        ClearSimulationResponse,
-        body=ClearSimulationRequest,
-        body_required=False,
-        errors=(400,),
-    ),
-    _post(
-        "undo",
-        "undo",
-        "Take back the effect of executed events, newest first.",
-        _undo,
-        UndoResponse,
-        body=UndoRequest,
-        body_required=False,
-    ),
-    _post("redo", "redo", "Make undone effects again.", _redo, RedoResponse, body=RedoRequest, body_required=False),
-    _post("hold", "hold", "Keep the clock still for a while.", _hold, HoldResponse, body=HoldRequest),
-    _post("release/{hold_id}", "release", "End a hold.", _release, ReleaseResponse, errors=(404,)),
-    Route(
-        method="GET",
-        path="/simulation/holds",
-        summary="List the active holds.",
-        handler=_holds,
-        permission="simulation:holds",
-        responses=(HoldsResponse,),
-    ),
-)

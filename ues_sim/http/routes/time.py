@@ -1,11 +1,11 @@
 """``/simulator/time``: reading and moving the clock."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from ues_sim.events import EXECUTED, FAILED, Event
-from ues_sim.http.route import Call, Handler, Route
+from ues_sim.http.route import Call, Routes
 from ues_sim.schema import JsonObject, Request, Response
 from ues_sim.times import Instant, from_text
 
@@ -82,7 +82,12 @@ class SetScaleRequest(Request):
     scale: Annotated[float, Field(gt=0)]
 
 
+ROUTES: Routes[Call] = Routes()
+
+
+@ROUTES.declare("GET", "/simulator/time", "time:read", TimeStateResponse, participant=True)
 def _read(call: Call) -> JsonObject:
+    """Read the clock."""
     return call.simulation.clock.answer()
 
 
@@ -90,7 +95,11 @@ def _count(events: list[Event], status: str) -> int:
     return sum(event["status"] == status for event in events)
 
 
+@ROUTES.declare(
+    "POST", "/simulator/time/advance", "time:advance", AdvanceTimeResponse, body=AdvanceTimeRequest, errors=(400, 409)
+)
 def _advance(call: Call) -> JsonObject:
+    """Move the clock on by some seconds, running what is due."""
     body: AdvanceTimeRequest = call.body
     clock = call.simulation.clock
     before = clock.text
@@ -113,7 +122,9 @@ def _advance(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("POST", "/simulator/time/set", "time:set", SetTimeResponse, body=SetTimeRequest, errors=(400, 409))
 def _set(call: Call) -> JsonObject:
+    """Move the clock to an instant, running what is due by then."""
     body: SetTimeRequest = call.body
     before = call.simulation.clock.text
     ran = call.simulation.set_time(body.target_time)
@@ -125,7 +136,9 @@ def _set(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("POST", "/simulator/time/skip-to-next", "time:skip", SkipToNextResponse, errors=(400, 404, 409))
 def _skip(call: Call) -> JsonObject:
+    """Move the clock to the next pending event and run all that is due then."""
     before = call.simulation.clock.text
     ran = call.simulation.skip_to_next()
     upcoming = call.simulation.events.find_next()
@@ -137,80 +150,23 @@ def _skip(call: Call) -> JsonObject:
     }
 
 
+@ROUTES.declare("POST", "/simulator/time/set-scale", "time:scale", TimeStateResponse, body=SetScaleRequest)
 def _scale(call: Call) -> JsonObject:
+    """Set how fast auto-advance runs."""
     body: SetScaleRequest = call.body
     call.simulation.set_scale(body.scale)
     return call.simulation.clock.answer()
 
 
+@ROUTES.declare("POST", "/simulator/time/pause", "time:pause", PauseResponse)
 def _pause(call: Call) -> JsonObject:
+    """Stop auto-advance for a while."""
     call.simulation.set_paused(True)
     return {"message": "The clock is paused.", **call.simulation.clock.answer()}
 
 
+@ROUTES.declare("POST", "/simulator/time/resume", "time:resume", PauseResponse)
 def _resume(call: Call) -> JsonObject:
+    """Continue auto-advance."""
     call.simulation.set_paused(False)
     return {"message": "The clock runs again.", **call.simulation.clock.answer()}
-
-
-def _post(
-    path: str, action: str, summary: str, handler: Handler[Call], response: type[Response], **more: Any
-) -> Route[Call]:
-    return Route(
-        method="POST",
-        path=f"/simulator/time/{path}",
-        summary=summary,
-        handler=handler,
-        permission=f"time:{action}",
-        responses=(response,),
-        **more,
-    )
-
-
-ROUTES = (
-    Route(
-        method="GET",
-        path="/simulator/time",
-        summary="Read the clock.",
-        handler=_read,
-        permission="time:read",
-        responses=(TimeStateResponse,),
-        participant=True,
-    ),
-    _post(
-        "advance",
-        "advance",
-        "Move the clock on by some seconds, running what is due.",
-        _advance,
-        AdvanceTimeResponse,
-        body=AdvanceTimeRequest,
-        errors=(400, 409),
-    ),
-    _post(
-        "set",
-        "set",
-        "Move the clock to an instant, running what is due by then.",
-        _set,
-        SetTimeResponse,
-        body=SetTimeRequest,
-        errors=(400, 409),
-    ),
-    _post(
-        "skip-to-next",
-        "skip",
-        "Move the clock to the next pending event and run all that is due then.",
-        _skip,
-        SkipToNextResponse,
-        errors=(400, 404, 409),
-    ),
-    _post(
-        "set-scale",
-        "scale",
-        "Set how fast auto-advance runs.",
-        _scale,
-        TimeStateResponse,
-        body=SetScaleRequest,
-    ),
-    _post("pause", "pause", "Stop auto-advance for a while.", _pause, PauseResponse),
-    _post("resume", "resume", "Continue auto-advance.", _resume, PauseResponse),
-)

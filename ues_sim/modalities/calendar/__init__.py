@@ -3,7 +3,7 @@
 from typing import Any
 
 from ues_sim.modalities.calendar import calendars, models, operations, requests, views
-from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id
+from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id, operations_in
 from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject
 
@@ -32,16 +32,7 @@ MODALITY = Modality(
     summary="The user's calendars: appointments, recurring ones, invitations and answers to them.",
     state=models.CalendarState,
     input=models.CalendarInput,
-    operations={
-        "create": operations.create,
-        "update": operations.update,
-        "delete": operations.delete,
-        "respond": operations.respond,
-        "create_calendar": calendars.create_calendar,
-        "update_calendar": calendars.update_calendar,
-        "delete_calendar": calendars.delete_calendar,
-        "set_default_calendar": calendars.set_default_calendar,
-    },
+    operations=operations_in(models.CalendarInput, "operation", operations, calendars),
     initial=calendars.initial,
     complete=calendars.complete,
     state_response=(requests.CalendarStateResponse,),

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, GetPydanticSchema, ValidationInfo, model_validator
 from pydantic_core import core_schema
 
-from ues_sim.schema import InputModel, Int, Record, StateModel
+from ues_sim.schema import InputModel, Int, Record, StateModel, nullable
 from ues_sim.times import Instant, Years
 
 EventStatus = Literal["confirmed", "tentative", "cancelled"]
@@ -44,10 +44,10 @@ class Attendee(Record):
     """Somebody invited; ``response`` is the answer so far and ``comment`` what came with it."""
 
     email: str = Field(description="Email address of the person invited.")
-    display_name: str | None = Field(default=None, description="Name of the person.")
+    display_name: str | None = nullable("Name of the person.")
     optional: bool = Field(default=False, description="Whether attendance is optional.")
     response: Rsvp = Field(default="needs-action", description="The person's answer so far.")
-    comment: str | None = Field(default=None, description="Text that came with the answer.")
+    comment: str | None = nullable("Text that came with the answer.")
 
 
 class Reminder(Record):
@@ -65,8 +65,8 @@ class Attachment(Record):
     filename: str = Field(description="File name with extension.")
     size: Annotated[Int, Field(ge=0)] = Field(description="Size in bytes.")
     mime_type: str = Field(description="Media type, such as application/pdf.")
-    url: str | None = Field(default=None, description="Address of the file.")
-    data: str | None = Field(default=None, description="Content of the file, as text.")
+    url: str | None = nullable("Address of the file.")
+    data: str | None = nullable("Content of the file, as text.")
     attachment_id: str = Field(default_factory=str, description="Id; made by the simulator when left out.")
 
 
@@ -75,18 +75,14 @@ class RecurrenceRule(Record):
 
     frequency: Literal["daily", "weekly", "monthly", "yearly"] = Field(description="daily, weekly, monthly or yearly.")
     interval: Annotated[Int, Field(ge=1)] = Field(default=1, description="Every how many days, weeks, months or years.")
-    days_of_week: list[Weekday] | None = Field(default=None, description="Weekdays of a weekly series, such as monday.")
-    day_of_month: Annotated[Int, Field(ge=1, le=31)] | None = Field(
-        default=None, description="Day of a monthly or yearly series, 1 to 31."
-    )
-    month_of_year: Annotated[Int, Field(ge=1, le=12)] | None = Field(
-        default=None, description="Month of a yearly series, 1 to 12."
-    )
+    days_of_week: list[Weekday] | None = nullable("Weekdays of a weekly series, such as monday.")
+    day_of_month: Annotated[Int, Field(ge=1, le=31)] | None = nullable("Day of a monthly or yearly series, 1 to 31.")
+    month_of_year: Annotated[Int, Field(ge=1, le=12)] | None = nullable("Month of a yearly series, 1 to 12.")
     end_type: Literal["never", "until", "count"] = Field(
         default="never", description="never, until (needs end_date) or count (needs count)."
     )
-    end_date: Day | None = Field(default=None, description="Last day, such as 2026-12-31.")
-    count: Annotated[Int, Field(ge=1)] | None = Field(default=None, description="How many occurrences.")
+    end_date: Day | None = nullable("Last day, such as 2026-12-31.")
+    count: Annotated[Int, Field(ge=1)] | None = nullable("How many occurrences.")
 
 
 class Calendar(Record):

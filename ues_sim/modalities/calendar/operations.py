@@ -9,10 +9,10 @@ from ues_sim.modalities.calendar.calendars import add_calendar
 from ues_sim.modalities.calendar.entries import Event, add, revise
 from ues_sim.modalities.calendar.models import CalendarEvent, CalendarInput
 from ues_sim.modalities.calendar.series import day_or_instant
-from ues_sim.modalities.calendar.zones import zone
 from ues_sim.modality import Change
 from ues_sim.people import same_address
 from ues_sim.schema import JsonObject
+from ues_sim.times import zone
 
 FIELDS = (
     "title",

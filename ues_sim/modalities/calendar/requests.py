@@ -18,7 +18,7 @@ from ues_sim.modalities.calendar.models import (
     Transparency,
     Visibility,
 )
-from ues_sim.schema import JsonObject, QueryRequest, Request, Response
+from ues_sim.schema import JsonObject, QueryRequest, Request, Response, nullable
 from ues_sim.times import Instant
 
 RecurrenceId = Annotated[
@@ -35,29 +35,25 @@ class CreateCalendarEventRequest(Request):
 
     calendar_id: str = Field(default="primary", description="Left out, it is the default calendar.")
     title: str = Field(description="Title of the appointment.")
-    description: str | None = Field(default=None, description="Notes on the appointment.")
+    description: str | None = nullable("Notes on the appointment.")
     start: Instant = Field(description="Start, ISO 8601 with offset, as 2026-03-02T09:30:00+01:00.")
     end: Instant = Field(description="End, not before start, ISO 8601 with offset, as 2026-03-02T09:30:00+01:00.")
     all_day: bool = Field(default=False, description="Whether it takes whole days.")
     timezone: str = Field(default="UTC", description="IANA time zone in which a series recurs, such as Europe/Berlin.")
-    location: str | None = Field(default=None, description="Place or room.")
+    location: str | None = nullable("Place or room.")
     status: EventStatus = Field(default="confirmed", description="confirmed, tentative or cancelled.")
-    organizer: str | None = Field(default=None, description="Email address of the organizer.")
-    attendees: list[Attendee] | None = Field(default=None, description="People to invite, by email address.")
-    recurrence: RecurrenceRule | None = Field(
-        default=None, description="How the appointment repeats; leave out for a single one."
-    )
-    recurrence_exceptions: list[OccurrenceText] | None = Field(
-        default=None, description="Dates or starts of occurrences to leave out."
-    )
-    reminders: list[Reminder] | None = Field(default=None, description="Left out, they are the calendar's own.")
-    color: str | None = Field(default=None, description="Color such as #4285f4.")
+    organizer: str | None = nullable("Email address of the organizer.")
+    attendees: list[Attendee] | None = nullable("People to invite, by email address.")
+    recurrence: RecurrenceRule | None = nullable("How the appointment repeats; leave out for a single one.")
+    recurrence_exceptions: list[OccurrenceText] | None = nullable("Dates or starts of occurrences to leave out.")
+    reminders: list[Reminder] | None = nullable("Left out, they are the calendar's own.")
+    color: str | None = nullable("Color such as #4285f4.")
     visibility: Visibility = Field(default="default", description="public, private or default.")
     transparency: Transparency = Field(
         default="opaque", description="opaque (blocks the time) or transparent (does not)."
     )
-    attachments: list[Attachment] | None = Field(default=None, description="Files: name, size in bytes and type.")
-    conference_link: str | None = Field(default=None, description="Address of the video call.")
+    attachments: list[Attachment] | None = nullable("Files: name, size in bytes and type.")
+    conference_link: str | None = nullable("Address of the video call.")
 
 
 class UpdateCalendarEventRequest(Request):
@@ -69,38 +65,27 @@ class UpdateCalendarEventRequest(Request):
         default="this",
         description="Of a series: this occurrence, this_and_future or all. Needs recurrence_id unless all.",
     )
-    title: str | None = Field(default=None, description="New title.")
-    description: str | None = Field(default=None, description="Notes on the appointment.")
-    start: Instant | None = Field(
-        default=None,
-        description="New start, ISO 8601 with offset, as 2026-03-02T09:30:00+01:00. An end before it is refused.",
+    title: str | None = nullable("New title.")
+    description: str | None = nullable("Notes on the appointment.")
+    start: Instant | None = nullable(
+        "New start, ISO 8601 with offset, as 2026-03-02T09:30:00+01:00. An end before it is refused."
     )
-    end: Instant | None = Field(
-        default=None, description="New end, ISO 8601 with offset, as 2026-03-02T09:30:00+01:00."
-    )
-    all_day: bool | None = Field(default=None, description="Whether it takes whole days.")
-    timezone: str | None = Field(
-        default=None, description="IANA time zone in which a series recurs, such as Europe/Berlin."
-    )
-    location: str | None = Field(default=None, description="Place or room.")
-    status: EventStatus | None = Field(default=None, description="confirmed, tentative or cancelled.")
-    organizer: str | None = Field(default=None, description="Email address of the organizer.")
-    attendees: list[Attendee] | None = Field(default=None, description="All people invited; replaces the list.")
-    recurrence: RecurrenceRule | None = Field(
-        default=None, description="How the appointment repeats; leave out for a single one."
-    )
-    recurrence_exceptions: list[OccurrenceText] | None = Field(
-        default=None, description="Dates or starts of occurrences to leave out."
-    )
+    end: Instant | None = nullable("New end, ISO 8601 with offset, as 2026-03-02T09:30:00+01:00.")
+    all_day: bool | None = nullable("Whether it takes whole days.")
+    timezone: str | None = nullable("IANA time zone in which a series recurs, such as Europe/Berlin.")
+    location: str | None = nullable("Place or room.")
+    status: EventStatus | None = nullable("confirmed, tentative or cancelled.")
+    organizer: str | None = nullable("Email address of the organizer.")
+    attendees: list[Attendee] | None = nullable("All people invited; replaces the list.")
+    recurrence: RecurrenceRule | None = nullable("How the appointment repeats; leave out for a single one.")
+    recurrence_exceptions: list[OccurrenceText] | None = nullable("Dates or starts of occurrences to leave out.")
     recurrence_id: RecurrenceId = None
-    reminders: list[Reminder] | None = Field(default=None, description="When to remind the user; replaces the list.")
-    color: str | None = Field(default=None, description="Color such as #4285f4.")
-    visibility: Visibility | None = Field(default=None, description="public, private or default.")
-    transparency: Transparency | None = Field(
-        default=None, description="opaque (blocks the time) or transparent (does not)."
-    )
-    attachments: list[Attachment] | None = Field(default=None, description="Files: name, size in bytes and type.")
-    conference_link: str | None = Field(default=None, description="Address of the video call.")
+    reminders: list[Reminder] | None = nullable("When to remind the user; replaces the list.")
+    color: str | None = nullable("Color such as #4285f4.")
+    visibility: Visibility | None = nullable("public, private or default.")
+    transparency: Transparency | None = nullable("opaque (blocks the time) or transparent (does not).")
+    attachments: list[Attachment] | None = nullable("Files: name, size in bytes and type.")
+    conference_link: str | None = nullable("Address of the video call.")
 
 
 class DeleteCalendarEventRequest(Request):
@@ -124,7 +109,7 @@ class RespondToCalendarEventRequest(Request):
         description="Email address of the attendee who answers; the user's own for the user's answer."
     )
     response: Rsvp = Field(description="accepted, declined, tentative or needs-action.")
-    response_comment: str | None = Field(default=None, description="Text that goes with the answer.")
+    response_comment: str | None = nullable("Text that goes with the answer.")
 
 
 class CreateCalendarRequest(Request):
@@ -162,15 +147,13 @@ class CalendarEventIdParams(Request):
 class CalendarQueryRequest(QueryRequest):
     """What ``POST /calendar/query`` takes. Every filter given must match."""
 
-    calendar_ids: list[str] | None = Field(default=None, description="Only these calendars.")
-    start: Instant | None = Field(default=None, description="Only what ends after this instant.")
-    end: Instant | None = Field(default=None, description="Only what begins before this instant.")
-    search: str | None = Field(default=None, description="Text in title, description or location, in any case.")
-    status: EventStatus | None = Field(default=None, description="confirmed, tentative or cancelled.")
-    has_attendees: bool | None = Field(
-        default=None, description="true for events with attendees only, false for the others."
-    )
-    recurring: bool | None = Field(default=None, description="Whether it is a series or an occurrence of one.")
+    calendar_ids: list[str] | None = nullable("Only these calendars.")
+    start: Instant | None = nullable("Only what ends after this instant.")
+    end: Instant | None = nullable("Only what begins before this instant.")
+    search: str | None = nullable("Text in title, description or location, in any case.")
+    status: EventStatus | None = nullable("confirmed, tentative or cancelled.")
+    has_attendees: bool | None = nullable("true for events with attendees only, false for the others.")
+    recurring: bool | None = nullable("Whether it is a series or an occurrence of one.")
     expand_recurring: bool = Field(
         default=False,
         description="List the occurrences of a series, each with its recurrence_id, rather than the series: at most "

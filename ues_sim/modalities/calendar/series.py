@@ -26,8 +26,7 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from ues_sim.modalities.calendar.entries import Event
-from ues_sim.modalities.calendar.zones import zone
-from ues_sim.times import from_text, parse, to_text
+from ues_sim.times import from_text, parse, to_text, zone
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 

@@ -10,11 +10,10 @@ from ues_sim.compact import MOST_LOOKED_AT, fit
 from ues_sim.modalities.calendar.entries import Event
 from ues_sim.modalities.calendar.requests import CalendarQueryRequest
 from ues_sim.modalities.calendar.series import Series, overlaps, steps
-from ues_sim.modalities.calendar.zones import zone
 from ues_sim.modality import State, StateParams, View, page, sort_key
 from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject, Request
-from ues_sim.times import from_text, to_text
+from ues_sim.times import from_text, to_text, zone
 
 MOST_OCCURRENCES = 1000
 """How many occurrences an expanded query lists at most, the earliest of all."""

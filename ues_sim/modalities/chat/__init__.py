@@ -1,18 +1,14 @@
 """Chat: what the user and the assistant say to each other in the simulator's own chat window."""
 
 from ues_sim.modalities.chat import models, operations, views
-from ues_sim.modality import Action, Modality, Query
+from ues_sim.modality import Action, Modality, Query, operations_in
 
 MODALITY = Modality(
     name="chat",
     summary="Conversations between the user and the assistant.",
     state=models.ChatState,
     input=models.ChatInput,
-    operations={
-        "send_message": operations.send_message,
-        "delete_message": operations.delete_message,
-        "clear_conversation": operations.clear_conversation,
-    },
+    operations=operations_in(models.ChatInput, "operation", operations),
     state_response=(models.ChatStateResponse,),
     show=views.show,
     digest=views.digest,
@@ -30,12 +26,7 @@ MODALITY = Modality(
             participant=True,
             refuse=operations.refuse_another_role,
         ),
-        Action(
-            path="delete",
-            operation="delete_message",
-            request=models.DeleteChatMessageRequest,
-            summary="Delete one message.",
-        ),
+        Action("delete", "delete_message", models.DeleteChatMessageRequest, "Delete one message."),
         Action(
             path="clear",
             operation="clear_conversation",

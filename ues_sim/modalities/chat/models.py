@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
+from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel, nullable
 from ues_sim.times import Instant
 
 Role = Literal["user", "assistant"]
@@ -89,17 +89,11 @@ class ClearChatRequest(Request):
 class ChatQueryRequest(QueryRequest):
     """What ``POST /chat/query`` takes."""
 
-    conversation_id: str | None = Field(default=None, description="Only this conversation.")
-    role: Role | None = Field(default=None, description="Only messages of the user or of the assistant.")
-    since: Instant | None = Field(
-        default=None,
-        description="Sent at or after this instant (ISO 8601 with offset).",
-    )
-    until: Instant | None = Field(
-        default=None,
-        description="Sent at or before this instant (ISO 8601 with offset).",
-    )
-    search: str | None = Field(default=None, description="Text to look for in the content, in any case.")
+    conversation_id: str | None = nullable("Only this conversation.")
+    role: Role | None = nullable("Only messages of the user or of the assistant.")
+    since: Instant | None = nullable("Sent at or after this instant (ISO 8601 with offset).")
+    until: Instant | None = nullable("Sent at or before this instant (ISO 8601 with offset).")
+    search: str | None = nullable("Text to look for in the content, in any case.")
     sort_by: Literal["timestamp", "role", "conversation_id"] | None = Field(
         default="timestamp", description="timestamp, role or conversation_id."
     )

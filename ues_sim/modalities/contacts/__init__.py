@@ -1,14 +1,8 @@
 """Contacts: the user's address book."""
 
-from typing import Any
-
 from ues_sim.modalities.contacts import models, operations, views
-from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id
-from ues_sim.schema import JsonObject, Request
-
-
-def _action(path: str, operation: str, request: type[Request], summary: str, **more: Any) -> Action:
-    return Action(path=path, operation=operation, request=request, summary=summary, **more)
+from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id, operations_in
+from ues_sim.schema import JsonObject
 
 
 def _merge(request: models.MergeContactsRequest, _state: State) -> JsonObject:
@@ -23,18 +17,7 @@ MODALITY = Modality(
     summary="The user's address book.",
     state=models.ContactsState,
     input=models.ContactsInput,
-    operations={
-        "create": operations.create,
-        "update": operations.update,
-        "delete": operations.delete,
-        "block": operations.block,
-        "unblock": operations.unblock,
-        "favorite": operations.favorite,
-        "unfavorite": operations.unfavorite,
-        "add_to_group": operations.add_to_group,
-        "remove_from_group": operations.remove_from_group,
-        "merge": operations.merge,
-    },
+    operations=operations_in(models.ContactsInput, "operation", operations),
     state_response=(models.ContactsStateResponse,),
     show=views.show,
     digest=views.digest,
@@ -52,18 +35,18 @@ MODALITY = Modality(
         ),
     ),
     actions=(
-        _action("create", "create", models.CreateContactRequest, "Make a contact.", participant=True),
-        _action("update", "update", models.UpdateContactRequest, "Change a contact.", participant=True),
-        _action("delete", "delete", _ONE, "Delete a contact."),
-        _action("block", "block", _ONE, "Block a contact: its messages are spam."),
-        _action("unblock", "unblock", _ONE, "Unblock a contact."),
-        _action("favorite", "favorite", _ONE, "Make a contact a favourite."),
-        _action("unfavorite", "unfavorite", _ONE, "Make a contact no favourite."),
-        _action("group/add", "add_to_group", _GROUP, "Put a contact into a group.", permission="contacts:group"),
-        _action(
+        Action("create", "create", models.CreateContactRequest, "Make a contact.", participant=True),
+        Action("update", "update", models.UpdateContactRequest, "Change a contact.", participant=True),
+        Action("delete", "delete", _ONE, "Delete a contact."),
+        Action("block", "block", _ONE, "Block a contact: its messages are spam."),
+        Action("unblock", "unblock", _ONE, "Unblock a contact."),
+        Action("favorite", "favorite", _ONE, "Make a contact a favourite."),
+        Action("unfavorite", "unfavorite", _ONE, "Make a contact no favourite."),
+        Action("group/add", "add_to_group", _GROUP, "Put a contact into a group.", permission="contacts:group"),
+        Action(
             "group/remove", "remove_from_group", _GROUP, "Take a contact out of a group.", permission="contacts:group"
         ),
-        _action(
+        Action(
             "merge",
             "merge",
             models.MergeContactsRequest,

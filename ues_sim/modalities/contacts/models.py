@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field, model_validator
 
-from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
+from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel, nullable
 from ues_sim.times import Instant
 
 
@@ -13,18 +13,18 @@ class Identifier(Record):
 
     identifier_type: Annotated[str, Field(min_length=1)] = Field(description="phone, email or another kind.")
     value: Annotated[str, Field(min_length=1)] = Field(description="The phone number or email address.")
-    label: str | None = Field(default=None, description="Such as work or home.")
+    label: str | None = nullable("Such as work or home.")
 
 
 class Address(Record):
     """A postal address."""
 
-    street: str | None = Field(default=None, description="Street and number.")
-    city: str | None = Field(default=None, description="City.")
-    state: str | None = Field(default=None, description="State or region.")
-    postal_code: str | None = Field(default=None, description="Postal code.")
-    country: str | None = Field(default=None, description="Country.")
-    label: str | None = Field(default=None, description="Such as home or work.")
+    street: str | None = nullable("Street and number.")
+    city: str | None = nullable("City.")
+    state: str | None = nullable("State or region.")
+    postal_code: str | None = nullable("Postal code.")
+    country: str | None = nullable("Country.")
+    label: str | None = nullable("Such as home or work.")
 
 
 class Contact(Record):
@@ -59,22 +59,20 @@ class ContactsState(StateModel):
 class _Details(Request):
     """What a contact consists of; a field that is left out is empty on creation and stays as it is on update."""
 
-    first_name: str | None = Field(default=None, description="Given name.")
-    last_name: str | None = Field(default=None, description="Family name.")
-    display_name: str | None = Field(
-        default=None, description="Name as shown in lists; made from the others by default."
-    )
-    nickname: str | None = Field(default=None, description="Nickname.")
-    identifiers: list[Identifier] | None = Field(default=None, description="Phone numbers and email addresses.")
-    company: str | None = Field(default=None, description="Employer.")
-    job_title: str | None = Field(default=None, description="Position.")
-    addresses: list[Address] | None = Field(default=None, description="Postal addresses.")
-    birthday: str | None = Field(default=None, description="Date, such as 1980-05-17.")
-    notes: str | None = Field(default=None, description="Free text.")
-    photo_url: str | None = Field(default=None, description="Address of a picture.")
-    is_favorite: bool | None = Field(default=None, description="Whether the contact is a favorite.")
-    is_blocked: bool | None = Field(default=None, description="Whether messages of this contact go to spam.")
-    groups: list[str] | None = Field(default=None, description="Names of the groups that the contact belongs to.")
+    first_name: str | None = nullable("Given name.")
+    last_name: str | None = nullable("Family name.")
+    display_name: str | None = nullable("Name as shown in lists; made from the others by default.")
+    nickname: str | None = nullable("Nickname.")
+    identifiers: list[Identifier] | None = nullable("Phone numbers and email addresses.")
+    company: str | None = nullable("Employer.")
+    job_title: str | None = nullable("Position.")
+    addresses: list[Address] | None = nullable("Postal addresses.")
+    birthday: str | None = nullable("Date, such as 1980-05-17.")
+    notes: str | None = nullable("Free text.")
+    photo_url: str | None = nullable("Address of a picture.")
+    is_favorite: bool | None = nullable("Whether the contact is a favorite.")
+    is_blocked: bool | None = nullable("Whether messages of this contact go to spam.")
+    groups: list[str] | None = nullable("Names of the groups that the contact belongs to.")
 
 
 class CreateContactRequest(_Details):
@@ -82,9 +80,7 @@ class CreateContactRequest(_Details):
     made.
     """
 
-    contact_id: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="Id to use; made by the simulator when left out."
-    )
+    contact_id: Annotated[str, Field(min_length=1)] | None = nullable("Id to use; made by the simulator when left out.")
 
     @model_validator(mode="after")
     def _is_somebody(self) -> "CreateContactRequest":
@@ -101,16 +97,14 @@ class UpdateContactRequest(_Details):
     """
 
     contact_id: str = Field(description="Id of the contact to change.")
-    add_identifiers: list[Identifier] | None = Field(
-        default=None, description="Phone numbers and email addresses to add."
+    add_identifiers: list[Identifier] | None = nullable("Phone numbers and email addresses to add.")
+    remove_identifiers: list[Identifier | str] | None = nullable(
+        "Phone numbers and email addresses to remove, by value."
     )
-    remove_identifiers: list[Identifier | str] | None = Field(
-        default=None, description="Phone numbers and email addresses to remove, by value."
-    )
-    add_addresses: list[Address] | None = Field(default=None, description="Postal addresses to add.")
-    remove_addresses: list[Address] | None = Field(default=None, description="Postal addresses to remove.")
-    add_groups: list[str] | None = Field(default=None, description="Groups to join.")
-    remove_groups: list[str] | None = Field(default=None, description="Groups to leave.")
+    add_addresses: list[Address] | None = nullable("Postal addresses to add.")
+    remove_addresses: list[Address] | None = nullable("Postal addresses to remove.")
+    add_groups: list[str] | None = nullable("Groups to join.")
+    remove_groups: list[str] | None = nullable("Groups to leave.")
 
 
 class ContactRequest(Request):
@@ -175,22 +169,16 @@ class ContactIdParams(Request):
 class ContactsQueryRequest(QueryRequest):
     """What ``POST /contacts/query`` takes; ``search_text`` looks in names, company, notes and identifiers."""
 
-    search_text: str | None = Field(
-        default=None, description="Text in a name, company, note, phone number or email address, in any case."
-    )
-    group: str | None = Field(default=None, description="Name of a group.")
-    is_favorite: bool | None = Field(default=None, description="true for favorites only, false for the others.")
-    is_blocked: bool | None = Field(default=None, description="true for blocked contacts only, false for the others.")
-    has_phone: bool | None = Field(
-        default=None, description="true for contacts with a phone number only, false for the others."
-    )
-    has_email: bool | None = Field(
-        default=None, description="true for contacts with an email address only, false for the others."
-    )
-    identifier_type: str | None = Field(default=None, description="phone, email or another kind.")
-    identifier_value: str | None = Field(default=None, description="A phone number or email address, in any spelling.")
-    sort_by: Literal["display_name", "first_name", "last_name", "company", "created_at", "updated_at"] | None = Field(
-        default=None, description="display_name, first_name, last_name, company, created_at or updated_at."
+    search_text: str | None = nullable("Text in a name, company, note, phone number or email address, in any case.")
+    group: str | None = nullable("Name of a group.")
+    is_favorite: bool | None = nullable("true for favorites only, false for the others.")
+    is_blocked: bool | None = nullable("true for blocked contacts only, false for the others.")
+    has_phone: bool | None = nullable("true for contacts with a phone number only, false for the others.")
+    has_email: bool | None = nullable("true for contacts with an email address only, false for the others.")
+    identifier_type: str | None = nullable("phone, email or another kind.")
+    identifier_value: str | None = nullable("A phone number or email address, in any spelling.")
+    sort_by: Literal["display_name", "first_name", "last_name", "company", "created_at", "updated_at"] | None = (
+        nullable("display_name, first_name, last_name, company, created_at or updated_at.")
     )
     sort_order: Literal["asc", "desc"] | None = Field(default="asc", description="asc or desc.")
 

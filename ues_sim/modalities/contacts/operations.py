@@ -3,7 +3,7 @@
 from typing import Any
 
 from ues_sim.modalities.contacts.models import ContactsInput
-from ues_sim.modality import Change, State
+from ues_sim.modality import Change, Operation, State
 from ues_sim.people import normal_address, same_address
 
 Contact = dict[str, Any]
@@ -132,29 +132,16 @@ def delete(change: Change, payload: ContactsInput) -> None:
     change.remove(("contacts", _contact(change, payload.contact_id)["contact_id"]))
 
 
-def _flag(change: Change, payload: ContactsInput, **flag: bool) -> None:
-    contact = _contact(change, payload.contact_id)
-    change.update(("contacts", contact["contact_id"]), **flag, updated_at=payload.timestamp)
+def _flagging(**flag: bool) -> Operation:
+    def operation(change: Change, payload: ContactsInput) -> None:
+        contact = _contact(change, payload.contact_id)
+        change.update(("contacts", contact["contact_id"]), **flag, updated_at=payload.timestamp)
+
+    return operation
 
 
-def block(change: Change, payload: ContactsInput) -> None:
-    """A contact's messages are spam from now on."""
-    _flag(change, payload, is_blocked=True)
-
-
-def unblock(change: Change, payload: ContactsInput) -> None:
-    """A contact's messages are not spam from now on."""
-    _flag(change, payload, is_blocked=False)
-
-
-def favorite(change: Change, payload: ContactsInput) -> None:
-    """A contact becomes a favourite."""
-    _flag(change, payload, is_favorite=True)
-
-
-def unfavorite(change: Change, payload: ContactsInput) -> None:
-    """Remove a contact from the favourites."""
-    _flag(change, payload, is_favorite=False)
+block, unblock = _flagging(is_blocked=True), _flagging(is_blocked=False)
+favorite, unfavorite = _flagging(is_favorite=True), _flagging(is_favorite=False)
 
 
 def add_to_group(change: Change, payload: ContactsInput) -> None:

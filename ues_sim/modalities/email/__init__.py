@@ -1,11 +1,11 @@
 """Email: the user's mailbox with folders, labels, threads and drafts."""
 
 from ues_sim.modalities.email import files, models, operations, views
-from ues_sim.modality import Action, Modality, Query, Read, find_by_id
+from ues_sim.modality import Action, Modality, Query, Read, find_by_id, operations_in
 
 
 def _mark(path: str, operation: str, summary: str) -> Action:
-    return Action(path=path, operation=operation, request=models.EmailMarkRequest, summary=summary, participant=True)
+    return Action(path, operation, models.EmailMarkRequest, summary, participant=True)
 
 
 MODALITY = Modality(
@@ -15,26 +15,7 @@ MODALITY = Modality(
     input=models.EmailInput,
     event_fields={"receive": ("from_address", "subject", "body_text")},
     neighbours=("contacts",),
-    operations={
-        "receive": operations.receive,
-        "send": operations.send,
-        "reply": operations.reply,
-        "reply_all": operations.reply_all,
-        "forward": operations.forward,
-        "save_draft": operations.save_draft,
-        "send_draft": operations.send_draft,
-        "mark_read": operations.mark_read,
-        "mark_unread": operations.mark_unread,
-        "star": operations.star,
-        "unstar": operations.unstar,
-        "move": operations.move,
-        "delete": operations.delete,
-        "archive": operations.archive,
-        "add_label": operations.add_label,
-        "remove_label": operations.remove_label,
-        "mark_spam": operations.mark_spam,
-        "mark_not_spam": operations.mark_not_spam,
-    },
+    operations=operations_in(models.EmailInput, "operation", operations),
     state_response=(
         models.EmailStateResponse,
         models.EmailSummaryStateResponse,
@@ -107,20 +88,8 @@ MODALITY = Modality(
         _mark("unstar", "unstar", "Remove the star from emails."),
         _mark("archive", "archive", "Move emails to the archive."),
         _mark("delete", "delete", "Move emails to the trash; those in it are deleted for good."),
-        Action(
-            path="label",
-            operation="add_label",
-            request=models.EmailLabelRequest,
-            summary="Put labels on emails.",
-            participant=True,
-        ),
-        Action(
-            path="unlabel",
-            operation="remove_label",
-            request=models.EmailLabelRequest,
-            summary="Take labels off emails.",
-            participant=True,
-        ),
+        Action("label", "add_label", models.EmailLabelRequest, "Put labels on emails.", participant=True),
+        Action("unlabel", "remove_label", models.EmailLabelRequest, "Take labels off emails.", participant=True),
         Action(
             path="move",
             operation="move",

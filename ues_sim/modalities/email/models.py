@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from ues_sim.modality import StateParams
-from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
+from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel, nullable
 from ues_sim.times import Instant
 
 Priority = Literal["high", "normal", "low"]
@@ -93,7 +93,7 @@ class EmailAttachment(Record):
     mime_type: str
     content_id: str | None = None
     attachment_id: str | None = None
-    sha256: str | None = Field(default=None, description="SHA-256 of the content, where that can be read.")
+    sha256: str | None = nullable("SHA-256 of the content, where that can be read.")
 
 
 class EmailInput(InputModel):
@@ -146,7 +146,7 @@ class EmailAttachmentRequest(Request):
     filename: str = Field(description="File name with extension.")
     size: Annotated[Int, Field(gt=0)] = Field(description="Size in bytes, at least 1.")
     mime_type: str = Field(description="Media type, such as application/pdf.")
-    content_id: str | None = Field(default=None, description="Id by which body_html refers to an inline image.")
+    content_id: str | None = nullable("Id by which body_html refers to an inline image.")
 
 
 class SendEmailRequest(Request):
@@ -160,12 +160,10 @@ class SendEmailRequest(Request):
     )
     cc_addresses: list[str] = Field(default_factory=list, description="Email addresses of visible copies.")
     bcc_addresses: list[str] = Field(default_factory=list, description="Email addresses of hidden copies.")
-    reply_to_address: str | None = Field(
-        default=None, description="Email address that answers should go to, if not from_address."
-    )
+    reply_to_address: str | None = nullable("Email address that answers should go to, if not from_address.")
     subject: str = Field(description="Subject line.")
     body_text: str = Field(description="Body as plain text.")
-    body_html: str | None = Field(default=None, description="The same body as HTML. Optional.")
+    body_html: str | None = nullable("The same body as HTML. Optional.")
     attachments: list[EmailAttachmentRequest] = Field(
         default_factory=list, description="Files to attach: name, size and type, without their content."
     )
@@ -178,7 +176,7 @@ class _FurtherEmailRequest(Request):
     message_id: str = Field(description="message_id of the email to answer or to pass on.")
     cc_addresses: list[str] = Field(default_factory=list, description="Email addresses of further visible copies.")
     bcc_addresses: list[str] = Field(default_factory=list, description="Email addresses of hidden copies.")
-    subject: str | None = Field(default=None, description="Subject line; Re: or Fwd: and the old subject by default.")
+    subject: str | None = nullable("Subject line; Re: or Fwd: and the old subject by default.")
     attachments: list[EmailAttachmentRequest] = Field(
         default_factory=list, description="Files to attach: name, size and type, without their content."
     )
@@ -189,7 +187,7 @@ class ReplyEmailRequest(_FurtherEmailRequest):
     """What ``POST /email/reply`` takes."""
 
     body_text: str = Field(description="Your answer as plain text. The old text is not added.")
-    body_html: str | None = Field(default=None, description="The same answer as HTML. Optional.")
+    body_html: str | None = nullable("The same answer as HTML. Optional.")
     to_all: bool = Field(default=False, description="Also answer all other recipients, as copies.")
 
 
@@ -232,40 +230,22 @@ class EmailMoveRequest(EmailMarkRequest):
 class EmailQueryRequest(QueryRequest):
     """What ``POST /email/query`` takes. Every filter given must match."""
 
-    folder: str | None = Field(
-        default=None, description="Folder name: inbox, sent, drafts, archive, trash, spam or one of the user's own."
-    )
-    is_read: bool | None = Field(default=None, description="true for read emails only, false for unread only.")
-    is_starred: bool | None = Field(default=None, description="true for starred emails only, false for the others.")
-    from_address: str | None = Field(default=None, description="Part of the sender's address, in any case.")
-    to_address: str | None = Field(default=None, description="Part of the address of one of the To recipients.")
-    subject_contains: str | None = Field(default=None, description="Text in the subject, in any case.")
-    body_contains: str | None = Field(default=None, description="Text in the plain-text body, in any case.")
-    has_attachments: bool | None = Field(
-        default=None, description="true for emails with attachments only, false for the others."
-    )
-    labels: list[str] | None = Field(default=None, description="Labels that the email must all carry.")
-    thread_id: str | None = Field(default=None, description="Id of the conversation, from an email's thread_id.")
-    priority: Priority | None = Field(default=None, description="high, normal or low.")
-    sent_after: Instant | None = Field(
-        default=None,
-        description="Sent at or after this instant (ISO 8601 with offset).",
-    )
-    sent_before: Instant | None = Field(
-        default=None,
-        description="Sent at or before this instant (ISO 8601 with offset).",
-    )
-    received_after: Instant | None = Field(
-        default=None,
-        description="Received at or after this instant (ISO 8601 with offset).",
-    )
-    received_before: Instant | None = Field(
-        default=None,
-        description="Received at or before this instant (ISO 8601 with offset).",
-    )
-    sort_by: str | None = Field(
-        default=None, description="received_at (the default), sent_at, subject, from_address, priority or folder."
-    )
+    folder: str | None = nullable("Folder name: inbox, sent, drafts, archive, trash, spam or one of the user's own.")
+    is_read: bool | None = nullable("true for read emails only, false for unread only.")
+    is_starred: bool | None = nullable("true for starred emails only, false for the others.")
+    from_address: str | None = nullable("Part of the sender's address, in any case.")
+    to_address: str | None = nullable("Part of the address of one of the To recipients.")
+    subject_contains: str | None = nullable("Text in the subject, in any case.")
+    body_contains: str | None = nullable("Text in the plain-text body, in any case.")
+    has_attachments: bool | None = nullable("true for emails with attachments only, false for the others.")
+    labels: list[str] | None = nullable("Labels that the email must all carry.")
+    thread_id: str | None = nullable("Id of the conversation, from an email's thread_id.")
+    priority: Priority | None = nullable("high, normal or low.")
+    sent_after: Instant | None = nullable("Sent at or after this instant (ISO 8601 with offset).")
+    sent_before: Instant | None = nullable("Sent at or before this instant (ISO 8601 with offset).")
+    received_after: Instant | None = nullable("Received at or after this instant (ISO 8601 with offset).")
+    received_before: Instant | None = nullable("Received at or before this instant (ISO 8601 with offset).")
+    sort_by: str | None = nullable("received_at (the default), sent_at, subject, from_address, priority or folder.")
 
 
 class EmailIdParams(Request):

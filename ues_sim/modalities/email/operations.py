@@ -15,7 +15,7 @@ from ues_sim.modalities.email.models import (
     ReplyEmailRequest,
     SendEmailRequest,
 )
-from ues_sim.modality import Change, State
+from ues_sim.modality import Change, Operation, State
 from ues_sim.people import is_blocked, same_address
 from ues_sim.schema import JsonObject
 
@@ -292,28 +292,29 @@ def _drop_draft(change: Change, message_id: str) -> None:
 # --- what can be done with messages -----------------------------------------------------------------------------------
 
 
-def mark_read(change: Change, payload: EmailInput) -> None:
-    """Mark messages as read."""
-    for email in _chosen(change, payload):
-        _set_read(change, email, True)
+def _reading(is_read: bool) -> Operation:
+    def operation(change: Change, payload: EmailInput) -> None:
+        for email in _chosen(change, payload):
+            _set_read(change, email, is_read)
+
+    return operation
 
 
-def mark_unread(change: Change, payload: EmailInput) -> None:
-    """Mark messages as unread."""
-    for email in _chosen(change, payload):
-        _set_read(change, email, False)
+def _starring(is_starred: bool) -> Operation:
+    def operation(change: Change, payload: EmailInput) -> None:
+        for email in _chosen(change, payload):
+            change.update(("emails", email["message_id"]), is_starred=is_starred)
+
+    return operation
 
 
-def star(change: Change, payload: EmailInput) -> None:
-    """Star messages."""
-    for email in _chosen(change, payload):
-        change.update(("emails", email["message_id"]), is_starred=True)
+def _moving_to(folder: str) -> Operation:
+    return lambda change, payload: _move(change, _chosen(change, payload), folder)
 
 
-def unstar(change: Change, payload: EmailInput) -> None:
-    """Take the star off messages."""
-    for email in _chosen(change, payload):
-        change.update(("emails", email["message_id"]), is_starred=False)
+mark_read, mark_unread = _reading(True), _reading(False)
+star, unstar = _starring(True), _starring(False)
+archive, mark_spam, mark_not_spam = _moving_to("archive"), _moving_to("spam"), _moving_to("inbox")
 
 
 def move(change: Change, payload: EmailInput) -> None:
@@ -321,21 +322,6 @@ def move(change: Change, payload: EmailInput) -> None:
     if not payload.folder:
         raise change.fail("move needs folder")
     _move(change, _chosen(change, payload), payload.folder)
-
-
-def archive(change: Change, payload: EmailInput) -> None:
-    """Move messages to the archive."""
-    _move(change, _chosen(change, payload), "archive")
-
-
-def mark_spam(change: Change, payload: EmailInput) -> None:
-    """Move messages to the spam folder."""
-    _move(change, _chosen(change, payload), "spam")
-
-
-def mark_not_spam(change: Change, payload: EmailInput) -> None:
-    """Move messages back to the inbox."""
-    _move(change, _chosen(change, payload), "inbox")
 
 
 def delete(change: Change, payload: EmailInput) -> None:

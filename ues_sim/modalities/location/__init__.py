@@ -1,6 +1,6 @@
 """Location: where the user is, and was."""
 
-from ues_sim.modalities.location import models, operations, views
+from ues_sim.modalities.location import models, views
 from ues_sim.modality import Action, Modality, Query
 
 MODALITY = Modality(
@@ -9,18 +9,12 @@ MODALITY = Modality(
     state=models.LocationState,
     input=models.LocationInput,
     discriminator=None,
-    operations={"update": operations.update},
+    operations={"update": views.update},
     state_response=(models.LocationStateResponse,),
     show=views.show,
     digest=views.digest,
     describe=views.describe,
     check=views.check,
     query=Query(request=models.LocationQueryRequest, response=models.LocationQueryResponse, run=views.query),
-    actions=(
-        Action(
-            path="update",
-            request=models.UpdateLocationRequest,
-            summary="Move the user.",
-        ),
-    ),
+    actions=(Action("update", None, models.UpdateLocationRequest, "Move the user."),),
 )

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ues_sim.places import Latitude, Longitude
-from ues_sim.schema import InputModel, Int, JsonObject, Record, Request, Response, StateModel
+from ues_sim.schema import InputModel, Int, JsonObject, Record, Request, Response, StateModel, nullable
 from ues_sim.times import Instant
 
 DETAILS = ("latitude", "longitude", "address", "named_location", "altitude", "accuracy", "speed", "bearing")
@@ -62,7 +62,7 @@ class UpdateLocationRequest(Request):
     latitude: Latitude
     longitude: Longitude
     address: str | None = None
-    named_location: str | None = Field(default=None, description="What the user calls the place, such as Home.")
+    named_location: str | None = nullable("What the user calls the place, such as Home.")
     altitude: float | None = None
     accuracy: float | None = None
     speed: float | None = None
@@ -72,12 +72,10 @@ class UpdateLocationRequest(Request):
 class LocationQueryRequest(Request):
     """What ``POST /location/query`` takes. ``since`` and ``until`` are inclusive."""
 
-    since: Instant | None = Field(default=None, description="At or after this instant (ISO 8601 with offset).")
-    until: Instant | None = Field(default=None, description="At or before this instant (ISO 8601 with offset).")
-    named_location: str | None = Field(default=None, description="The whole name of a place, in any case.")
-    limit: Annotated[Int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="Most matches to return, 1 to 1000."
-    )
+    since: Instant | None = nullable("At or after this instant (ISO 8601 with offset).")
+    until: Instant | None = nullable("At or before this instant (ISO 8601 with offset).")
+    named_location: str | None = nullable("The whole name of a place, in any case.")
+    limit: Annotated[Int, Field(ge=1, le=1000)] | None = nullable("Most matches to return, 1 to 1000.")
     offset: Annotated[Int, Field(ge=0)] | None = Field(
         default=0, description="How many matches to leave out from the start."
     )

@@ -1,16 +1,35 @@
-"""How the user's location is shown and searched."""
+"""How the user's location changes, and how it is shown and searched."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from ues_sim.compact import shorten
-from ues_sim.modalities.location.models import DETAILS, LocationQueryRequest
-from ues_sim.modalities.location.operations import current, is_known
-from ues_sim.modality import State, StateParams, View, sort_key
+from ues_sim.modalities.location.models import DETAILS, LocationInput, LocationQueryRequest
+from ues_sim.modality import Change, State, StateParams, View, sort_key
 from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject
 
 SORT_FIELDS = {name: name for name in ("timestamp", *DETAILS)}
+
+
+def current(state: State) -> dict[str, Any]:
+    """The current place in the form of a history entry; its coordinates are null while it is unknown."""
+    return {"timestamp": state["last_updated"], **{name: state[f"current_{name}"] for name in DETAILS}}
+
+
+def is_known(state: State) -> bool:
+    """Whether there is a current place."""
+    return state["current_latitude"] is not None and state["current_longitude"] is not None
+
+
+def update(change: Change, payload: LocationInput) -> None:
+    """Move the user. The place left goes into the history, which keeps the newest ``max_history_size``."""
+    state = change.state
+    if is_known(state):
+        change.append(("location_history",), current(state))
+    while len(state["location_history"]) > max(0, state["max_history_size"]):
+        change.remove(("location_history", 0))
+    change.update((), **{f"current_{name}": getattr(payload, name) for name in DETAILS})
 
 
 def show(view: View, params: StateParams) -> JsonObject:

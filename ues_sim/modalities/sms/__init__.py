@@ -3,7 +3,7 @@
 from typing import Any
 
 from ues_sim.modalities.sms import groups, models, operations, views
-from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id
+from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id, operations_in
 from ues_sim.schema import JsonObject
 
 
@@ -23,21 +23,7 @@ MODALITY = Modality(
     input=models.SMSInput,
     discriminator="action",
     neighbours=("contacts",),
-    operations={
-        "send_message": operations.send_message,
-        "receive_message": operations.receive_message,
-        "update_delivery_status": operations.update_delivery_status,
-        "add_reaction": operations.add_reaction,
-        "remove_reaction": operations.remove_reaction,
-        "edit_message": operations.edit_message,
-        "delete_message": operations.delete_message,
-        "create_group": groups.create_group,
-        "update_group": groups.update_group,
-        "add_participant": groups.add_participant,
-        "remove_participant": groups.remove_participant,
-        "leave_group": groups.leave_group,
-        "update_conversation": groups.update_conversation,
-    },
+    operations=operations_in(models.SMSInput, "action", operations, groups),
     initial=lambda now: {"last_updated": now, "user_phone_number": "+15550000000"},
     state_response=(models.SMSStateResponse, models.SMSCompactStateResponse),
     show=views.show,

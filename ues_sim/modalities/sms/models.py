@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, ValidationError, model_validator
 
-from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel
+from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel, nullable
 from ues_sim.times import Instant
 
 MessageType = Literal["sms", "rcs"]
@@ -266,10 +266,8 @@ class MessageAttachmentRequest(Request):
     filename: str = Field(description="File name with extension.")
     size: Annotated[Int, Field(gt=0)] = Field(description="Size in bytes, at least 1.")
     mime_type: str = Field(description="Media type, such as image/jpeg.")
-    thumbnail_url: str | None = Field(default=None, description="Address of a preview image.")
-    duration: Annotated[Int, Field(ge=0)] | None = Field(
-        default=None, description="Length of audio or video in seconds."
-    )
+    thumbnail_url: str | None = nullable("Address of a preview image.")
+    duration: Annotated[Int, Field(ge=0)] | None = nullable("Length of audio or video in seconds.")
 
 
 class SendSMSRequest(Request):
@@ -284,9 +282,7 @@ class SendSMSRequest(Request):
     attachments: list[MessageAttachmentRequest] = Field(
         default_factory=list, description="Files to attach: name, size and type, without their content."
     )
-    replied_to_message_id: str | None = Field(
-        default=None, description="message_id of the message that this one answers."
-    )
+    replied_to_message_id: str | None = nullable("message_id of the message that this one answers.")
 
 
 class ReceiveSMSRequest(SendSMSRequest):
@@ -336,35 +332,21 @@ class SMSIdParams(Request):
 class SMSQueryRequest(QueryRequest):
     """What ``POST /sms/query`` takes."""
 
-    thread_id: str | None = Field(default=None, description="Id of the conversation, from a message's thread_id.")
-    from_number: str | None = Field(default=None, description="Sender's phone number, in any spelling.")
-    to_number: str | None = Field(default=None, description="Phone number of one of the recipients, in any spelling.")
-    body_contains: str | None = Field(default=None, description="Text in the message, in any case.")
-    search_text: str | None = Field(default=None, description="Same as body_contains.")
-    message_type: MessageType | None = Field(default=None, description="sms or rcs.")
-    direction: Literal["incoming", "outgoing"] | None = Field(
-        default=None, description="incoming (to the user) or outgoing (from the user)."
-    )
-    is_read: bool | None = Field(default=None, description="true for read messages only, false for unread only.")
-    has_attachments: bool | None = Field(
-        default=None, description="true for messages with attachments only, false for the others."
-    )
-    delivery_status: DeliveryStatus | None = Field(
-        default=None, description="sending, sent, delivered, failed or read."
-    )
-    is_deleted: bool | None = Field(default=None, description="true for deleted messages only, false for the others.")
-    is_spam: bool | None = Field(default=None, description="true for spam only, false for the others.")
-    sent_after: Instant | None = Field(
-        default=None,
-        description="Sent at or after this instant (ISO 8601 with offset).",
-    )
-    sent_before: Instant | None = Field(
-        default=None,
-        description="Sent at or before this instant (ISO 8601 with offset).",
-    )
-    sort_by: str | None = Field(
-        default=None, description="sent_at (the default), from_number, direction or another field of a message."
-    )
+    thread_id: str | None = nullable("Id of the conversation, from a message's thread_id.")
+    from_number: str | None = nullable("Sender's phone number, in any spelling.")
+    to_number: str | None = nullable("Phone number of one of the recipients, in any spelling.")
+    body_contains: str | None = nullable("Text in the message, in any case.")
+    search_text: str | None = nullable("Same as body_contains.")
+    message_type: MessageType | None = nullable("sms or rcs.")
+    direction: Literal["incoming", "outgoing"] | None = nullable("incoming (to the user) or outgoing (from the user).")
+    is_read: bool | None = nullable("true for read messages only, false for unread only.")
+    has_attachments: bool | None = nullable("true for messages with attachments only, false for the others.")
+    delivery_status: DeliveryStatus | None = nullable("sending, sent, delivered, failed or read.")
+    is_deleted: bool | None = nullable("true for deleted messages only, false for the others.")
+    is_spam: bool | None = nullable("true for spam only, false for the others.")
+    sent_after: Instant | None = nullable("Sent at or after this instant (ISO 8601 with offset).")
+    sent_before: Instant | None = nullable("Sent at or before this instant (ISO 8601 with offset).")
+    sort_by: str | None = nullable("sent_at (the default), from_number, direction or another field of a message.")
 
 
 class SMSStateResponse(Response):

@@ -3,7 +3,7 @@
 The contract gives it no routes: it is changed by events and read through ``/environment``.
 """
 
-from ues_sim.modalities.time import models, operations, views
+from ues_sim.modalities.time import models, views
 from ues_sim.modality import Modality, Query
 
 MODALITY = Modality(
@@ -12,7 +12,7 @@ MODALITY = Modality(
     state=models.TimeState,
     input=models.TimeInput,
     discriminator=None,
-    operations={"update": operations.update},
+    operations={"update": views.update},
     digest=views.digest,
     describe=views.describe,
     check=views.check,

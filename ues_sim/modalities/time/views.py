@@ -1,14 +1,32 @@
-"""How the user's time preferences are shown and searched."""
+"""How the user's time preferences change, and how they are shown and searched."""
 
 from collections.abc import Iterator
 from datetime import UTC
 from operator import itemgetter
+from typing import Any
 
-from ues_sim.modalities.time.models import TimeQueryRequest
-from ues_sim.modalities.time.operations import current, zone
-from ues_sim.modality import State, View, page
+from ues_sim.modalities.time.models import SETTINGS, TimeInput, TimeQueryRequest
+from ues_sim.modality import Change, State, View, page
 from ues_sim.schema import JsonObject
-from ues_sim.times import from_text
+from ues_sim.times import from_text, zone
+
+
+def current(state: State) -> dict[str, Any]:
+    """The current settings in the form of a history entry."""
+    return {"timestamp": state["last_updated"], **{name: state[name] for name in SETTINGS}}
+
+
+def update(change: Change, payload: TimeInput) -> None:
+    """Change settings. Those before go into the history, which keeps the newest ``max_history_size``.
+
+    Fails for a time zone that doesn't exist, as a phone's settings wouldn't offer it.
+    """
+    if zone(payload.timezone) is None:
+        raise change.fail(f"there is no time zone {payload.timezone[:80]!r}; use an IANA name such as Europe/Berlin")
+    change.append(("settings_history",), current(change.state))
+    while len(change.state["settings_history"]) > max(0, change.state["max_history_size"]):
+        change.remove(("settings_history", 0))
+    change.update((), **payload.model_dump(include=set(SETTINGS), exclude_none=True))
 
 
 def local_time(view: View) -> str:

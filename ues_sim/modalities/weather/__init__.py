@@ -1,6 +1,6 @@
 """Weather: reports like OpenWeather's, by place."""
 
-from ues_sim.modalities.weather import models, operations, views
+from ues_sim.modalities.weather import models, views
 from ues_sim.modality import Action, Modality, Query
 
 MODALITY = Modality(
@@ -9,18 +9,12 @@ MODALITY = Modality(
     state=models.WeatherState,
     input=models.WeatherInput,
     discriminator=None,
-    operations={"update": operations.update},
+    operations={"update": views.update},
     state_response=(models.WeatherStateResponse,),
     show=views.show,
     digest=views.digest,
     describe=views.describe,
     check=views.check,
     query=Query(request=models.WeatherQueryRequest, response=models.WeatherQueryResponse, run=views.query),
-    actions=(
-        Action(
-            path="update",
-            request=models.UpdateWeatherRequest,
-            summary="Set the weather at a place.",
-        ),
-    ),
+    actions=(Action("update", None, models.UpdateWeatherRequest, "Set the weather at a place."),),
 )

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ues_sim.places import Latitude, Longitude
-from ues_sim.schema import InputModel, Int, JsonObject, Record, Request, Response, StateModel
+from ues_sim.schema import InputModel, Int, JsonObject, Record, Request, Response, StateModel, nullable
 from ues_sim.times import Instant
 
 Units = Literal["standard", "metric", "imperial"]
@@ -198,18 +198,14 @@ class WeatherQueryRequest(Request):
 
     lat: Latitude = Field(description="Degrees north, -90 to 90.")
     lon: Longitude = Field(description="Degrees east, -180 to 180.")
-    exclude: list[str] | None = Field(
-        default=None, description="Parts to leave out: current, minutely, hourly, daily, alerts."
-    )
+    exclude: list[str] | None = nullable("Parts to leave out: current, minutely, hourly, daily, alerts.")
     units: Units = Field(
         default="standard", description="standard (kelvin, m/s), metric (Celsius, m/s) or imperial (Fahrenheit, mph)."
     )
-    from_time: Int | None = Field(default=None, description="Reports from this Unix time in seconds on.")
-    to_time: Int | None = Field(default=None, description="Reports up to this Unix time in seconds.")
+    from_time: Int | None = nullable("Reports from this Unix time in seconds on.")
+    to_time: Int | None = nullable("Reports up to this Unix time in seconds.")
     real: bool = Field(default=False, description="Ask for the world's real weather, which a simulator doesn't have.")
-    limit: Annotated[Int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="Most reports to return, 1 to 1000."
-    )
+    limit: Annotated[Int, Field(ge=1, le=1000)] | None = nullable("Most reports to return, 1 to 1000.")
     offset: Annotated[Int, Field(ge=0)] | None = Field(
         default=0, description="How many matches to leave out from the start."
     )

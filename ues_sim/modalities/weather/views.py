@@ -1,4 +1,4 @@
-"""How the weather is shown and searched."""
+"""How the weather changes, and how it is shown and searched."""
 
 import math
 from collections.abc import Iterator
@@ -6,10 +6,9 @@ from heapq import nlargest
 from typing import Any
 
 from ues_sim.compact import MOST_LOOKED_AT, fit
-from ues_sim.modalities.weather.models import WeatherQueryRequest
-from ues_sim.modalities.weather.operations import key_of
+from ues_sim.modalities.weather.models import WeatherInput, WeatherQueryRequest
 from ues_sim.modalities.weather.units import converted
-from ues_sim.modality import State, StateParams, View
+from ues_sim.modality import Change, State, StateParams, View
 from ues_sim.schema import JsonObject
 from ues_sim.times import from_text
 
@@ -20,6 +19,46 @@ NEAR = 0.1
 """How many degrees of a great circle, about 11 km, a place may be off to stand for the coordinates of a query."""
 
 Report = dict[str, Any]
+
+
+def key_of(latitude: float, longitude: float) -> str:
+    """What a place is stored under: its coordinates to two decimals, so that a kilometre makes no other place."""
+    # Adding zero turns -0.0 into 0.0.
+    return f"{round(latitude, 2) + 0.0:.2f},{round(longitude, 2) + 0.0:.2f}"
+
+
+def update(change: Change, payload: WeatherInput) -> None:
+    """Let a report hold from now on. The one before goes into the place's history, which keeps the newest
+    ``max_history_per_location``."""
+    key = key_of(payload.latitude, payload.longitude)
+    report = payload.report.model_dump()
+    place = change.state["locations"].get(key)
+    if place is None:
+        change.put(
+            ("locations", key),
+            {
+                "latitude": payload.latitude,
+                "longitude": payload.longitude,
+                "current_report": report,
+                "first_seen": change.now,
+                "last_updated": change.now,
+                "update_count": 1,
+                "report_history": [],
+            },
+        )
+        return
+    change.append(
+        ("locations", key, "report_history"),
+        {"timestamp": place["last_updated"], "report": place["current_report"]},
+    )
+    while len(place["report_history"]) > max(0, change.state["max_history_per_location"]):
+        change.remove(("locations", key, "report_history", 0))
+    change.update(
+        ("locations", key),
+        current_report=report,
+        last_updated=change.now,
+        update_count=place["update_count"] + 1,
+    )
 
 
 def show(view: View, params: StateParams) -> JsonObject:
