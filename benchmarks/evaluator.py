@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -211,6 +211,12 @@ def _models(base_url: str) -> dict[str, str]:
 
 def _agent(name: str, port: int, takes: str) -> Service:
     """A participant: one that does nothing, at once or slowly, or one that comes with proctor."""
+    module = ["proctor", "agent", name] if name in BASELINES.values() else ["benchmarks.idle_agent"]
+    return agent_service(name, port, module, {"TAKES": takes if name == "slow" else "0-0"})
+
+
+def agent_service(name: str, port: int, module: Sequence[str], environment: Mapping[str, str] | None = None) -> Service:
+    """A participant as a service of the supervisor's; ``module`` is what Python runs, with its first arguments."""
 
     async def answers(_pid: int) -> bool:
         try:
@@ -219,6 +225,5 @@ def _agent(name: str, port: int, takes: str) -> Service:
         except httpx.TransportError:
             return False
 
-    module = ["proctor", "agent", name] if name in BASELINES.values() else ["benchmarks.idle_agent"]
     command = [sys.executable, "-m", *module, "--host", LOOPBACK, "--port", str(port)]
-    return Service(name, command, answers, {"TAKES": takes if name == "slow" else "0-0"})
+    return Service(name, command, answers, environment or {})

@@ -9,24 +9,18 @@ A room (``EmailRoom``, ``EventsRoom``, ...) declares an endpoint as a function w
 
 The parameters are the request's fields: those named in the path go there, the others into the query (GET, DELETE) or
 the JSON body (POST); None is left out. ``EmailRoom[AsyncRunner]`` then has ``await email.read([...])`` and
-``EmailRoom[SyncRunner]`` has ``email.read([...])``, and type checkers know both. ``declared`` reads such rooms from a
-table.
+``EmailRoom[SyncRunner]`` has ``email.read([...])``, and type checkers know both.
 """
 
 import inspect
-import types
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, overload
 from urllib.parse import quote
 
 from pydantic_core import to_json
 
 from proctor_protocol.actions import action_name
-from purple_sdk.ues import answers
-from purple_sdk.ues._reading import json_object, raw
 
 if TYPE_CHECKING:
     from purple_sdk.ues._runners import AsyncRunner, SyncRunner
@@ -37,11 +31,6 @@ Runner = TypeVar("Runner", bound="AsyncRunner | SyncRunner", covariant=True)
 
 Method = Literal["GET", "POST", "DELETE"]
 
-Time = datetime | str
-"""An aware datetime, or ISO 8601 text; the server reads a naive one as UTC."""
-Item = Mapping[str, Any]
-"""A JSON object whose fields the contract lists, for example an attachment."""
-
 
 @dataclass(frozen=True)
 class OwnValue:
@@ -49,6 +38,10 @@ class OwnValue:
 
     path: str
     key: str
+
+
+OWN_EMAIL = OwnValue("/email/state?compact=true", "user_email_address")
+OWN_PHONE = OwnValue("/sms/state?compact=true", "user_phone_number")
 
 
 @dataclass(frozen=True)
@@ -131,11 +124,11 @@ class Room(Generic[Runner]):
 class Endpoint(Generic[Parameters, Answer]):
     """The descriptor that turns a declaration into a method."""
 
-    def __init__(self, route: Route[Answer], name: str, signature: inspect.Signature, doc: str | None) -> None:
+    def __init__(self, route: Route[Answer], declaration: Callable[..., None]) -> None:
         self.route = route
-        self.signature = signature
-        self.__doc__ = doc
-        self.__name__ = name
+        self.signature = inspect.signature(declaration)
+        self.__doc__ = inspect.getdoc(declaration)
+        self.__name__ = declaration.__name__
 
     @overload
     def __get__(self, room: None, owner: type) -> Self: ...
@@ -176,9 +169,27 @@ def delete(path: str, read: Callable[[bytes], Answer]) -> "Declare[Answer]":
     return Declare(Route("DELETE", path, read, is_safe=False))
 
 
-def post(path: str, read: Callable[[bytes], Answer]) -> "Declare[Answer]":
-    """Declare a POST that changes something."""
-    return Declare(Route("POST", path, read, is_safe=False))
+def query(path: str, read: Callable[[bytes], Answer], *, whole_body: str | None = None) -> "Declare[Answer]":
+    """Declare a POST that only asks, and so may be repeated; otherwise as ``post``."""
+    return Declare(Route("POST", path, read, is_safe=True, whole_body=whole_body))
+
+
+def post(
+    path: str,
+    read: Callable[[bytes], Answer],
+    *,
+    own: Mapping[str, OwnValue] | None = None,
+    whole_body: str | None = None,
+) -> "Declare[Answer]":
+    """Declare a POST that changes something.
+
+    Args:
+        path: may have ``{parameters}``.
+        read: makes the answer from a body; raises ``ValueError`` for one that doesn't fit.
+        own: required fields that the client fills in where the caller leaves them out.
+        whole_body: the parameter that is the body, rather than one field of it.
+    """
+    return Declare(Route("POST", path, read, is_safe=False, own=own or {}, whole_body=whole_body))
 
 
 class Declare(Generic[Answer]):
@@ -186,55 +197,4 @@ class Declare(Generic[Answer]):
         self._route = route
 
     def __call__(self, declaration: Callable[Concatenate[Any, Parameters], None]) -> Endpoint[Parameters, Answer]:
-        name, doc = declaration.__name__, inspect.getdoc(declaration)
-        return Endpoint(self._route, name, inspect.signature(declaration), doc)
-
-
-def declared(table: Mapping[str, Any], module: str) -> dict[str, type[Room[Any]]]:
-    """The rooms of a table, as ``_rooms.json`` has them, by the names of their classes."""
-    return {name: _room(name, room, module) for name, room in table.items()}
-
-
-def _room(name: str, room: Mapping[str, Any], module: str) -> type[Room[Any]]:
-    endpoints = {method: _endpoint(method, each) for method, each in room["endpoints"].items()}
-    content = {"__module__": module, "__doc__": room["doc"], **endpoints}
-    base: Any = Room
-    return types.new_class(name, (base[Runner],), exec_body=lambda own: own.update(content))
-
-
-def _endpoint(name: str, declaration: Mapping[str, Any]) -> Endpoint[Any, Any]:
-    route = Route[Any](
-        declaration["method"],
-        declaration["path"],
-        _named(declaration["read"]),
-        declaration["is_safe"],
-        {field: OwnValue(*own) for field, own in declaration.get("own", {}).items()},
-        declaration.get("whole_body"),
-    )
-    parameter = inspect.Parameter
-    kind = parameter.POSITIONAL_OR_KEYWORD if declaration["by_position"] else parameter.KEYWORD_ONLY
-    required, optional = declaration["required"].items(), declaration["optional"].items()
-    parameters = [
-        parameter("self", parameter.POSITIONAL_OR_KEYWORD),
-        *(parameter(field, kind, annotation=_named(of)) for field, of in required),
-        *(parameter(field, parameter.KEYWORD_ONLY, default=None, annotation=_named(of)) for field, of in optional),
-    ]
-    return Endpoint(route, name, inspect.Signature(parameters), declaration["doc"])
-
-
-_NAMES = {
-    "Any": Any,
-    "Item": Item,
-    "Literal": Literal,
-    "Sequence": Sequence,
-    "Time": Time,
-    "answers": answers,
-    "json_object": json_object,
-    "raw": raw,
-}
-
-
-@cache
-def _named(expression: str) -> Any:
-    """A type or a reader of a table. Tables are part of this package: the generator writes them."""
-    return eval(expression, _NAMES)
+        return Endpoint(self._route, declaration)

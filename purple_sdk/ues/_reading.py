@@ -1,10 +1,9 @@
 """How the simulator's answers are read."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict
 from pydantic_core import from_json
 
 from proctor_protocol._wire import WHEN_USED
@@ -56,23 +55,3 @@ class ActionOutcome(UESAnswer):
     def succeeded(self) -> bool:
         """Whether the action was carried out."""
         return self.status == "executed"
-
-
-def answer_models(table: Mapping[str, Any], module: str) -> dict[str, type[UESAnswer]]:
-    """The models of a table, as ``answers.json`` has them, by name. A model's fields may name those before it."""
-    models: dict[str, type[UESAnswer]] = {"UESAnswer": UESAnswer, "ActionOutcome": ActionOutcome}
-    names: dict[str, Any] = {"Instant": Instant, "Json": Json, **models}
-    for name, model in table.items():
-        # Tables are part of this package: the generator writes them.
-        declared = model["fields"].items()
-        fields: dict[str, Any] = {field: (eval(each["type"], names), _field(each)) for field, each in declared}
-        base: Any = models[model["base"]]
-        models[name] = names[name] = create_model(
-            name, __base__=base, __module__=module, __doc__=model["doc"], **fields
-        )
-    return models
-
-
-def _field(declared: Mapping[str, Any]) -> Any:
-    has_repr = not declared.get("is_secret")
-    return Field(declared.get("default", ...), repr=has_repr, description=declared.get("description"))

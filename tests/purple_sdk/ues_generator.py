@@ -1,9 +1,8 @@
-"""The client's declarations, made from the simulator's OpenAPI: ``_rooms.json``, ``answers.json``, their types.
+"""The client's declarations, made from the simulator's OpenAPI: ``purple_sdk/ues/_rooms.py`` and ``answers.py``.
 
-``python -m tests.purple_sdk.ues_generator`` writes them into ``purple_sdk/ues``.
+``python -m tests.purple_sdk.ues_generator`` writes them.
 """
 
-import json
 import subprocess
 import sys
 import textwrap
@@ -92,23 +91,23 @@ AS_BYTES = {"CheckpointResponse", "PartsResponse", "StepResponse"}
 AS_OBJECTS = "/calendar/calendars/"
 """Below this path, the answers to actions are JSON objects."""
 
-OPTIONAL: Mapping[str, Json] = {
-    "ActionResult": {"message": "", "modality": ""},
-    "TimeState": {"time_scale": 1.0, "is_paused": False, "auto_advance": False, "mode": ""},
-    "TimeAdvanced": {"execution_details": []},
-    "Hold": {"reason": None},
-    "CurrentCheckpoint": {"fence": 0, "is_untouched": False, "life": ""},
+OPTIONAL: Mapping[str, Mapping[str, str]] = {
+    "ActionResult": {"message": '""', "modality": '""'},
+    "TimeState": {"time_scale": "1.0", "is_paused": "False", "auto_advance": "False", "mode": '""'},
+    "TimeAdvanced": {"execution_details": "[]"},
+    "Hold": {"reason": "None"},
+    "CurrentCheckpoint": {"fence": "0", "is_untouched": "False", "life": '""'},
     "Imported": {
-        "environment_loaded": False,
-        "events_loaded": 0,
-        "modalities_loaded": [],
-        "modalities_skipped": [],
-        "warnings": [],
+        "environment_loaded": "False",
+        "events_loaded": "0",
+        "modalities_loaded": "[]",
+        "modalities_skipped": "[]",
+        "warnings": "[]",
     },
-    "KeyRecord": {"created_by": None, "is_active": True},
-    "KeyCreated": {"created_by": None},
-    "KeyRevoked": {"message": ""},
-    "Validation": {"errors": []},
+    "KeyRecord": {"created_by": "None", "is_active": "True"},
+    "KeyCreated": {"created_by": "None"},
+    "KeyRevoked": {"message": '""'},
+    "Validation": {"errors": "[]"},
 }
 """Fields of answers that servers of UES leave out, and their defaults."""
 
@@ -117,15 +116,13 @@ SECRETS = {"secret", "admin_key"}
 
 BASES = {"ActionResult": "ActionOutcome"}
 
-EMAIL = ("/email/state?compact=true", "user_email_address")
-PHONE = ("/sms/state?compact=true", "user_phone_number")
 OWN = {
-    "/email/send": {"from_address": EMAIL},
-    "/sms/send": {"from_number": PHONE},
-    "/sms/react": {"phone_number": PHONE},
-    "/calendar/respond": {"attendee_email": EMAIL},
+    "/email/send": ("from_address", "OWN_EMAIL"),
+    "/sms/send": ("from_number", "OWN_PHONE"),
+    "/sms/react": ("phone_number", "OWN_PHONE"),
+    "/calendar/respond": ("attendee_email", "OWN_EMAIL"),
 }
-"""Required fields that the client fills in with the user's own address: a path to GET, and a key of its answer."""
+"""Required fields that the client fills in with the user's own address."""
 
 REPEATABLE = {"/simulations/{simulation_id}/parts"}
 """Requests that change something, and may be sent twice."""
@@ -146,117 +143,78 @@ WIDTH = 108
 Schemas = Mapping[str, Json]
 
 
-def rooms() -> Json:
-    """The content of ``_rooms.json``: a class for each tag, an endpoint for each route."""
+def rooms_module() -> str:
+    """The source of ``_rooms.py``: a class for each tag, a declaration for each endpoint."""
     routes: list[Route[Any]] = [*SIMULATION_ROUTES, *HOST_ROUTES]
     document = describe(routes, title="", version="")
     schemas = document["components"]["schemas"]
-    table: Json = {}
-    for tag in dict.fromkeys(route.tag for route in routes):
-        own = [route for route in routes if route.tag == tag]
-        summary = MODALITIES[tag].summary if tag in MODALITIES and tag != "time" else ""
-        table[ROOMS.get(tag, f"{tag.capitalize()}Room")] = {
-            "doc": _doc([f"Endpoints of ``{commonpath(route.path for route in own)}``. {summary}".rstrip()]),
-            "endpoints": {
-                _name(route): _endpoint(route, document["paths"][route.path][route.method.lower()], schemas)
-                for route in own
-            },
-        }
-    return table
-
-
-def rooms_stub() -> str:
-    """The source of ``_rooms.pyi``: the same table for type checkers and editors."""
     lines = [
         BY.format(title="The simulator's endpoints, by subject."),
-        "from collections.abc import Sequence",
+        "from collections.abc import Mapping, Sequence",
+        "from datetime import datetime",
         "from typing import Any, Literal",
         "from purple_sdk.ues import _call as wire",
         "from purple_sdk.ues import answers",
-        "from purple_sdk.ues._call import Item, Room, Runner, Time",
+        "from purple_sdk.ues._call import OWN_EMAIL, OWN_PHONE, Room, Runner",
         "from purple_sdk.ues._reading import json_object, raw",
+        "Time = datetime | str",
+        '"""An aware datetime, or ISO 8601 text; the server reads a naive one as UTC."""',
+        "Item = Mapping[str, Any]",
+        '"""A JSON object whose fields the contract lists, for example an attachment."""',
     ]
-    for room, content in rooms().items():
-        lines += ["", f"class {room}(Room[Runner]):", *_docstring(content["doc"])]
-        for name, endpoint in content["endpoints"].items():
-            required = [f"{field}: {kind}" for field, kind in endpoint["required"].items()]
-            optional = [f"{field}: {kind} = None" for field, kind in endpoint["optional"].items()]
-            star = ["*"] if (required and not endpoint["by_position"]) or optional else []
-            parameters = [*required, *star, *optional] if endpoint["by_position"] else [*star, *required, *optional]
-            method = [
-                f'@wire.{endpoint["method"].lower()}("{endpoint["path"]}", {endpoint["read"]})',
-                f"def {name}({', '.join(['self', *parameters])}) -> None:",
-                *_docstring(endpoint["doc"]),
-            ]
-            lines += textwrap.indent("\n".join(method), "    ").splitlines()
+    for tag in dict.fromkeys(route.tag for route in routes):
+        room = ROOMS.get(tag, f"{tag.capitalize()}Room")
+        own = [route for route in routes if route.tag == tag]
+        summary = MODALITIES[tag].summary if tag in MODALITIES and tag != "time" else ""
+        subject = f"Endpoints of ``{commonpath(route.path for route in own)}``. {summary}".rstrip()
+        lines += ["", f"class {room}(Room[Runner]):", *_docstring([subject])]
+        for route in own:
+            operation = document["paths"][route.path][route.method.lower()]
+            lines += textwrap.indent(_endpoint(route, operation, schemas), "    ").splitlines()
     return "\n".join(lines) + "\n"
 
 
-def answers() -> Json:
-    """The content of ``answers.json``: a model for each answer that has a name in ``ANSWERS``."""
+def answers_module() -> str:
+    """The source of ``answers.py``: a model for each answer that has a name in ``ANSWERS``."""
     schemas = describe([*SIMULATION_ROUTES, *HOST_ROUTES], title="", version="")["components"]["schemas"]
-    return {
-        name: {
-            "base": BASES.get(name, "UESAnswer"),
-            "doc": _doc([schemas[theirs]["description"]]),
-            "fields": {
-                field: _answer_field(name, field, schema, schemas[theirs])
-                for field, schema in schemas[theirs]["properties"].items()
-            },
-        }
-        for theirs, name in ANSWERS.items()
-    }
-
-
-def answers_stub() -> str:
-    """The source of ``answers.pyi``: the same table for type checkers and editors."""
     lines = [
         BY.format(title="The simulator's answers, as models. States and queries are plain JSON objects."),
         "from pydantic import Field",
         "from purple_sdk.ues._reading import ActionOutcome, Instant as Instant, Json, UESAnswer as UESAnswer",
     ]
-    for name, model in answers().items():
-        lines += ["", f"class {name}({model['base']}):", *_docstring(model["doc"])]
-        for field, declared in model["fields"].items():
-            lines.append(f"    {field}: {_in_python(declared)}")
-            if "description" in declared:
-                lines.append(f'    """{declared["description"]}"""')
+    for theirs, name in ANSWERS.items():
+        lines += ["", f"class {name}({BASES.get(name, 'UESAnswer')}):", *_docstring([schemas[theirs]["description"]])]
+        for field, schema in schemas[theirs]["properties"].items():
+            lines.append(f"    {field}: {_answer_field(name, field, schema, schemas[theirs])}")
+            if "description" in schema:
+                lines.append(f'    """{schema["description"]}"""')
     return "\n".join(lines) + "\n"
 
 
-def _in_python(declared: Json) -> str:
-    kind = declared["type"]
-    if declared.get("is_secret"):
-        return f"{kind} = Field(repr=False)"
-    if "default" not in declared:
-        return str(kind)
-    default = declared["default"]
-    if default == []:
-        return f"{kind} = Field(default_factory=list)"
-    return f"{kind} = " + (f'"{default}"' if isinstance(default, str) else repr(default))
-
-
-def _endpoint(route: Route[Any], operation: Json, schemas: Schemas) -> Json:
+def _endpoint(route: Route[Any], operation: Json, schemas: Schemas) -> str:
     body = _body(operation, schemas)
     fields = dict(_fields(route, operation, body))
     whole_body = None if body is None or body.get("properties") else BODIES.get(route.path, "body")
     if whole_body:
         fields[whole_body] = {"type": "bytes" if route.body is bytes else "object", "required": True}
-    own = OWN.get(route.path, {})
-    required = [name for name, schema in fields.items() if schema["required"] and name not in own]
+    own = OWN.get(route.path)
+    required = [name for name, schema in fields.items() if schema["required"] and not (own and name == own[0])]
     optional = sorted((name for name in fields if name not in required), key=_rank)
-    more = {"whole_body": whole_body, "own": own}
-    return {
-        "method": route.method,
-        "path": route.path,
-        "read": _reader(route),
-        "is_safe": route.method == "GET" or route.asks or route.path in REPEATABLE,
-        **{name: value for name, value in more.items() if value},
-        "by_position": len(required) <= MOST_BY_POSITION,
-        "required": {name: _type(name, fields[name], answer=False) for name in required},
-        "optional": {name: f"{_type(name, fields[name], answer=False)} | None" for name in optional},
-        "doc": _doc(_paragraphs(route, fields, body or {}, schemas)),
-    }
+    by_position = len(required) <= MOST_BY_POSITION
+    parameters = [f"{name}: {_type(name, fields[name], answer=False)}" for name in required]
+    defaults = [f"{name}: {_type(name, fields[name], answer=False)} | None = None" for name in optional]
+    star = ["*"] if (parameters and not by_position) or defaults else []
+    parameters = [*parameters, *star, *defaults] if by_position else [*star, *parameters, *defaults]
+    more = f', whole_body="{whole_body}"' if whole_body else ""
+    more += f', own={{"{own[0]}": {own[1]}}}' if own else ""
+    kind = "query" if route.asks or route.path in REPEATABLE else route.method.lower()
+    return "\n".join(
+        (
+            f'@wire.{kind}("{route.path}", {_reader(route)}{more})',
+            f"def {_name(route)}({', '.join(['self', *parameters])}) -> None:",
+            *_docstring(_paragraphs(route, fields, body or {}, schemas)),
+        )
+    )
 
 
 def _rank(name: str) -> int:
@@ -332,34 +290,35 @@ def _meaning(schema: Json) -> str:
     return " ".join(f"{fact}." for fact in (text, default) if fact)
 
 
-def _doc(paragraphs: list[str]) -> str:
-    """A docstring's text, filled as in a method or a class of the first level."""
-    return "\n\n".join(
+def _docstring(paragraphs: list[str]) -> list[str]:
+    """A docstring's lines, indented as in a method or a class of the first level."""
+    text = "\n\n".join(
         paragraph if paragraph.startswith("Args:") else textwrap.fill(" ".join(paragraph.split()), WIDTH - 4)
         for part in paragraphs
         for paragraph in part.split("\n\n")
     )
-
-
-def _docstring(text: str) -> list[str]:
     closing = '"""' if "\n" not in text else '\n"""'
     return textwrap.indent(f'"""{text}{closing}', "    ").splitlines()
 
 
-def _answer_field(model: str, name: str, schema: Json, whole: Json) -> Json:
-    field: Json = {"type": _type(name, schema, answer=True)}
-    if name in OPTIONAL.get(model, {}):
-        field["default"] = OPTIONAL[model][name]
-    elif name not in whole.get("required", []):
-        field["default"] = schema.get("default", [] if schema.get("type") == "array" else None)
-    if field.get("default", "") is None or _may_be_null(schema):
-        field["type"] += " | None"
-        field.setdefault("default", None)
+def _answer_field(model: str, name: str, schema: Json, whole: Json) -> str:
+    kind = _type(name, schema, answer=True)
+    default = OPTIONAL.get(model, {}).get(name)
+    if default == "None" or (default is None and name not in whole.get("required", [])):
+        default = default or _default(schema)
+    if _may_be_null(schema) or default == "None":
+        kind, default = f"{kind} | None", default or "None"
     if name in SECRETS:
-        field["is_secret"] = True
-    if "description" in schema:
-        field["description"] = schema["description"]
-    return field
+        return f"{kind} = Field(repr=False)"
+    if default in ("[]", "{}"):
+        return f"{kind} = Field(default_factory={'list' if default == '[]' else 'dict'})"
+    return kind if default is None else f"{kind} = {default}"
+
+
+def _default(schema: Json) -> str:
+    if schema.get("default") is None:
+        return {"array": "[]"}.get(schema.get("type", ""), "None")
+    return repr(schema["default"])
 
 
 def _may_be_null(schema: Json) -> bool:
@@ -396,11 +355,11 @@ def _of_schema(schema: Json, *, answer: bool) -> str:
     return scalars.get(schema.get("type", ""), "Any")
 
 
-def formatted(source: str, name: str) -> str:
+def formatted(source: str) -> str:
     """The source as ruff writes it."""
     for command in (("check", "--fix-only", "--select", "I,F401"), ("format",)):
         source = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(PACKAGE / name), "-"],
+            [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(PACKAGE / "answers.py"), "-"],
             input=source,
             capture_output=True,
             text=True,
@@ -410,15 +369,13 @@ def formatted(source: str, name: str) -> str:
 
 
 def generated() -> dict[Path, str]:
-    """The content of each file."""
+    """The source of each file."""
     return {
-        PACKAGE / "_rooms.json": json.dumps(rooms(), indent=1) + "\n",
-        PACKAGE / "_rooms.pyi": formatted(rooms_stub(), "_rooms.pyi"),
-        PACKAGE / "answers.json": json.dumps(answers(), indent=1) + "\n",
-        PACKAGE / "answers.pyi": formatted(answers_stub(), "answers.pyi"),
+        PACKAGE / "_rooms.py": formatted(rooms_module()),
+        PACKAGE / "answers.py": formatted(answers_module()),
     }
 
 
 if __name__ == "__main__":
-    for path, content in generated().items():
-        path.write_text(content)
+    for path, source in generated().items():
+        path.write_text(source)
