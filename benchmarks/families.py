@@ -41,7 +41,7 @@ from proctor_statistics.estimates import Unit, estimated
 KILLS = ((1 / 3, "worker"), (1 / 2, "ues"), (2 / 3, "gateway"))
 """Which service is killed when so much of the campaign is done."""
 
-AGENTS = {"idle": "benchmarks.instant_agent", "keyword": "benchmarks.keyword_agent"} | {
+AGENTS = {"idle": "benchmarks.idle_agent", "keyword": "benchmarks.keyword_agent"} | {
     "clerk": "purple_sdk.examples.clerk_agent"
 }
 """The module of each baseline."""
