@@ -238,5 +238,5 @@ class Trade:
         return Phrase(f"the number of {self.unit.en} for {occasion.en}", f"die Anzahl {self.unit.de} ({occasion.de})")
 
 
-TRADES = tuple(map(Trade, *(phrases(__file__, name) for name in ("things", "units", "tasks"))))
+TRADES = tuple(map(Trade, phrases(__file__, "things"), phrases(__file__, "units"), phrases(__file__, "tasks")))
 """What is booked for many."""
