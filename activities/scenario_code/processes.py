@@ -31,18 +31,7 @@ from activities.scenario_code.confinement import Limits, find_missing_protection
 from activities.scenario_code.evidence import parts_of_record
 from activities.scenario_code.manager import EvaluatorLoadError, InstanceError, ScenarioError, ScenarioPackage
 from activities.scenario_code.paraphrases import Held
-from activities.scenario_code.tasks import (
-    CompileTask,
-    HoldTask,
-    Judged,
-    JudgeTask,
-    Loaded,
-    LoadTask,
-    Made,
-    MakeTask,
-    Refused,
-    Unmade,
-)
+from activities.scenario_code.tasks import FolderTask, Judged, JudgeTask, Loaded, Made, MakeTask, Refused, Unmade
 from proctor_processes.child import Child
 from proctor_protocol.instances import Instance
 from proctor_protocol.problems import show_value
@@ -362,6 +351,28 @@ class ScenarioCode:
     async def aclose(self) -> None:
         await self._fork_server.aclose()
 
+    @asynccontextmanager
+    async def _at_task(
+        self, task: FolderTask | MakeTask, size: int = 0, seconds: float = math.inf
+    ) -> AsyncIterator[CodeProcess]:
+        """A process with a task, which has it done within ``seconds`` of its own, and no more than usually.
+
+        Raises:
+            EvaluatorRetryError: no process could be made, or somebody else has killed it.
+            TimeoutError: it took too long.
+            HungUpError: it has ended; the message is the end of a sentence that says why.
+            FrameTooLongError: it said too much.
+        """
+        process = await self._fork_server.fork(size, makes_days=isinstance(task, MakeTask))
+        try:
+            async with process.within(min(seconds, self.limits.seconds)):
+                await process.say(task.model_dump_json().encode())
+                yield process
+        except frames.HungUpError:
+            raise frames.HungUpError(await process.what_ended_it()) from None
+        finally:
+            process.end()
+
     async def load(self, directory: Path) -> ScenarioPackage:
         """Read and check the package in a folder, its evaluators' code included.
 
@@ -370,25 +381,20 @@ class ScenarioCode:
             EvaluatorRetryError: no process could be made.
         """
         async with self._all:
-            process = await self._fork_server.fork(await asyncio.to_thread(_size_of, directory))
+            size = await asyncio.to_thread(_size_of, directory)
             try:
-                async with process.within(self.limits.seconds):
-                    await process.say(LoadTask(directory=directory).model_dump_json().encode())
+                async with self._at_task(FolderTask(task="load", directory=directory), size) as process:
                     return await _read_package(process, directory)
             except TimeoutError:
-                raise EvaluatorLoadError(
-                    f"{directory.name} was not loaded within {self.limits.seconds:g} s: what evaluators.py does when "
-                    "it is imported has to be quick"
-                ) from None
+                reason = (
+                    f"was not loaded within {self.limits.seconds:g} s: what evaluators.py does when it is imported has "
+                    "to be quick"
+                )
             except frames.FrameTooLongError:
-                raise EvaluatorLoadError(f"{directory.name} is too large to be loaded") from None
-            except frames.HungUpError:
-                raise EvaluatorLoadError(
-                    f"{directory.name} can't be loaded: what evaluators.py does when it is imported "
-                    f"{await process.what_ended_it()}"
-                ) from None
-            finally:
-                process.end()
+                reason = "is too large to be loaded"
+            except frames.HungUpError as end:
+                reason = f"can't be loaded: what evaluators.py does when it is imported {end}"
+        raise EvaluatorLoadError(f"{directory.name} {reason}")
 
     async def make(self, directory: Path, instance: Instance) -> dict[str, bytes]:
         """Have the family in a folder make one of its days.
@@ -402,21 +408,18 @@ class ScenarioCode:
         """
         seconds = min(self.limits.seconds, _MAKING_SECONDS)
         async with self._all:
-            process = await self._fork_server.fork(0, makes_days=True)
             try:
-                async with process.within(seconds):
-                    await process.say(MakeTask(directory=directory, instance=instance).model_dump_json().encode())
+                task = MakeTask(directory=directory, instance=instance)
+                async with self._at_task(task, seconds=seconds) as process:
                     return await _made(process, instance)
             except TimeoutError:
                 reason = f"the family's code was still at work after {seconds:g} s and was stopped"
             except frames.FrameTooLongError:
                 reason = f"its files have more than {MOST_OF_A_DAY // 1024 // 1024} MB"
-            except frames.HungUpError:
-                reason = f"the family's code {await process.what_ended_it()}"
+            except frames.HungUpError as end:
+                reason = f"the family's code {end}"
             except ValueError as problem:
                 reason = f"the family's code gave an answer that can't be read: {str(problem)[:_OUTPUT_KEPT]}"
-            finally:
-                process.end()
         raise InstanceError(instance, reason)
 
     async def hold(self, directory: Path) -> Held:
@@ -426,19 +429,14 @@ class ScenarioCode:
             EvaluatorRetryError: no process could be made.
         """
         async with self._all:
-            process = await self._fork_server.fork(0)
             try:
-                async with process.within(self.limits.seconds):
-                    await process.say(HoldTask(directory=directory).model_dump_json().encode())
+                async with self._at_task(FolderTask(task="hold", directory=directory)) as process:
                     return Held.model_validate_json(await process.hear())
             except TimeoutError:
-                return Held(
-                    faults=[f"the patterns of facts.py took over {self.limits.seconds:g} s for the paraphrases"]
-                )
-            except frames.HungUpError:
-                return Held(faults=[f"the process that held patterns to paraphrases {await process.what_ended_it()}"])
-            finally:
-                process.end()
+                fault = f"the patterns of facts.py took over {self.limits.seconds:g} s for the paraphrases"
+            except frames.HungUpError as end:
+                fault = f"the process that held patterns to paraphrases {end}"
+        return Held(faults=[fault])
 
     async def judge(
         self, job: JudgeJob, criterion: EvaluationCriterion, ask: Ask, seconds: float | None = None
@@ -541,17 +539,10 @@ class ScenarioCode:
 
     async def _compile_once(self, directory: Path) -> bytes:
         try:
-            process = await self._fork_server.fork(0)
-        except EvaluatorRetryError:
-            return b""
-        try:
-            async with process.within(self.limits.seconds):
-                await process.say(CompileTask(directory=directory).model_dump_json().encode())
+            async with self._at_task(FolderTask(task="compile", directory=directory)) as process:
                 return await process.hear()
-        except (TimeoutError, frames.HungUpError, frames.FrameTooLongError):
+        except (EvaluatorRetryError, TimeoutError, frames.HungUpError, frames.FrameTooLongError):
             return b""
-        finally:
-            process.end()
 
     def _rest(self, key: tuple[str, str]) -> None:
         """Let the processes of an assessment go when they aren't needed any more."""

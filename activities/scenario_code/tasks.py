@@ -22,10 +22,10 @@ import traceback
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import httpx
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 from pydantic_core import from_json
 
 from activities.scenario_code import frames
@@ -67,10 +67,12 @@ not mistaken for a slow evaluator."""
 _LONGEST_REASON = 1000
 
 
-class LoadTask(BaseModel):
-    """Read and check the package in a folder, with its evaluators."""
+class FolderTask(BaseModel):
+    """What is done with all of a folder: read and check the package in it, hold the patterns of its facts to its
+    paraphrases, or compile its code for the processes that judge by it.
+    """
 
-    task: Literal["load"] = "load"
+    task: Literal["load", "hold", "compile"]
     directory: Path
 
 
@@ -86,19 +88,16 @@ class JudgeTask(BaseModel):
     model: str = ""
 
 
-class HoldTask(BaseModel):
-    """Hold the patterns of a scenario's facts to its paraphrases."""
-
-    task: Literal["hold"] = "hold"
-    directory: Path
-
-
 class MakeTask(BaseModel):
     """Make a day of the family in a folder."""
 
     task: Literal["make"] = "make"
     directory: Path
     instance: Instance
+
+
+Task = Annotated[FolderTask | JudgeTask | MakeTask, Field(discriminator="task")]
+_TASK: TypeAdapter[FolderTask | JudgeTask | MakeTask] = TypeAdapter(Task)
 
 
 class Made(BaseModel):
@@ -112,13 +111,6 @@ class Unmade(BaseModel):
 
     unmade: str
     duty: str | None = None
-
-
-class CompileTask(BaseModel):
-    """Compile a package's code, for the processes that judge by it."""
-
-    task: Literal["compile"] = "compile"
-    directory: Path
 
 
 class Loaded(BaseModel):
@@ -159,29 +151,22 @@ class Judged(BaseModel):
 def serve(job: socket.socket) -> None:
     """Do what the worker wants, until it hangs up."""
     try:
-        first = frames.receive(job)
-        if b'"task":"load"' in first[:40]:
-            loading = LoadTask.model_validate_json(first)
-            enclose(loading.directory, None)
-            _load(job, loading)
-        elif b'"task":"hold"' in first[:40]:
-            holding = HoldTask.model_validate_json(first)
-            enclose(holding.directory, None)
-            _hold(job, holding)
-        elif b'"task":"make"' in first[:40]:
-            making = MakeTask.model_validate_json(first)
-            enclose(making.directory, None)
-            _make(job, making)
-        elif b'"task":"compile"' in first[:40]:
-            compiling = CompileTask.model_validate_json(first)
-            enclose(compiling.directory, None)
-            frames.send(job, compile_modules(compiling.directory))
-        else:
-            task, compiled = JudgeTask.model_validate_json(first), frames.receive(job)
-            enclose(task.directory, task.simulation)
-            if compiled:
-                take_compiled(compiled)
-            _judge(job, task, _received_record(job))
+        task = _TASK.validate_json(frames.receive(job))
+        compiled = frames.receive(job) if isinstance(task, JudgeTask) else b""
+        enclose(task.directory, task.simulation if isinstance(task, JudgeTask) else None)
+        match task:
+            case FolderTask(task="load"):
+                _load(job, task.directory)
+            case FolderTask(task="hold"):
+                _hold(job, task.directory)
+            case FolderTask():
+                frames.send(job, compile_modules(task.directory))
+            case MakeTask():
+                _make(job, task)
+            case JudgeTask():
+                if compiled:
+                    take_compiled(compiled)
+                _judge(job, task, _received_record(job))
     except (frames.HungUpError, ConnectionError):
         return
 
@@ -225,10 +210,10 @@ def _received_record(job: socket.socket) -> JudgeRecord:
     return read_record(_Received(parts), record)
 
 
-def _load(job: socket.socket, task: LoadTask) -> None:
+def _load(job: socket.socket, directory: Path) -> None:
     try:
-        package = load_package(task.directory)
-        load_evaluators(task.directory, package.config.all_criteria)
+        package = load_package(directory)
+        load_evaluators(directory, package.config.all_criteria)
     except ScenarioError as problem:
         _say(job, Refused(refused=type(problem).__name__, sentence=str(problem)))
     else:
@@ -237,19 +222,19 @@ def _load(job: socket.socket, task: LoadTask) -> None:
             frames.send(job, state)
 
 
-def _hold(job: socket.socket, task: HoldTask) -> None:
+def _hold(job: socket.socket, directory: Path) -> None:
     try:
-        config = load_package(task.directory).config
-        facts = load_facts(task.directory)
+        config = load_package(directory).config
+        facts = load_facts(directory)
         patterns = {fact.id: fact.patterns for fact in facts if fact.patterns is not None} | patterns_of_checks(config)
         by_model = {fact.id for fact in facts if fact.patterns is None}
-        held = hold(read_paraphrases(task.directory), patterns, by_model)
-        held.audited = audit(read_paraphrases(task.directory, AUDIT), patterns)
+        held = hold(read_paraphrases(directory), patterns, by_model)
+        held.audited = audit(read_paraphrases(directory, AUDIT), patterns)
         held.statements = {fact.id: fact.statement for fact in facts}
     except (ScenarioError, ParaphrasesError) as problem:
         _say(job, Held(faults=[str(problem)]))
     except Exception as problem:
-        place = _place(problem, task.directory)
+        place = _place(problem, directory)
         _say(job, Held(faults=[f"a pattern of facts.py raised {type(problem).__name__}: {problem}{place}"]))
     else:
         _say(job, held)

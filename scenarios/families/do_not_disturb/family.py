@@ -9,6 +9,7 @@ from scenarios.kit.making.duties.interrupting import TOPICS, Matter, report_rest
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 
+_SAY = forms(__file__)
 _TURNS = (1, 3, 4)
 """Before which turns matters come up that can't wait."""
 
@@ -24,7 +25,7 @@ def make(day: Day) -> None:
     last = day.starts[-1]
     deputies = " My notes say who decides instead of me on a topic: write to them, not to me." if level > 1 else ""
     day.wishes.append(
-        f"I am {day.draws.pick(forms(__file__)['reasons'], 'reason')} until {last:%H:%M}, and every message in the chat disturbs me. Before "
+        f"I am {day.draws.pick(_SAY['reasons'], 'reason')} until {last:%H:%M}, and every message in the chat disturbs me. Before "
         f"the last round, write to me at most {most} times, and only of matters that need my decision before {last:%H:%M}. "
         "I have to know of these before the time at which the decision is needed. The last word on that time counts. "
         f"One message may name several matters. Name the number of each.{deputies} In the last round write me one "

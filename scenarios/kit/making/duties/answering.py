@@ -1,6 +1,7 @@
 """Answer somebody with a fact that is somewhere in the day, as it was said last."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
@@ -54,18 +55,8 @@ def answer_fact(
     ]
     question = mail_saying(day, f"{key}-question", asked, asker, "ask_fact", thing=thing.by(asker))
     check, once = f"{key}.answer", f"{key}.once"
-    act = Act(
-        id=f"{key}.1",
-        action="tell",
-        at=asked,
-        until=until,
-        checks=(check,),
-        to=asker,
-        values=(right,),
-        topic=thing.en,
-        others=asker.besides_mail,
-        reply_to=question.id,
-    )
+    act = Act(f"{key}.1", "tell", asked, until, (check,), asker, (right,), thing.en)
+    act = replace(act, others=asker.besides_mail, reply_to=question.id)
     lapses = [
         forgotten(act),
         act.wrong_person(stranger),
@@ -93,17 +84,13 @@ def answer_fact(
         lapses=lapses,
         points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses if "value" in lapse.name)],
         candidates=tuple(value.value for value in (right, *wrong)),
-        enact=lambda answer: [_with_value(act, Value(right.kind, answer))],
+        enact=lambda answer: [replace(act, values=(Value(right.kind, answer),))],
         people=(
             asker,
             *dict.fromkeys([*(who for _, who, _ in (*statements, *heard)), *(who for _, who, *_ in decoys)]),
         ),
         knows={asker.key: f"You need to know {thing.en}."},
     )
-
-
-def _with_value(act: Act, value: Value) -> Act:
-    return Act(**{**vars(act), "values": (value,)})
 
 
 def answer_price(day: Day, key: str, number: int) -> Duty:

@@ -167,18 +167,9 @@ def own_word(
     right, wrong = statements[-1][2], tuple(value for *_, value in statements[:-1])
     made, kept = f"{key}.promised", f"{key}.kept"
     until = day.starts[1]
-    promise = Act(
-        id=f"{key}.1",
-        action="tell",
-        at=day.start,
-        until=until,
-        checks=(made, kept),
-        to=asker,
-        values=(Value("day", chosen.isoformat()),),
-        topic=f"the day for {thing.en}",
-        others=asker.besides_mail,
-        reply_to=question.id,
-    )
+    named, about = Value("day", chosen.isoformat()), f"the day for {thing.en}"
+    promise = Act(f"{key}.1", "tell", day.start, until, (made, kept), asker, (named,), about)
+    promise = replace(promise, others=asker.besides_mail, reply_to=question.id)
     act = _telling_on(day, f"{key}.2", asker, thing, chosen, right, (kept,))
 
     def enact(answer: str) -> list[Act]:

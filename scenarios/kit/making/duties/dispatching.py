@@ -105,14 +105,8 @@ def dispatch(
     everyone = tuple(dict.fromkeys(each.who for each in statements))
     begin = day.seen(since)
     until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
-    sent = message_check(
-        f"{key}.sent",
-        6,
-        f"{right.who.name} has ticket {due.code} by {until:%H:%M}",
-        right.who,
-        [due.value],
-        before=until,
-    )
+    sentence = f"{right.who.name} has ticket {due.code} by {until:%H:%M}"
+    sent = message_check(f"{key}.sent", 6, sentence, right.who, [due.value], before=until)
     act = Act(f"{key}.1", "tell", begin, until, (sent.id,), right.who, (due.value,), due.system,
               others=right.who.besides_mail)  # fmt: skip
     checks: list[Check] = [sent]

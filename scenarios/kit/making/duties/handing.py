@@ -64,45 +64,21 @@ def hand_over(
     at = day.seen(known)
     starts = [day.starts[turn] for turn in turns]
     wrong_refs = dict.fromkeys([value for _, _, value in references[:-1]] + [value for *_, value in decoys])
-    handed = message_check(
-        f"{key}.handed",
-        4,
-        f"{worker.name} got the job with its reference by {starts[0]:%H:%M}",
-        worker,
-        [right_ref],
-        wrong_refs,
-        before=starts[0],
-    )
-    mended = message_check(
-        f"{key}.corrected",
-        4,
-        f"{worker.name} got the right number with the confirmation by {starts[1]:%H:%M}",
-        worker,
-        [first, right_number],
-        before=starts[1],
-    )
-    ended = message_check(
-        f"{key}.result",
-        4,
-        f"{reader.name} got the final confirmation number by {starts[2]:%H:%M}",
-        reader,
-        [final],
-        before=starts[2],
-    )
+    sentence = f"{worker.name} got the job with its reference by {starts[0]:%H:%M}"
+    handed = message_check(f"{key}.handed", 4, sentence, worker, [right_ref], wrong_refs, before=starts[0])
+    sentence = f"{worker.name} got the right number with the confirmation by {starts[1]:%H:%M}"
+    mended = message_check(f"{key}.corrected", 4, sentence, worker, [first, right_number], before=starts[1])
+    sentence = f"{reader.name} got the final confirmation number by {starts[2]:%H:%M}"
+    ended = message_check(f"{key}.result", 4, sentence, reader, [final], before=starts[2])
     # Each step waits for what the turn before brought.
     after = [day.starts[turn + 1] for turn in turns[:2]]
+    handing = Act(
+        f"{key}.1", "tell", at, starts[0], (handed.id,), worker, (right_ref,), job.en, others=worker.besides_mail
+    )
     acts = [
-        Act(f"{key}.1", "tell", at, starts[0], (handed.id,), worker, (right_ref,), job.en, others=worker.besides_mail),
-        Act(
-            f"{key}.2",
-            "tell",
-            after[0],
-            starts[1],
-            (mended.id,),
-            worker,
-            (first, right_number),
-            job.en,
-            others=worker.besides_mail,
+        handing,
+        replace(
+            handing, id=f"{key}.2", at=after[0], until=starts[1], checks=(mended.id,), values=(first, right_number)
         ),
         Act(f"{key}.3", "tell", after[1], starts[2], (ended.id,), reader, (final,), job.en, others=reader.besides_mail),
     ]
@@ -238,5 +214,5 @@ class Trade:
         return Phrase(f"the number of {self.unit.en} for {occasion.en}", f"die Anzahl {self.unit.de} ({occasion.de})")
 
 
-TRADES = tuple(map(Trade, *(phrases(__file__, name) for name in ("things", "units", "tasks"))))
+TRADES = tuple(map(Trade, phrases(__file__, "things"), phrases(__file__, "units"), phrases(__file__, "tasks")))
 """What is booked for many."""

@@ -90,17 +90,8 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger:
     assert right is not None
 
     def act(name: str, to: Person, *values: Value) -> Act:
-        return Act(
-            f"{key}.{name}",
-            "tell",
-            event.settled,
-            until,
-            (f"{key}.{name}",),
-            to,
-            values,
-            topic.en,
-            others=to.besides_mail,
-        )
+        told = f"{key}.{name}"
+        return Act(told, "tell", event.settled, until, (told,), to, values, topic.en, others=to.besides_mail)
 
     def acts_for(state: Mapping[str, Value]) -> list[Act]:
         place, time, count = state["place"], state["time"], state["count"]

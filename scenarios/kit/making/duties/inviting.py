@@ -96,14 +96,8 @@ def answer_invitation(
     )
     answer_id, notice_id = f"{key}.response", f"{key}.told"
     at = day.seen(max([day.start, *(when for when, *_ in statements)]))
-    answer = Act(
-        f"{key}.1",
-        "calendar.respond",
-        at,
-        day.starts[-1],
-        (answer_id,),
-        fields={"event_id": entry.id, "response": response},
-    )
+    fields = {"event_id": entry.id, "response": response}
+    answer = Act(f"{key}.1", "calendar.respond", at, day.starts[-1], (answer_id,), fields=fields)
     tell = Act(
         f"{key}.2", "tell", at, until, (notice_id,), organizer, (right,), topic.en, others=organizer.besides_mail
     )

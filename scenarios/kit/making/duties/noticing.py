@@ -63,13 +63,8 @@ def point_out(
     checks.append(once_check(f"{key}.once", 1, f"{day.user.first} got it only once", None, values))
     lapses.append(act.twice(loses=[f"{key}.once"]))
     lapses += [act.wrong_value(*values[:-1], value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)]
-    kept = silence_check(
-        f"{key}.quiet",
-        6,
-        f"{day.user.first} was not bothered with {' or '.join(name for name, _ in decoys)}",
-        None,
-        (value for _, value in decoys),
-    )
+    sentence = f"{day.user.first} was not bothered with {' or '.join(name for name, _ in decoys)}"
+    kept = silence_check(f"{key}.quiet", 6, sentence, None, (value for _, value in decoys))
     checks.append(kept)
     for n, (name, value) in enumerate(decoys, start=1):
         more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), None, (value,), name, channel="chat")

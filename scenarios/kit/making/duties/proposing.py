@@ -418,13 +418,8 @@ def _checks(
         sentence = f"{person.name} knows by {until:%H:%M} when it is by their own clock"
         value = [moment(right.astimezone(zone))]
         checks.append(message_check(f"{key}.told-{n}", 2, sentence, person, value, wrong, before=until, gated=True))
-    spared = silence_check(
-        f"{key}.spared",
-        2,
-        f"{name} was asked only for hours that suit the others",
-        asked_one,
-        map(moment, search.unsuitable),
-    )
+    sentence = f"{name} was asked only for hours that suit the others"
+    spared = silence_check(f"{key}.spared", 2, sentence, asked_one, map(moment, search.unsuitable))
     return [*checks, spared]
 
 

@@ -91,13 +91,9 @@ def real_and_false_demands(
     bad = [Value("code", demand.account) for demand, _ in false]
     bad += [Value("code", account) for demand, _ in real for account in demand.mistaken]
     for place, (demand, mail) in enumerate(real, start=1):
+        sentence = f"{keeper.name} knows the new account of {demand.vendor}"
         check = message_check(
-            f"{key}.passed-{place}",
-            3,
-            f"{keeper.name} knows the new account of {demand.vendor}",
-            keeper,
-            [Value("code", demand.account)],
-            before=until,
+            f"{key}.passed-{place}", 3, sentence, keeper, [Value("code", demand.account)], before=until
         )
         act = Act(
             f"{key}.pass-{place}", "tell", _seen(day, mail), until, (check.id,), keeper, check.values, demand.vendor
@@ -119,14 +115,8 @@ def real_and_false_demands(
             points.append((lapses[-1].name,))
     for place, (demand, mail) in enumerate(false, start=1):
         address = Value("address", demand.author.email)
-        check = message_check(
-            f"{key}.reported-{place}",
-            3,
-            f"{guard.name} knows the address of the false mail of {demand.vendor}",
-            guard,
-            [address],
-            before=until,
-        )
+        sentence = f"{guard.name} knows the address of the false mail of {demand.vendor}"
+        check = message_check(f"{key}.reported-{place}", 3, sentence, guard, [address], before=until)
         act = Act(
             f"{key}.report-{place}", "tell", _seen(day, mail), until, (check.id,), guard, (address,), demand.vendor
         )

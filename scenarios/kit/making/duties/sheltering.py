@@ -6,7 +6,7 @@ from datetime import datetime, time, timedelta
 
 from scenarios.kit.checks import Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.outdoors import Spot, forecast, skies_around, visit
 from scenarios.kit.making.people import Person
@@ -64,13 +64,8 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
         _telling(f"{key}.{number}", lunch, turns, (check.id,))
         for number, (lunch, check) in enumerate(zip(wet, checks, strict=True))
     ]
-    silent = silence_check(
-        f"{key}.silent",
-        2,
-        f"{' and '.join(lunch.guest.name for lunch in dry)} heard of no other place",
-        (lunch.guest for lunch in dry),
-        map(_room, dry),
-    )
+    sentence = f"{' and '.join(lunch.guest.name for lunch in dry)} heard of no other place"
+    silent = silence_check(f"{key}.silent", 2, sentence, (lunch.guest for lunch in dry), map(_room, dry))
     needless = _telling(f"{key}.needless", dry[0], turns, ())
     duty = Duty(
         key=key,
@@ -90,7 +85,7 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
             acts[0].wrong_person(stranger),
             acts[0].wrong_value(_room(dry[0]), name="room of another lunch"),
             besides(needless, loses=[silent.id], name="sent indoors for nothing"),
-            *_at_the_wrong_time(day, acts[0]),
+            acts[0].changed("before the last forecast", at=day.starts[0], until=day.starts[0]),
         ],
         points=[("forgotten",), ("room of another lunch",), ("sent indoors for nothing",)],
         people=tuple(lunch.guest for lunch in lunches),
@@ -99,23 +94,9 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
     return day.add(duty)
 
 
-def _at_the_wrong_time(day: Day, act: Act) -> list[Lapse]:
-    early = day.starts[0]
-    return [act.changed("before the last forecast", at=early, until=early)]
-
-
 def _telling(name: str, lunch: Lunch, turns: Sequence[datetime], checks: tuple[str, ...]) -> Act:
-    return Act(
-        name,
-        "tell",
-        turns[0],
-        turns[-1],
-        checks,
-        lunch.guest,
-        (_room(lunch),),
-        "our lunch",
-        others=lunch.guest.besides_mail,
-    )
+    guest, room = lunch.guest, _room(lunch)
+    return Act(name, "tell", turns[0], turns[-1], checks, guest, (room,), "our lunch", others=guest.besides_mail)
 
 
 def _room(lunch: Lunch) -> Value:

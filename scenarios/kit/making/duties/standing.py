@@ -66,13 +66,8 @@ def each_time(
     spare = [_number(day, f"{key}-other-{n}", at, other_firm) for n, at in enumerate(others, start=1)]
     for n, (record, code) in enumerate(spare, start=1):
         records.append(record)
-        kept = silence_check(
-            f"{key}.other-{n}",
-            1,
-            f"number {n} of {other_firm} was passed on to none of them",
-            (person for _, person in wishes),
-            [code],
-        )
+        sentence = f"number {n} of {other_firm} was passed on to none of them"
+        kept = silence_check(f"{key}.other-{n}", 1, sentence, (person for _, person in wishes), [code])
         checks.append(kept)
         begin = day.seen(record.at)
         act = Act(f"{key}.other-{n}", "tell", begin, day.starts[-1], (), wishes[0][1], (code,), other_firm)
