@@ -272,7 +272,7 @@ def evaluator(*, archive: str | None = None, **settings: Any) -> Iterator[str]:
                 do(supervisor.start())
                 yield stack.gateway_url
             finally:
-                do(supervisor.__aexit__(None, None, None))
+                do(supervisor.__aexit__())
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

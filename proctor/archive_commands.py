@@ -540,7 +540,6 @@ def _open_in_browser(page: str) -> None:
 
 
 def _opened(place: str, what: str) -> Archive:
-    """Another archive than the settings name."""
     try:
         return Archive(place)
     except StoreSettingsError as problem:

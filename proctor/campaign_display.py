@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group, RenderableType
@@ -80,9 +79,7 @@ class CampaignDisplay:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live:
             self._live.stop()
 
@@ -137,7 +134,6 @@ class CampaignDisplay:
         self._line(verdict, f"{clean(ended.label)} ({ended.seconds:.1f} s{reward}){why}", style=style)
 
     def _moving(self) -> RenderableType:
-        """The table of groups, and the line of all."""
         tally = self._tally
         if not self._started_at:
             return self._asking

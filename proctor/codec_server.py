@@ -119,6 +119,5 @@ def _problem(code: int, sentence: str) -> JSONResponse:
 
 
 def _origin(url: str | None) -> str | None:
-    """Where a page at an address is from."""
     parts = urlsplit(url or "")
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else None

@@ -154,7 +154,8 @@ def show_dataset(label: str, state: str | None) -> None:
             console.print(Text(f"{name:<8}  ", style="bold").append(clean(value), style="not bold"), soft_wrap=True)
     if not dataset.tasks:
         return
-    folder = _guarded_folder(known, dataset)
+    with ending_as(CommandError, TaskError):
+        folder = known.folder(dataset)
     console.print(Text(f"{'folder':<8}  ", style="bold").append(str(folder), style="not bold"), soft_wrap=True)
     for name, digest in list(dataset.tasks.items())[:_LISTED_TASKS]:
         is_broken = any(each.is_fatal for each in problems_of(folder / name))
@@ -246,8 +247,3 @@ def _find(known: KnownDatasets, label: str) -> KnownDataset | None:
 def _require(known: KnownDatasets, label: str) -> KnownDataset:
     with ending_as(UsageError, TaskError):
         return known.find(label)
-
-
-def _guarded_folder(known: KnownDatasets, dataset: KnownDataset) -> Path:
-    with ending_as(CommandError, TaskError):
-        return known.folder(dataset)

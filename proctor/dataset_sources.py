@@ -219,7 +219,6 @@ def _unzipped(folder: Path, target: Path) -> list[Path]:
 
 
 def _only_task(folder: Path) -> Path:
-    """The task in what was unpacked, under its name."""
     inner = folder / folder.name
     return inner if _is_task(inner) else folder
 

@@ -1,6 +1,5 @@
 """An assessment as a person follows it: one line for each phase and turn, and on a terminal a line that moves."""
 
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console, RenderableType
@@ -83,9 +82,7 @@ class AssessmentDisplay:
         self._moving.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end_turns()
         self._moving.stop()
 

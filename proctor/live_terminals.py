@@ -41,7 +41,6 @@ def read_terminal(recordings: Recordings, trial_id: str) -> LiveTerminal | None:
 
 
 def _printed(recording: Path) -> str:
-    """What the end of a recording shows."""
     return "".join(
         event[2]
         for event in map(_json, _last_lines(recording))

@@ -112,7 +112,6 @@ async def _find(options: ReplayOptions) -> tuple[ResetPoint, bool]:
 
 
 def _require_agreement(task_id: str, point: ResetPoint) -> None:
-    """Ask the person; without a terminal they cannot agree."""
     if not sys.stdin.isatty():
         raise UsageError(f"{task_id} is completed: --yes resets it, and a new result takes the place of its own")
     print(f"{task_id} is completed. Have a new result, from {point.name} on, take the place of its own? [y/N] ", end="")
@@ -227,7 +226,6 @@ async def _points_of_run(client: Client, task_id: str, run_id: str) -> list[Rese
 
 
 async def _turn_of(client: Client, payloads: Payloads) -> int:
-    """The turn's number, from the activity's input."""
     try:
         (played,) = await client.data_converter.decode(list(payloads.payloads), [_Turn])
     except (BlobNotFoundError, OSError) as problem:

@@ -78,7 +78,6 @@ def print_report(
 
 
 def _roles(results: AssessmentResults) -> Table:
-    """What came of each of several participants."""
     table = plain_table("role", "agent")
     table.add_column("turns", justify="right", no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
@@ -117,7 +116,6 @@ def _add_overall(table: Table, results: AssessmentResults) -> None:
 
 
 def _scores(console: Console, results: AssessmentResults) -> Table:
-    """The points of each criterion, by dimension."""
     is_wide = console.width >= _WIDE
     earned_by = {loss.criterion.criterion_id: loss.earns for loss in losses(results)}
     table = plain_table(expand=True)
@@ -176,7 +174,6 @@ def _wide_row(criterion: CriterionResult, why: Text) -> tuple[RenderableType, ..
 
 
 def _narrow_row(criterion: CriterionResult, why: Text) -> tuple[RenderableType, ...]:
-    """Explanation and judge under the criterion's name."""
     explanation = why.append(f" ({clean(criterion.judged_by)})", style="dim")
     name = Padding(Text(clean(criterion.name)), (0, 0, 0, 2))
     return Group(name, Padding(explanation, (0, 0, 0, 4))), _score(criterion)
@@ -273,7 +270,6 @@ def _doubts(results: AssessmentResults) -> list[str]:
 
 
 def _provenance(provenance: Provenance) -> str:
-    """Which rules and models made the score, and what they took, in a line."""
     version = f" version {clean(provenance.scenario_version)}" if provenance.scenario_version else ""
     parts = [f"scenario{version} {(provenance.scenario_hash or 'not frozen')[:12]}"]
     if provenance.evaluators in ("current", "mixed"):

@@ -109,7 +109,6 @@ class UnderWay(Live):
         )
 
     async def _cells(self, campaign_id: str) -> list[RunningCell]:
-        """The first cells of a campaign that run now."""
         client = await self.connected()
         query = f"ParentWorkflowId = '{campaign_id}' AND ExecutionStatus = 'Running'"
         cells = [each async for each in client.list_workflows(query, limit=_CELLS_AT_MOST, page_size=_CELLS_AT_MOST)]

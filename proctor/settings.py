@@ -83,7 +83,6 @@ def default_gateway() -> str:
 
 
 def _require_openable(url: str, where: str) -> None:
-    """Make sure that a store can be opened by what is installed."""
     from proctor_storage.object_stores import StoreSettingsError, require_openable
 
     try:

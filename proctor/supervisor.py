@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self
 
 from proctor.errors import CommandError
@@ -98,9 +97,7 @@ class Supervisor:
         self._guard = Guard(self._temporary)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     async def start(self) -> None:
@@ -218,6 +215,5 @@ def _open_log(path: Path) -> BinaryIO:
 
 
 def _added(changes: Mapping[str, str | None]) -> dict[str, str]:
-    """The supervisor's own environment with a service's changes."""
     environment: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **changes}
     return {name: value for name, value in environment.items() if value is not None}

@@ -214,7 +214,6 @@ def _keep_exact(path: str, results: bytes) -> None:
 
 
 async def _write(folder: Path, results: TerminalResults, gateway_url: str, task_id: str) -> Iterable[str]:
-    """Write the results; the trials' files come from the gateway."""
     async with httpx.AsyncClient(timeout=60, trust_env=not is_loopback(gateway_url), headers=authorization()) as http:
 
         async def fetch(file: Blob) -> bytes | None:

@@ -4,7 +4,6 @@ import asyncio
 import json
 import sys
 from datetime import datetime
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -65,7 +64,6 @@ async def _show(gateway_url: str, task_id: str, console: Console, output: str | 
 
 
 def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: str | None, output: str | None) -> str:
-    """Show what it came to; what it was."""
     assert ended.results is not None
     match _kind_of(ended.results):
         case "run_results":
@@ -81,7 +79,6 @@ def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: st
 
 
 def _kind_of(exact: bytes) -> str:
-    """The ``message_type`` of a result; "" where it says none."""
     try:
         return str(json.loads(exact).get("message_type", ""))
     except (ValueError, AttributeError):
@@ -126,10 +123,8 @@ class UnderWayDisplay:
         self._display.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._display.__exit__(kind, problem, trace)
+    def __exit__(self, *_: object) -> None:
+        self._display.__exit__()
 
     def show(self, event: CallEvent) -> None:
         if isinstance(event, Accepted) and not self._is_known:
@@ -145,7 +140,7 @@ class UnderWayDisplay:
     def _become(self, *, is_campaign: bool) -> None:
         self._is_known = True
         if not is_campaign:
-            self._display.__exit__(None, None, None)
+            self._display.__exit__()
             self._display = AssessmentDisplay(self._console)
             self._display.__enter__()
         if self._accepted:

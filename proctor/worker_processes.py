@@ -146,7 +146,6 @@ class _Process:
             await asyncio.wait(readers, timeout=_LAST_WORDS_SECONDS)
 
     async def _hand_back(self) -> None:
-        """Give back to Temporal what it was at."""
         assert self._noting is not None
         await self._noting
         if pending := self._attempts.pending():

@@ -108,7 +108,6 @@ class _Served:
         self._ask_again_at = 0.0
 
     def _seen(self, request: Request) -> Pages:
-        """The pages of what is there for who asks."""
         return self._pages.seen_by(caller_of(request.scope))
 
     async def overview(self, request: Request) -> Response:

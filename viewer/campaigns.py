@@ -288,7 +288,6 @@ def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRo
 
 
 def _named(difficulty: int | None, seed: int) -> str:
-    """A run among those of its scenario."""
     return f"seed {seed}" if difficulty is None else f"difficulty {difficulty}, seed {seed}"
 
 

@@ -536,7 +536,6 @@ def _data_address(content: str) -> str:
 
 
 def _names_in(versions: Sequence[Version]) -> dict[str, tuple[str, str]]:
-    """What each item is called: its id to its path and its name."""
     return {v.path.rpartition("/")[2]: (v.path, _name_of(v.item)) for v in versions if isinstance(v.item, dict)}
 
 

@@ -378,7 +378,6 @@ class Play:
             evidence.second = await first.turn(2)
 
     async def _cancel(self, evidence: Evidence, table: Table) -> None:
-        """Cancel a turn while the agent waits for the simulator."""
         table.task_id = None
         waiting = self.watch.waiting
         self.watch.held_simulation = table.simulation_id

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from proctor.commands.options import (
     BaseUrlOption,
@@ -43,7 +44,7 @@ for _name, _help in _AGENTS.items():
 
 @app.command()
 def harness(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A CLI agent, such as claude-code; see `harness list`.")],
+    name: Annotated[str, Argument(metavar="NAME", help="A CLI agent, such as claude-code; see `harness list`.")],
     host: HostOption = None,
     port: PortOption = None,
     card_url: CardUrlOption = None,
@@ -52,9 +53,7 @@ def harness(
     program: ProgramOption = None,
     max_cost: HarnessCostOption = None,
     max_tokens: HarnessTokensOption = None,
-    is_terminal: Annotated[
-        bool, typer.Option("--terminal", help="Play Terminal-Bench tasks, not assessments.")
-    ] = False,
+    is_terminal: Annotated[bool, Option("--terminal", help="Play Terminal-Bench tasks, not assessments.")] = False,
 ) -> None:
     """Run a CLI agent, such as Claude Code or Codex, as a participant."""
     from proctor.services import run_harness
@@ -78,14 +77,12 @@ def terminal(
     host: HostOption = None,
     port: PortOption = None,
     card_url: CardUrlOption = None,
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model.  [default: gpt-4o]")] = None,
+    model: Annotated[str | None, Option(metavar="NAME", help="The model.  [default: gpt-4o]")] = None,
     base_url: BaseUrlOption = None,
     max_iterations: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="How often the model is asked for one task.")
+        int | None, Option(metavar="N", min=1, help="How often the model is asked for one task.")
     ] = None,
-    blocked: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Commands that it refuses to run, by commas.")
-    ] = None,
+    blocked: Annotated[str | None, Option(metavar="NAMES", help="Commands that it refuses to run, by commas.")] = None,
 ) -> None:
     """Run the agent that works in a terminal: a language model that runs commands."""
     from proctor.services import run_terminal_agent

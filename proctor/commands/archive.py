@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from proctor.commands.options import (
     AnyPortOption,
@@ -19,15 +20,15 @@ app = typer.Typer()
 
 @app.command("list")
 def list_archive(
-    scenario: Annotated[str | None, typer.Option(metavar="ID", help="Of this scenario.")] = None,
-    agent: Annotated[str | None, typer.Option(metavar="WORDS", help="Of agents with this in name or address.")] = None,
+    scenario: Annotated[str | None, Option(metavar="ID", help="Of this scenario.")] = None,
+    agent: Annotated[str | None, Option(metavar="WORDS", help="Of agents with this in name or address.")] = None,
     status: Annotated[
-        str | None, typer.Option(metavar="S", help="That ended so: completed, failed, timeout, canceled.")
+        str | None, Option(metavar="S", help="That ended so: completed, failed, timeout, canceled.")
     ] = None,
-    campaign: Annotated[str | None, typer.Option(metavar="ID", help="Of this campaign.")] = None,
-    since: Annotated[str | None, typer.Option(metavar="WHEN", help="Begun then or later: a date, or 7d.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Begun before.")] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="The largest number of entries.")] = 50,
+    campaign: Annotated[str | None, Option(metavar="ID", help="Of this campaign.")] = None,
+    since: Annotated[str | None, Option(metavar="WHEN", help="Begun then or later: a date, or 7d.")] = None,
+    until: Annotated[str | None, Option(metavar="WHEN", help="Begun before.")] = None,
+    limit: Annotated[int, Option(metavar="N", min=1, help="The largest number of entries.")] = 50,
     as_json: AsJsonOption = False,
     archive: ArchiveOption = None,
     state: StateOption = None,
@@ -42,8 +43,8 @@ def list_archive(
 @app.command("show")
 def show(
     name: IdArgument,
-    is_whole: Annotated[bool, typer.Option("--all", help="Every criterion.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The exact result, as JSON.")] = False,
+    is_whole: Annotated[bool, Option("--all", help="Every criterion.")] = False,
+    as_json: Annotated[bool, Option("--json", help="The exact result, as JSON.")] = False,
     archive: ArchiveOption = None,
     state: StateOption = None,
 ) -> None:
@@ -55,11 +56,11 @@ def show(
 
 @app.command("compare")
 def compare(
-    first: Annotated[str, typer.Argument(metavar="A", help="An assessment's id or its beginning; or an agent's name.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="What it is compared with.")],
-    campaign: Annotated[str | None, typer.Option(metavar="ID", help="Agents by what this campaign has played.")] = None,
+    first: Annotated[str, Argument(metavar="A", help="An assessment's id or its beginning; or an agent's name.")],
+    second: Annotated[str, Argument(metavar="B", help="What it is compared with.")],
+    campaign: Annotated[str | None, Option(metavar="ID", help="Agents by what this campaign has played.")] = None,
     difference: Annotated[
-        int, typer.Option(metavar="POINTS", min=1, max=100, help="Say how many runs would show this difference.")
+        int, Option(metavar="POINTS", min=1, max=100, help="Say how many runs would show this difference.")
     ] = 5,
     archive: ArchiveOption = None,
     state: StateOption = None,
@@ -80,9 +81,9 @@ def forks(name: IdArgument, archive: ArchiveOption = None, state: StateOption = 
 
 @app.command("export")
 def export(
-    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Assessments, or `all`.")],
+    names: Annotated[list[str], Argument(metavar="ID...", help="Assessments, or `all`.")],
     to: Annotated[
-        str, typer.Option(metavar="PLACE", help="A folder for `proctor import`, or a file: .html, .csv, .parquet.")
+        str, Option(metavar="PLACE", help="A folder for `proctor import`, or a file: .html, .csv, .parquet.")
     ],
     archive: ArchiveOption = None,
     state: StateOption = None,
@@ -95,7 +96,7 @@ def export(
 
 @app.command("import")
 def import_archive(
-    folder: Annotated[str, typer.Argument(metavar="PLACE", help="A folder that `proctor export` wrote.")],
+    folder: Annotated[str, Argument(metavar="PLACE", help="A folder that `proctor export` wrote.")],
     archive: ArchiveOption = None,
     state: StateOption = None,
 ) -> None:
@@ -107,9 +108,9 @@ def import_archive(
 
 @app.command("prune")
 def prune(
-    older_than: Annotated[str, typer.Option(metavar="PERIOD", help="Older than this: 30d, 8w.")],
-    with_results: Annotated[bool, typer.Option("--results", help="Results, too, and not only checkpoints.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Without asking.")] = False,
+    older_than: Annotated[str, Option(metavar="PERIOD", help="Older than this: 30d, 8w.")],
+    with_results: Annotated[bool, Option("--results", help="Results, too, and not only checkpoints.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Without asking.")] = False,
     archive: ArchiveOption = None,
     state: StateOption = None,
 ) -> None:
@@ -121,9 +122,9 @@ def prune(
 
 @app.command("schema")
 def schema(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One file of an entry, or one message.")] = None,
+    name: Annotated[str | None, Argument(metavar="NAME", help="One file of an entry, or one message.")] = None,
     wire: Annotated[
-        bool, typer.Option("--wire", help="The messages between evaluator, agent and caller in place of the files.")
+        bool, Option("--wire", help="The messages between evaluator, agent and caller in place of the files.")
     ] = False,
 ) -> None:
     """Print the JSON schemas of the files in the archive, or of all that crosses the wire."""
@@ -134,9 +135,7 @@ def schema(
 
 @app.command("view")
 def view(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="Open the page of this assessment or campaign.")
-    ] = None,
+    name: Annotated[str | None, Argument(metavar="[ID]", help="Open the page of this assessment or campaign.")] = None,
     host: HostOption = None,
     port: AnyPortOption = 8010,
     archive: ArchiveOption = None,

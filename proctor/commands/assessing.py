@@ -4,6 +4,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from proctor.commands.options import (
     AtOnceOption,
@@ -32,9 +33,9 @@ app = typer.Typer()
 
 @app.command("demo")
 def demo(
-    scenario: Annotated[str, typer.Option(metavar="ID", help="The scenario to play.")] = "email_triage_basic",
-    seed: Annotated[int, typer.Option(metavar="N", help="What every random choice derives from.")] = 42,
-    keep: Annotated[bool, typer.Option("--keep", help="Stay up afterwards, until Ctrl-C.")] = False,
+    scenario: Annotated[str, Option(metavar="ID", help="The scenario to play.")] = "email_triage_basic",
+    seed: Annotated[int, Option(metavar="N", help="What every random choice derives from.")] = 42,
+    keep: Annotated[bool, Option("--keep", help="Stay up afterwards, until Ctrl-C.")] = False,
 ) -> None:
     """Play a scenario with the baseline agent. Needs no model; writes assessment_results.json here.
 
@@ -49,11 +50,11 @@ def demo(
 def assess(
     scenarios: Annotated[
         list[str],
-        typer.Argument(metavar="SCENARIO", help="A scenario's id or a family's name; see `proctor scenarios list`."),
+        Argument(metavar="SCENARIO", help="A scenario's id or a family's name; see `proctor scenarios list`."),
     ],
     agent_urls: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--agent",
             metavar="[ROLE=]URL",
             help="The A2A address of the agent to assess. For a scenario with several roles: once for each of them.",
@@ -71,14 +72,12 @@ def assess(
     clock: ClockOption = None,
     noise: NoiseOption = None,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Without any model: scripted characters, mechanical judging.")
+        bool, Option("--offline", help="Without any model: scripted characters, mechanical judging.")
     ] = False,
     max_turns: MaxTurnsOption = None,
-    turn_timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="What the agent may take for a turn.")
-    ] = None,
+    turn_timeout: Annotated[float | None, Option(metavar="SECONDS", help="What the agent may take for a turn.")] = None,
     json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there; - is standard output.")
+        str | None, Option("--json", metavar="FILE", help="Write the exact result there; - is standard output.")
     ] = None,
     quiet: QuietOption = False,
     is_whole: WholeOption = False,
@@ -118,15 +117,15 @@ def assess(
 
 @app.command("play")
 def play(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario's id, or its folder.")],
+    scenario: Annotated[str, Argument(metavar="SCENARIO", help="A scenario's id, or its folder.")],
     gateway_url: Annotated[
         str | None,
-        typer.Option("--gateway", metavar="URL", help="A running evaluator.  [default: one that is started for this]"),
+        Option("--gateway", metavar="URL", help="A running evaluator.  [default: one that is started for this]"),
     ] = None,
     seed: SeedOption = None,
     max_turns: MaxTurnsOption = None,
     with_models: Annotated[
-        bool, typer.Option("--with-models", help="Models play the people and judge; without, scripts and checks do.")
+        bool, Option("--with-models", help="Models play the people and judge; without, scripts and checks do.")
     ] = False,
     json_file: JsonFileOption = None,
     is_whole: WholeOption = False,
@@ -150,67 +149,62 @@ def play(
 
 @app.command("run")
 def run(
-    what: Annotated[list[str], typer.Argument(metavar="SCENARIO…", help="Scenarios to play, or a campaign.toml.")],
+    what: Annotated[list[str], Argument(metavar="SCENARIO…", help="Scenarios to play, or a campaign.toml.")],
     agent: Annotated[
-        list[str] | None, typer.Option("--agent", metavar="NAME=URL", help="An agent; may be given several times.")
+        list[str] | None, Option("--agent", metavar="NAME=URL", help="An agent; may be given several times.")
     ] = None,
     harness: Annotated[
-        list[str] | None,
-        typer.Option("--harness", metavar="NAME", help="A CLI agent to start; may be given several times."),
+        list[str] | None, Option("--harness", metavar="NAME", help="A CLI agent to start; may be given several times.")
     ] = None,
     model: HarnessModelOption = None,
     model_url: ModelUrlOption = None,
     program: ProgramOption = None,
     seeds: Annotated[
-        str | None, typer.Option(metavar="1-5,9", help="Seeds to play each scenario with.  [default: 42]")
+        str | None, Option(metavar="1-5,9", help="Seeds to play each scenario with.  [default: 42]")
     ] = None,
     difficulty: Annotated[
-        str | None, typer.Option(metavar="1-4", help="Difficulties of families' days.  [default: 2]")
+        str | None, Option(metavar="1-4", help="Difficulties of families' days.  [default: 2]")
     ] = None,
     clock: ClockOption = None,
     noise: NoiseOption = None,
-    repeats: Annotated[int | None, typer.Option(metavar="N", min=1, help="How often each is played.")] = None,
+    repeats: Annotated[int | None, Option(metavar="N", min=1, help="How often each is played.")] = None,
     at_once: AtOnceOption = None,
     at_once_per_agent: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The largest number at once with one agent.")
+        int | None, Option(metavar="N", min=1, help="The largest number at once with one agent.")
     ] = None,
     at_once_per_model: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The largest number at once that ask one model.")
+        int | None, Option(metavar="N", min=1, help="The largest number at once that ask one model.")
     ] = None,
     tries: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=10, help="Plays of one that fails by no fault of its agent's."),
+        int | None, Option(metavar="N", min=1, max=10, help="Plays of one that fails by no fault of its agent's.")
     ] = None,
     play_again: Annotated[
-        str | None, typer.Option(metavar="WHICH", help="`failed`: those that fail by their agent's fault, too.")
+        str | None, Option(metavar="WHICH", help="`failed`: those that fail by their agent's fault, too.")
     ] = None,
     max_cost: Annotated[
-        float | None, typer.Option(metavar="X", help="Begin nothing that would probably pass this cost.")
+        float | None, Option(metavar="X", help="Begin nothing that would probably pass this cost.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", help="Begin nothing that would probably use more tokens.")
+        int | None, Option(metavar="N", help="Begin nothing that would probably use more tokens.")
     ] = None,
     max_hours: Annotated[
-        float | None, typer.Option(metavar="H", help="Begin nothing that would probably take longer.")
+        float | None, Option(metavar="H", help="Begin nothing that would probably take longer.")
     ] = None,
-    max_turns: Annotated[int | None, typer.Option(metavar="N", min=1, help="End each after this many turns.")] = None,
+    max_turns: Annotated[int | None, Option(metavar="N", min=1, help="End each after this many turns.")] = None,
     pass_mark: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="PERCENT", min=0, max=100, help="The share of the judged points that passes a run.  [default: 60]"
         ),
     ] = None,
     judge: Annotated[
-        list[str] | None,
-        typer.Option("--judge", metavar="MODEL", help="A model that judges; may be given several times."),
+        list[str] | None, Option("--judge", metavar="MODEL", help="A model that judges; may be given several times.")
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Play and judge without any model.")] = False,
-    grow: Annotated[
-        str | None, typer.Option(metavar="TASK", help="Take over what this ended campaign has played.")
-    ] = None,
+    offline: Annotated[bool, Option("--offline", help="Play and judge without any model.")] = False,
+    grow: Annotated[str | None, Option(metavar="TASK", help="Take over what this ended campaign has played.")] = None,
     gateway_url: GatewayOption = None,
-    output: Annotated[str, typer.Option(metavar="FOLDER", help="Gets a folder with the results.")] = "runs",
-    detach: Annotated[bool, typer.Option("--detach", help="Start it, and don't wait.")] = False,
+    output: Annotated[str, Option(metavar="FOLDER", help="Gets a folder with the results.")] = "runs",
+    detach: Annotated[bool, Option("--detach", help="Start it, and don't wait.")] = False,
     quiet: QuietOption = False,
     token_file: TokenFileOption = None,
 ) -> None:
@@ -261,9 +255,7 @@ def run(
 def follow(
     name: TaskIdArgument,
     gateway_url: GatewayOption = None,
-    output: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Gets a folder with a campaign's results.")
-    ] = None,
+    output: Annotated[str | None, Option(metavar="FOLDER", help="Gets a folder with a campaign's results.")] = None,
     token_file: TokenFileOption = None,
 ) -> None:
     """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
@@ -288,22 +280,22 @@ def cancel(
 
 @app.command("replay")
 def replay(
-    task_id: Annotated[str, typer.Argument(metavar="TASK", help="The assessment's task id, which is its workflow id.")],
-    from_turn: Annotated[int | None, typer.Option(metavar="N", min=1, help="Play again from this turn on.")] = None,
-    from_judging: Annotated[bool, typer.Option("--from-judging", help="Keep all turns, and judge again.")] = False,
+    task_id: Annotated[str, Argument(metavar="TASK", help="The assessment's task id, which is its workflow id.")],
+    from_turn: Annotated[int | None, Option(metavar="N", min=1, help="Play again from this turn on.")] = None,
+    from_judging: Annotated[bool, Option("--from-judging", help="Keep all turns, and judge again.")] = False,
     with_current_evaluators: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--with-current-evaluators",
             help="Judge again by the scenario's evaluators as they are now, not as they were at admission.",
         ),
     ] = False,
     gateway_url: GatewayOption = None,
     temporal_address: Annotated[
-        str | None, typer.Option(help="Temporal's front end, host:port (default: the gateway's).")
+        str | None, Option(help="Temporal's front end, host:port (default: the gateway's).")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Reset a completed assessment without asking.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Reset a completed assessment without asking.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Show nothing but errors.")] = False,
     token_file: TokenFileOption = None,
 ) -> None:
     """Reset an assessment to a turn and follow it. By default it continues from what failed."""
@@ -325,37 +317,35 @@ def replay(
 
 @app.command("fork")
 def fork(
-    task_id: Annotated[
-        str, typer.Argument(metavar="TASK", help="The assessment's id, or a beginning that only it has.")
-    ],
+    task_id: Annotated[str, Argument(metavar="TASK", help="The assessment's id, or a beginning that only it has.")],
     from_turn: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The first turn that is played again; those before it stay.")
+        int | None, Option(metavar="N", min=1, help="The first turn that is played again; those before it stay.")
     ] = None,
     evening: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Instead: the day after whose evening the fork begins, 1 for the first."),
+        Option(metavar="N", min=1, help="Instead: the day after whose evening the fork begins, 1 for the first."),
     ] = None,
-    every_turn: Annotated[bool, typer.Option("--every-turn", help="Forks from each turn that it has played.")] = False,
+    every_turn: Annotated[bool, Option("--every-turn", help="Forks from each turn that it has played.")] = False,
     agent: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--agent",
             metavar="[NAME=]URL",
             help="Who plays the rest; of several roles, ROLE=URL plays that one.  [default: the same agent]",
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="What characters do from there on.  [default: the same seed]")
+        int | None, Option(metavar="N", help="What characters do from there on.  [default: the same seed]")
     ] = None,
-    repeats: Annotated[int | None, typer.Option(metavar="K", min=1, help="How often each is played.")] = None,
+    repeats: Annotated[int | None, Option(metavar="K", min=1, help="How often each is played.")] = None,
     at_once: AtOnceOption = None,
     max_turns: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The largest number of turns, inherited ones counted.")
+        int | None, Option(metavar="N", min=1, help="The largest number of turns, inherited ones counted.")
     ] = None,
     gateway_url: GatewayOption = None,
-    output: Annotated[str, typer.Option(metavar="FOLDER", help="Gets a folder with the results of several.")] = "runs",
+    output: Annotated[str, Option(metavar="FOLDER", help="Gets a folder with the results of several.")] = "runs",
     json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write the exact result of one; - is standard output.")
+        str | None, Option("--json", metavar="FILE", help="Write the exact result of one; - is standard output.")
     ] = None,
     quiet: QuietOption = False,
 ) -> None:

@@ -3,12 +3,13 @@
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 from proctor.commands.options import HarnessModelOption, ModelUrlOption, ProgramOption
 
 app = typer.Typer(no_args_is_help=True, help="CLI agents, such as Claude Code, as participants.", rich_markup_mode=None)
 
-_NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A CLI agent, such as claude-code.")]
+_NameArgument = Annotated[str, Argument(metavar="NAME", help="A CLI agent, such as claude-code.")]
 
 
 @app.command("list")
@@ -28,7 +29,7 @@ def show(name: _NameArgument) -> None:
 
 
 @app.command()
-def install(names: Annotated[list[str], typer.Argument(metavar="NAME…", help="CLI agents; `all` for each.")]) -> None:
+def install(names: Annotated[list[str], Argument(metavar="NAME…", help="CLI agents; `all` for each.")]) -> None:
     """Install CLI agents from npm or PyPI into ~/.cache/proctor/harness."""
     from proctor.harness_commands import install_all
 

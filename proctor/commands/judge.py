@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from proctor.commands.options import BaseUrlOption, ScenariosOption, StateOption
 
@@ -11,20 +12,20 @@ app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_mark
 
 @app.command("calibrate")
 def calibrate_judge(
-    scenario_id: Annotated[str, typer.Argument(metavar="SCENARIO", help="The scenario whose cases are judged.")],
+    scenario_id: Annotated[str, Argument(metavar="SCENARIO", help="The scenario whose cases are judged.")],
     model: Annotated[
-        str | None, typer.Option(metavar="M", help="The judge's model.  [default: the evaluation model]")
+        str | None, Option(metavar="M", help="The judge's model.  [default: the evaluation model]")
     ] = None,
     base_url: BaseUrlOption = None,
     limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The largest number of cases, evenly from all kinds.")
+        int | None, Option(metavar="N", min=1, help="The largest number of cases, evenly from all kinds.")
     ] = None,
-    at_once: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Cases that are asked at a time.")] = 4,
+    at_once: Annotated[int, Option(metavar="N", min=1, max=64, help="Cases that are asked at a time.")] = 4,
     json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write all of it there; - is standard output.")
+        str | None, Option("--json", metavar="FILE", help="Write all of it there; - is standard output.")
     ] = None,
     drafts: Annotated[
-        bool, typer.Option("--drafts", help="Calibrate the checker of the characters' drafts instead.")
+        bool, Option("--drafts", help="Calibrate the checker of the characters' drafts instead.")
     ] = False,
     scenarios_dir: ScenariosOption = None,
     state: StateOption = None,

@@ -3,7 +3,7 @@
 import os
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 
 def _use_token_file(file: str | None) -> None:
@@ -14,43 +14,42 @@ def _use_token_file(file: str | None) -> None:
 
 
 HostOption = Annotated[
-    str | None, typer.Option(metavar="HOST", help="Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
+    str | None, Option(metavar="HOST", help="Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
 ]
 PortOption = Annotated[
-    int | None, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    int | None, Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
 ]
-CardUrlOption = Annotated[str | None, typer.Option(metavar="URL", help="Address that the agent card names.")]
+CardUrlOption = Annotated[str | None, Option(metavar="URL", help="Address that the agent card names.")]
 TemporalOption = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="Temporal's front end.  [default: 127.0.0.1:7233]")
+    str | None, Option(metavar="HOST:PORT", help="Temporal's front end.  [default: 127.0.0.1:7233]")
 ]
 StorageOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="PLACE",
         help="Folder or fsspec URL of checkpoints and large payloads.  [default: storage in the state folder]",
     ),
 ]
 ScenariosOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="FOLDER",
         help="Folder that holds the scenario packages.  [default: scenarios, else those that came with proctor]",
     ),
 ]
 StateOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="FOLDER",
         help="Folder for what outlives a process: secret, checkpoints.  [default: ~/.local/state/proctor]",
     ),
 ]
 OpenOption = Annotated[
-    bool,
-    typer.Option("--open", help="Listen beyond this machine without authentication, though there are no tokens."),
+    bool, Option("--open", help="Listen beyond this machine without authentication, though there are no tokens.")
 ]
 TokenFileOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--token-file",
         metavar="FILE",
         callback=_use_token_file,
@@ -60,81 +59,74 @@ TokenFileOption = Annotated[
 ]
 GatewayOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--gateway",
         metavar="URL",
         help="The evaluator's address.  [default: AGENTBEATS_GATEWAY_URL, else this machine's]",
     ),
 ]
-SeedOption = Annotated[int | None, typer.Option(metavar="N", help="What every random choice derives from.")]
+SeedOption = Annotated[int | None, Option(metavar="N", help="What every random choice derives from.")]
 DifficultyOption = Annotated[
-    int | None, typer.Option(metavar="N", min=1, max=4, help="Of a family's day, 1 to 4.  [default: 2]")
+    int | None, Option(metavar="N", min=1, max=4, help="Of a family's day, 1 to 4.  [default: 2]")
 ]
 ClockOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="CLOCK",
         help="`fixed:5`: each request costs five seconds. `measured`: time passes.  [default: standing]",
     ),
 ]
 NoiseOption = Annotated[
     int | None,
-    typer.Option(metavar="N", min=0, max=3, help="How often requests fail, or get old or half answers.  [default: 0]"),
+    Option(metavar="N", min=0, max=3, help="How often requests fail, or get old or half answers.  [default: 0]"),
 ]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="An assessment's id, or a beginning that only it has.")]
+IdArgument = Annotated[str, Argument(metavar="ID", help="An assessment's id, or a beginning that only it has.")]
 ArchiveOption = Annotated[
-    str | None,
-    typer.Option("--archive", metavar="PLACE", help="The archive.  [default: archive in the state folder]"),
+    str | None, Option("--archive", metavar="PLACE", help="The archive.  [default: archive in the state folder]")
 ]
 ConfigFileOption = Annotated[
-    str | None, typer.Option("--config", metavar="FILE", help="Settings.  [default: config.toml, where there is one]")
+    str | None, Option("--config", metavar="FILE", help="Settings.  [default: config.toml, where there is one]")
 ]
 OutputOption = Annotated[
-    str | None, typer.Option(metavar="FOLDER", help="Where results are written.  [default: ./eval_results]")
+    str | None, Option(metavar="FOLDER", help="Where results are written.  [default: ./eval_results]")
 ]
-DatasetArgument = Annotated[str, typer.Argument(metavar="NAME[@VERSION]", help="The dataset.")]
+DatasetArgument = Annotated[str, Argument(metavar="NAME[@VERSION]", help="The dataset.")]
 PinOption = Annotated[
-    str | None, typer.Option("--sha256", metavar="HASH", help="The hash that the tasks must have (`datasets show`).")
+    str | None, Option("--sha256", metavar="HASH", help="The hash that the tasks must have (`datasets show`).")
 ]
-TokensFileOption = Annotated[str | None, typer.Option("--file", metavar="FILE", help="Another file of tokens.")]
-AsJsonOption = Annotated[bool, typer.Option("--json", help="All that is known of each, as JSON.")]
-AtOnceOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="The largest number at once.  [default: 4]")]
-BaseUrlOption = Annotated[
-    str | None, typer.Option(metavar="URL", help="Where the model is served, if not by its provider.")
-]
+TokensFileOption = Annotated[str | None, Option("--file", metavar="FILE", help="Another file of tokens.")]
+AsJsonOption = Annotated[bool, Option("--json", help="All that is known of each, as JSON.")]
+AtOnceOption = Annotated[int | None, Option(metavar="N", min=1, help="The largest number at once.  [default: 4]")]
+BaseUrlOption = Annotated[str | None, Option(metavar="URL", help="Where the model is served, if not by its provider.")]
 HarnessOption = Annotated[
     str | None,
-    typer.Option("--harness", metavar="NAME", help="A CLI agent to start, in place of --agent; see `harness list`."),
+    Option("--harness", metavar="NAME", help="A CLI agent to start, in place of --agent; see `harness list`."),
 ]
-HarnessModelOption = Annotated[
-    str | None, typer.Option("--model", metavar="NAME", help="The model that the CLI agent asks.")
-]
+HarnessModelOption = Annotated[str | None, Option("--model", metavar="NAME", help="The model that the CLI agent asks.")]
 ModelUrlOption = Annotated[
-    str | None, typer.Option("--model-url", metavar="URL", help="Where that model is, if not at its provider.")
+    str | None, Option("--model-url", metavar="URL", help="Where that model is, if not at its provider.")
 ]
 ProgramOption = Annotated[
-    str | None,
-    typer.Option("--program", metavar="FILE", help="The CLI agent's executable; for `acp` a command line."),
+    str | None, Option("--program", metavar="FILE", help="The CLI agent's executable; for `acp` a command line.")
 ]
 HarnessCostOption = Annotated[
-    float | None,
-    typer.Option("--max-cost", metavar="X", help="Stop the CLI agent at this cost (AGENTBEATS_PURPLE_PRICES)."),
+    float | None, Option("--max-cost", metavar="X", help="Stop the CLI agent at this cost (AGENTBEATS_PURPLE_PRICES).")
 ]
 HarnessTokensOption = Annotated[
-    int | None, typer.Option("--max-tokens", metavar="N", min=1, help="Stop the CLI agent once it used as many tokens.")
+    int | None, Option("--max-tokens", metavar="N", min=1, help="Stop the CLI agent once it used as many tokens.")
 ]
-WholeOption = Annotated[bool, typer.Option("--all", help="Show every criterion, not only where most points were lost.")]
-JsonFileOption = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the exact result there.")]
-MaxTurnsOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="The largest number of turns.")]
-TaskIdArgument = Annotated[str, typer.Argument(metavar="ID", help="The assessment's or the campaign's task id.")]
-AnyPortOption = Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 takes a free one.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but problems.")]
-ScenarioArgument = Annotated[str, typer.Argument(metavar="PATH_OR_ID", help="A scenario's folder, or its id.")]
+WholeOption = Annotated[bool, Option("--all", help="Show every criterion, not only where most points were lost.")]
+JsonFileOption = Annotated[str | None, Option("--json", metavar="FILE", help="Write the exact result there.")]
+MaxTurnsOption = Annotated[int | None, Option(metavar="N", min=1, help="The largest number of turns.")]
+TaskIdArgument = Annotated[str, Argument(metavar="ID", help="The assessment's or the campaign's task id.")]
+AnyPortOption = Annotated[int, Option(metavar="PORT", min=0, max=65535, help="0 takes a free one.")]
+QuietOption = Annotated[bool, Option("--quiet", "-q", help="Show nothing but problems.")]
+ScenarioArgument = Annotated[str, Argument(metavar="PATH_OR_ID", help="A scenario's folder, or its id.")]
 TaskIdsOption = Annotated[
-    list[str] | None, typer.Option("--task-id", metavar="GLOB", help="A task, or a pattern; may be repeated.")
+    list[str] | None, Option("--task-id", metavar="GLOB", help="A task, or a pattern; may be repeated.")
 ]
-TemporalPortOption = Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="Temporal's port.")]
+TemporalPortOption = Annotated[int, Option(metavar="PORT", min=1, max=65535, help="Temporal's port.")]
 UesUrlOption = Annotated[
-    str | None, typer.Option(metavar="URL", help="The simulator's address.  [default: http://127.0.0.1:8100]")
+    str | None, Option(metavar="URL", help="The simulator's address.  [default: http://127.0.0.1:8100]")
 ]
-UiPortOption = Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="The Temporal UI's port.")]
+UiPortOption = Annotated[int, Option(metavar="PORT", min=1, max=65535, help="The Temporal UI's port.")]

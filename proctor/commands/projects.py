@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from proctor.commands.options import (
     HarnessModelOption,
@@ -16,8 +17,8 @@ app = typer.Typer()
 
 @app.command("new-agent")
 def new_agent(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The project's name, such as mail-clerk.")],
-    folder: Annotated[str, typer.Option(metavar="FOLDER", help="Where to make the project's folder.")] = ".",
+    name: Annotated[str, Argument(metavar="NAME", help="The project's name, such as mail-clerk.")],
+    folder: Annotated[str, Option(metavar="FOLDER", help="Where to make the project's folder.")] = ".",
 ) -> None:
     """Write a project for an agent of your own: agent, tests, Dockerfile, README."""
     from pathlib import Path
@@ -30,20 +31,20 @@ def new_agent(
 @app.command("check-agent")
 def check_agent(
     url: Annotated[
-        str | None, typer.Argument(metavar="[URL]", help="The agent's address, such as http://localhost:8001.")
+        str | None, Argument(metavar="[URL]", help="The agent's address, such as http://localhost:8001.")
     ] = None,
     harness: HarnessOption = None,
     model: HarnessModelOption = None,
     model_url: ModelUrlOption = None,
     program: ProgramOption = None,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, max=3600, help="How long the agent has for each message.")
+        float, Option(metavar="SECONDS", min=0.1, max=3600, help="How long the agent has for each message.")
     ] = 60.0,
     host: Annotated[
         str | None,
-        typer.Option(metavar="HOST", help="This machine's address, as the agent reaches it.  [default: 127.0.0.1]"),
+        Option(metavar="HOST", help="This machine's address, as the agent reaches it.  [default: 127.0.0.1]"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Play a miniature assessment with an agent, and say what it does right and wrong."""
     from proctor.agent_check.command import check_agent
@@ -55,8 +56,8 @@ def check_agent(
 
 @app.command("new-scenario")
 def new_scenario(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The scenario's id, such as team-lunch.")],
-    folder: Annotated[str, typer.Option(metavar="FOLDER", help="Where to make the scenario's folder.")] = ".",
+    name: Annotated[str, Argument(metavar="NAME", help="The scenario's id, such as team-lunch.")],
+    folder: Annotated[str, Option(metavar="FOLDER", help="Where to make the scenario's folder.")] = ".",
 ) -> None:
     """Write a scenario of your own: people, mails, criteria, calibration cases, participants that test it."""
     from pathlib import Path
@@ -68,8 +69,8 @@ def new_scenario(
 
 @app.command("new-family")
 def new_family(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The family's name, such as barn_sale.")],
-    folder: Annotated[str, typer.Option(metavar="FOLDER", help="The scenarios folder that gets it.")] = ".",
+    name: Annotated[str, Argument(metavar="NAME", help="The family's name, such as barn_sale.")],
+    folder: Annotated[str, Option(metavar="FOLDER", help="The scenarios folder that gets it.")] = ".",
 ) -> None:
     """Write a family of your own. It makes days from seeds, and its audit passes as it is."""
     from pathlib import Path

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from proctor.commands.options import ScenarioArgument, ScenariosOption
 
@@ -20,11 +21,11 @@ def list_scenarios(scenarios_dir: ScenariosOption = None) -> None:
 
 @app.command("show")
 def show_scenario(
-    scenario_id: Annotated[str, typer.Argument(metavar="ID", help="The scenario's or family's id.")],
+    scenario_id: Annotated[str, Argument(metavar="ID", help="The scenario's or family's id.")],
     scenarios_dir: ScenariosOption = None,
-    seed: Annotated[int | None, typer.Option(help="Show the day that a family makes of this seed.")] = None,
-    difficulty: Annotated[int, typer.Option(min=1, max=4, help="The day's difficulty.")] = 2,
-    truth: Annotated[bool, typer.Option("--truth", help="Show what is right, too; only for practice seeds.")] = False,
+    seed: Annotated[int | None, Option(help="Show the day that a family makes of this seed.")] = None,
+    difficulty: Annotated[int, Option(min=1, max=4, help="The day's difficulty.")] = 2,
+    truth: Annotated[bool, Option("--truth", help="Show what is right, too; only for practice seeds.")] = False,
 ) -> None:
     """Show a scenario. What the user wants, who is in it, what is scored and who judges it. With --seed, show the day
     of a family: everything that a participant can read.
@@ -39,15 +40,13 @@ def show_scenario(
 
 @app.command("audit")
 def audit_families(
-    families: Annotated[list[str] | None, typer.Argument(metavar="[FAMILY]...", help="All of them by default.")] = None,
-    seeds: Annotated[str, typer.Option(help="Seeds, such as 1-25 or 3,7.")] = "1-5",
-    difficulty: Annotated[str, typer.Option(help="Difficulties, such as 1-4.")] = "1-4",
+    families: Annotated[list[str] | None, Argument(metavar="[FAMILY]...", help="All of them by default.")] = None,
+    seeds: Annotated[str, Option(help="Seeds, such as 1-25 or 3,7.")] = "1-5",
+    difficulty: Annotated[str, Option(help="Difficulties, such as 1-4.")] = "1-4",
     scenarios_dir: ScenariosOption = None,
-    processes: Annotated[int, typer.Option(min=0, help="Instances at once; 0 for one per processor.")] = 0,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Play fewer lapses; leave out checks that need many seeds.")
-    ] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,
+    processes: Annotated[int, Option(min=0, help="Instances at once; 0 for one per processor.")] = 0,
+    quick: Annotated[bool, Option("--quick", help="Play fewer lapses; leave out checks that need many seeds.")] = False,
+    json_file: Annotated[Path | None, Option("--json", help="Write the figures to this file.")] = None,
 ) -> None:
     """Audit families. Each instance has to pass twelve checks before anybody plays it; exit code 1 where one fails."""
     from proctor.scenario_commands import audit_families
@@ -64,9 +63,9 @@ def validate_scenario(
     scenario: ScenarioArgument,
     scenarios_dir: ScenariosOption = None,
     difficulty: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=4, help="Of a family's day.  [default: each of 1 to 4]")
+        int | None, Option(metavar="N", min=1, max=4, help="Of a family's day.  [default: each of 1 to 4]")
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Of a family's day.  [default: 1]")] = None,
+    seed: Annotated[int | None, Option(metavar="N", help="Of a family's day.  [default: 1]")] = None,
 ) -> None:
     """Check a scenario, or the days of a family. Exit code 1 where one can't be played."""
     from proctor.scenario_commands import validate_scenario
@@ -78,9 +77,7 @@ def validate_scenario(
 def hold_paraphrases(
     scenario: ScenarioArgument,
     scenarios_dir: ScenariosOption = None,
-    by_fact: Annotated[
-        bool, typer.Option("--by-fact", help="Print the error on held-out lines for each fact.")
-    ] = False,
+    by_fact: Annotated[bool, Option("--by-fact", help="Print the error on held-out lines for each fact.")] = False,
 ) -> None:
     """Hold a scenario's patterns to its paraphrases. Prints the share that they can't tell; exit code 1 where they
     differ.

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from proctor.commands.options import (
     AnyPortOption,
@@ -26,39 +27,34 @@ app = typer.Typer()
 @app.command("up")
 def up(
     port: Annotated[
-        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The gateway's port.  [default: 8000]")
+        int | None, Option(metavar="PORT", min=1, max=65535, help="The gateway's port.  [default: 8000]")
     ] = None,
     host: Annotated[
         str | None,
-        typer.Option(
-            metavar="HOST",
-            help="Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]",
+        Option(
+            metavar="HOST", help="Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]"
         ),
     ] = None,
     card_url: CardUrlOption = None,
     ues_host: Annotated[
-        str | None, typer.Option(metavar="HOST", help="Address that the simulator listens on, if not that of --host.")
+        str | None, Option(metavar="HOST", help="Address that the simulator listens on, if not that of --host.")
     ] = None,
     ues_public_url: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", help="Simulator's address for participants elsewhere.  [default: made from --card-url]"
-        ),
+        Option(metavar="URL", help="Simulator's address for participants elsewhere.  [default: made from --card-url]"),
     ] = None,
     ues_port: Annotated[
-        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The simulator's port.  [default: 8100]")
+        int | None, Option(metavar="PORT", min=1, max=65535, help="The simulator's port.  [default: 8100]")
     ] = None,
     temporal_port: TemporalPortOption = 7233,
     ui_port: UiPortOption = 8233,
     agent_port: Annotated[
         int | None,
-        typer.Option(
-            metavar="PORT", min=1, max=65535, help="The baseline agent's port.  [default: 8099, or a free one]"
-        ),
+        Option(metavar="PORT", min=1, max=65535, help="The baseline agent's port.  [default: 8099, or a free one]"),
     ] = None,
     with_agent: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--with-agent/--without-agent", help="Run the baseline agent too; the card's example request assesses it."
         ),
     ] = True,
@@ -95,9 +91,7 @@ def worker(
     state: StateOption = None,
     processes: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=1, max=256, help="How many processes work.  [default: as many as there are cores]"
-        ),
+        Option(metavar="N", min=1, max=256, help="How many processes work.  [default: as many as there are cores]"),
     ] = None,
 ) -> None:
     """Run a worker, which plays assessments."""
@@ -142,9 +136,9 @@ def ues(
     host: HostOption = None,
     port: PortOption = None,
     single: Annotated[
-        bool, typer.Option("--single", help="One simulation at the root, as a UES server has it (UES_ADMIN_KEY).")
+        bool, Option("--single", help="One simulation at the root, as a UES server has it (UES_ADMIN_KEY).")
     ] = False,
-    public_url: Annotated[str | None, typer.Option(metavar="URL", help="Address under which others reach it.")] = None,
+    public_url: Annotated[str | None, Option(metavar="URL", help="Address under which others reach it.")] = None,
     state: StateOption = None,
 ) -> None:
     """Run the simulator."""
@@ -159,7 +153,7 @@ def codec_server(
     port: AnyPortOption = 8234,
     ui_origins: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--ui-origin",
             metavar="ORIGIN",
             help="The Temporal UI's scheme, host and port; may be repeated.  [default: http://127.0.0.1:8233]",
@@ -178,7 +172,7 @@ def codec_server(
 def doctor(
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", metavar="URL", help="A participant that is to be assessed; may be repeated."),
+        Option("--agent", metavar="URL", help="A participant that is to be assessed; may be repeated."),
     ] = None,
     gateway_url: GatewayOption = None,
     temporal_address: TemporalOption = None,
@@ -186,9 +180,9 @@ def doctor(
     storage_url: StorageOption = None,
     state: StateOption = None,
     asks_models: Annotated[
-        bool, typer.Option("--models/--no-models", help="Ask each model of the settings for one token.")
+        bool, Option("--models/--no-models", help="Ask each model of the settings for one token.")
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    as_json: Annotated[bool, Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:
     """Look at every part of a deployment, and say what to mend."""
     from proctor.doctor.command import run_doctor

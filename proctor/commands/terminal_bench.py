@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from proctor.commands.options import (
     ConfigFileOption,
@@ -35,13 +36,11 @@ app.add_typer(datasets, name="datasets")
 def run_terminal_bench(
     dataset: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIR", help="Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."
-        ),
+        Option(metavar="DIR", help="Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."),
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", metavar="[NAME=]URL", help="An agent's address, or oracle, or null; may be repeated."),
+        Option("--agent", metavar="[NAME=]URL", help="An agent's address, or oracle, or null; may be repeated."),
     ] = None,
     harness: HarnessOption = None,
     model: HarnessModelOption = None,
@@ -49,44 +48,44 @@ def run_terminal_bench(
     program: ProgramOption = None,
     task_ids: TaskIdsOption = None,
     exclude_task_ids: Annotated[
-        list[str] | None, typer.Option("--exclude-task-id", metavar="GLOB", help="Leave out; may be repeated.")
+        list[str] | None, Option("--exclude-task-id", metavar="GLOB", help="Leave out; may be repeated.")
     ] = None,
-    n_tasks: Annotated[int | None, typer.Option(metavar="N", min=1, help="The largest number of tasks.")] = None,
-    n_attempts: Annotated[int | None, typer.Option(metavar="N", min=1, help="Attempts at each task.")] = None,
+    n_tasks: Annotated[int | None, Option(metavar="N", min=1, help="The largest number of tasks.")] = None,
+    n_attempts: Annotated[int | None, Option(metavar="N", min=1, help="Attempts at each task.")] = None,
     n_concurrent_trials: Annotated[
-        int | None, typer.Option("--n-concurrent", metavar="N", min=1, help="The largest number of trials at once.")
+        int | None, Option("--n-concurrent", metavar="N", min=1, help="The largest number of trials at once.")
     ] = None,
     timeout_multiplier: Annotated[
-        float | None, typer.Option(metavar="X", help="What the tasks' timeouts are multiplied by.")
+        float | None, Option(metavar="X", help="What the tasks' timeouts are multiplied by.")
     ] = None,
     agent_timeout_sec: Annotated[
-        float | None, typer.Option("--agent-timeout", metavar="SECONDS", help="In place of the tasks' own.")
+        float | None, Option("--agent-timeout", metavar="SECONDS", help="In place of the tasks' own.")
     ] = None,
     test_timeout_sec: Annotated[
-        float | None, typer.Option("--test-timeout", metavar="SECONDS", help="In place of the tasks' own.")
+        float | None, Option("--test-timeout", metavar="SECONDS", help="In place of the tasks' own.")
     ] = None,
     cleanup: Annotated[
-        bool | None, typer.Option("--cleanup/--no-cleanup", help="Remove the run's images afterwards.")
+        bool | None, Option("--cleanup/--no-cleanup", help="Remove the run's images afterwards.")
     ] = None,
     max_cost: Annotated[
-        float | None, typer.Option(metavar="X", help="Begin no trial that would probably pass this cost.")
+        float | None, Option(metavar="X", help="Begin no trial that would probably pass this cost.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", help="Begin no trial that would probably use more tokens.")
+        int | None, Option(metavar="N", help="Begin no trial that would probably use more tokens.")
     ] = None,
     max_hours: Annotated[
-        float | None, typer.Option(metavar="H", help="Begin no trial that would probably take longer.")
+        float | None, Option(metavar="H", help="Begin no trial that would probably take longer.")
     ] = None,
     grow: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Take over the trials that this ended run has played.")
+        str | None, Option(metavar="RUN", help="Take over the trials that this ended run has played.")
     ] = None,
     access: Annotated[
-        str | None, typer.Option(metavar="WAY", help="How the agent gets in: docker, endpoint or both.")
+        str | None, Option(metavar="WAY", help="How the agent gets in: docker, endpoint or both.")
     ] = None,
     output_path: OutputOption = None,
     gateway_url: Annotated[
         str | None,
-        typer.Option("--gateway", metavar="URL", help="An evaluator that runs.  [default: one of the command's own]"),
+        Option("--gateway", metavar="URL", help="An evaluator that runs.  [default: one of the command's own]"),
     ] = None,
     config_file: ConfigFileOption = None,
     state: StateOption = None,
@@ -153,7 +152,7 @@ def run_terminal_bench(
 
 @app.command("follow")
 def follow_terminal_bench(
-    task_id: Annotated[str, typer.Argument(metavar="RUN", help="The run's task id.")],
+    task_id: Annotated[str, Argument(metavar="RUN", help="The run's task id.")],
     gateway_url: GatewayOption = None,
     output_path: OutputOption = None,
     config_file: ConfigFileOption = None,
@@ -171,7 +170,7 @@ def follow_terminal_bench(
 
 @app.command("validate")
 def validate_dataset(
-    dataset: Annotated[str, typer.Argument(metavar="DIR", help="Folder of tasks, or a dataset: NAME[@VERSION].")],
+    dataset: Annotated[str, Argument(metavar="DIR", help="Folder of tasks, or a dataset: NAME[@VERSION].")],
     task_ids: TaskIdsOption = None,
     state: StateOption = None,
 ) -> None:
@@ -186,14 +185,14 @@ def terminal_up(
     config_file: ConfigFileOption = None,
     datasets_dir: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
+        Option(metavar="FOLDER", help="Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
     ] = None,
     host: HostOption = None,
     port: Annotated[
-        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The evaluator's port.  [default: 9999]")
+        int | None, Option(metavar="PORT", min=1, max=65535, help="The evaluator's port.  [default: 9999]")
     ] = None,
     agent_port: Annotated[
-        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="The agent's port.  [default: 8001]")
+        int | None, Option(metavar="PORT", min=1, max=65535, help="The agent's port.  [default: 8001]")
     ] = None,
     temporal_port: TemporalPortOption = 7233,
     ui_port: UiPortOption = 8233,
@@ -212,15 +211,15 @@ def terminal_up(
 @datasets.command("add")
 def add_dataset(
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A folder, an archive, a git repository, or a registry.json.")
+        str, Argument(metavar="SOURCE", help="A folder, an archive, a git repository, or a registry.json.")
     ],
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Its name.  [default: that of the source]")] = None,
+    name: Annotated[str | None, Option(metavar="NAME", help="Its name.  [default: that of the source]")] = None,
     version: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="Its version.  [default: local; of git: the commit, or head]")
+        str | None, Option(metavar="VERSION", help="Its version.  [default: local; of git: the commit, or head]")
     ] = None,
-    path: Annotated[str, typer.Option(metavar="FOLDER", help="The folder of tasks in the source.")] = "",
+    path: Annotated[str, Option(metavar="FOLDER", help="The folder of tasks in the source.")] = "",
     commit: Annotated[
-        str | None, typer.Option(metavar="COMMIT", help="A commit, tag or branch of the git repository.")
+        str | None, Option(metavar="COMMIT", help="A commit, tag or branch of the git repository.")
     ] = None,
     sha256: PinOption = None,
     state: StateOption = None,
@@ -236,7 +235,7 @@ def pull_dataset(
     dataset: DatasetArgument,
     sha256: PinOption = None,
     is_update: Annotated[
-        bool, typer.Option("--update", help="Pin the files as they are now, though their hash is another one.")
+        bool, Option("--update", help="Pin the files as they are now, though their hash is another one.")
     ] = False,
     state: StateOption = None,
 ) -> None:

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from proctor.commands.options import AsJsonOption, StateOption, TokensFileOption
 
@@ -11,16 +12,16 @@ app = typer.Typer(no_args_is_help=True, help="Who may ask the gateway.", rich_ma
 
 @app.command("create")
 def create_token(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is; several tokens may have one name.")],
-    is_admin: Annotated[bool, typer.Option("--admin", help="Sees and may do everything, whosever it is.")] = False,
+    name: Annotated[str, Argument(metavar="NAME", help="Whose it is; several tokens may have one name.")],
+    is_admin: Annotated[bool, Option("--admin", help="Sees and may do everything, whosever it is.")] = False,
     expires: Annotated[
-        str | None, typer.Option(metavar="PERIOD", help="Valid for this long: 12h, 30d, 8w.  [default: without an end]")
+        str | None, Option(metavar="PERIOD", help="Valid for this long: 12h, 30d, 8w.  [default: without an end]")
     ] = None,
-    at_once: Annotated[int | None, typer.Option(metavar="N", min=1, help="Assessments at the same time.")] = None,
-    per_day: Annotated[int | None, typer.Option(metavar="N", min=1, help="Assessments begun in 24 hours.")] = None,
+    at_once: Annotated[int | None, Option(metavar="N", min=1, help="Assessments at the same time.")] = None,
+    per_day: Annotated[int | None, Option(metavar="N", min=1, help="Assessments begun in 24 hours.")] = None,
     cost_per_day: Annotated[
         float | None,
-        typer.Option(metavar="AMOUNT", help="The limit of the models' cost in 24 hours, in your prices' currency."),
+        Option(metavar="AMOUNT", help="The limit of the models' cost in 24 hours, in your prices' currency."),
     ] = None,
     file: TokensFileOption = None,
     state: StateOption = None,
@@ -56,7 +57,7 @@ def list_tokens(
 
 @app.command("revoke")
 def revoke_token(
-    which: Annotated[str, typer.Argument(metavar="ID", help="A token's id, or a name: then all of its tokens.")],
+    which: Annotated[str, Argument(metavar="ID", help="A token's id, or a name: then all of its tokens.")],
     file: TokensFileOption = None,
     state: StateOption = None,
 ) -> None:

@@ -86,7 +86,6 @@ def run_play(options: PlayOptions) -> ExitCode:
 
 
 def _play_turns(queue: TurnQueue, shell: Shell) -> None:
-    """Play turns as they come, until the assessment is over."""
     while not isinstance(came := queue.get(), Over):
         shell.play(came)
 
@@ -119,7 +118,6 @@ async def _assess(
     console: Console,
     interrupted: asyncio.Event,
 ) -> ExitCode:
-    """Have an evaluator assess the person at the terminal, and show the result."""
     async with _evaluator(options, config, console, interrupted) as gateway_url, _serving(queue) as agent_url:
         request = assessment_request(
             agent_url, scenario_id, options.seed, not options.with_models, options.max_turns, turn_timeout=_PATIENCE
@@ -165,7 +163,6 @@ async def _evaluator(
 
 @asynccontextmanager
 async def _serving(queue: TurnQueue) -> AsyncIterator[str]:
-    """Serve the participant on the loopback; gives its address."""
     listener = listen(LOOPBACK, 0, "the participant")
     url = address_of(listener)
     config = PurpleAgentConfig(host=LOOPBACK, port=listener.getsockname()[1])
