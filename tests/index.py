@@ -26,9 +26,12 @@ _SERVICES = ("assessments", "chaos", "containers", "foreign_ues", "histories", "
 _HEAD = """# Modules and the tests that run them
 
 Written by `python -m tests.index` (`tests/index.py`). The files are in `tests/`. The number says how many lines of the
-module's functions a file runs. Modules without tests run in services only, or in rooms of tests that were not measured:
-search for their names. Measured rooms: {}.
+module's functions a file runs. Modules that run only in services, or in other processes, have the files that name their
+functions or classes, or that run what imports them, and no number. Measured rooms: {}.
 """
+_SHORTEST = 8
+"""Letters of a name that is looked for in tests: shorter ones are common words."""
+
 _TEST = re.compile(r"(\S+) (\d+)")
 _ROW = re.compile(r"^\| `(\S+)` \| (.*) \|$", re.MULTILINE)
 
@@ -88,15 +91,40 @@ def modules() -> list[str]:
 def table(index: Index) -> str:
     """The index as a page."""
     rooms = sorted({test.partition("/")[0] for tests in index.values() for test in tests})
-    rows = [
-        f"| `{name}` | {', '.join(f'{test} {lines}' for test, lines in _ranked(index.get(name)))} |"
-        for name in modules()
-    ]
+    texts = {_name(str(path)): path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
+    sources = {name: (ROOT / name).read_text() for name in modules()}
+    rows = []
+    for name in sources:
+        measured = [f"{test} {lines}" for test, lines in _ranked(index.get(name))]
+        rows.append(f"| `{name}` | {', '.join(measured or _naming(name, texts) or _importing(name, sources, index))} |")
     return "\n".join([_HEAD.format(", ".join(rooms)), "| module | tests |", "| --- | --- |", *rows, ""])
 
 
 def _ranked(tests: Counter[str] | None) -> list[tuple[str, int]]:
     return sorted((tests or Counter()).items(), key=lambda each: (-each[1], each[0]))[:MOST]
+
+
+def _naming(name: str, texts: dict[str, str]) -> list[str]:
+    """The test files that name a module, its public functions and classes, or its command; most names first."""
+    defined = [getattr(node, "name", "") for node in ast.parse((ROOT / name).read_text()).body]
+    names = [_dotted(name), *(each for each in defined if len(each) >= _SHORTEST)]
+    if "/commands/" in name:
+        names.append(f'"{Path(name).stem.replace("_", "-")}"')
+    words = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names))
+    found = Counter({test.removeprefix("tests/"): len(set(words.findall(text))) for test, text in texts.items()})
+    return [test for test, _ in _ranked(+found)]
+
+
+def _importing(name: str, sources: dict[str, str], index: Index) -> list[str]:
+    """The test files that run the modules which import this one."""
+    package, _, stem = _dotted(name).rpartition(".")
+    imports = re.compile(rf"{re.escape(_dotted(name))}\b|from {re.escape(package)} import .*\b{stem}\b")
+    importers = [other for other, source in sources.items() if imports.search(source)]
+    return [test for test, _ in _ranked(sum((index.get(other, Counter()) for other in importers), Counter[str]()))]
+
+
+def _dotted(name: str) -> str:
+    return name.removesuffix(".py").replace("/", ".")
 
 
 def stored(page: str, without: list[str]) -> Index:
