@@ -19,6 +19,9 @@ from workflows.judging import Judging
 from workflows.progress import Progress
 from workflows.time_played import seconds_played
 
+_OF_PLAN = ("assessment_id", "scenario_id", "participant", "seed", "offline", "scenario_turns", "clock", "noise")
+_OF_PROGRESS = ("turn_tries", "participant_usage", "clarifications")
+
 
 def note_score(results: AssessmentResults) -> None:
     overall = results.scores.overall
@@ -49,9 +52,6 @@ def sum_up(
     """
     action_log = progress.action_log if progress else []
     return assessment_results(
-        assessment_id=plan.assessment_id,
-        scenario_id=plan.scenario_id,
-        participant=plan.participant,
         status=status,
         duration_seconds=seconds_played(progress),
         turns_taken=progress.turn if progress else 0,
@@ -62,23 +62,17 @@ def sum_up(
         ],
         action_log=action_log,
         action_report=compare(progress.reported if progress else [], _reportable(action_log, progress)),
-        seed=plan.seed,
-        offline=plan.offline,
         completion_reason=reason,
         failure=failure,
         failure_kind=failure_kind,
-        turn_tries=progress.turn_tries if progress else {},
         is_partial=status == "completed" and progress is not None and _was_stopped(plan, progress),
-        scenario_turns=plan.scenario_turns,
         family=plan.instance.family if plan.instance else None,
         difficulty=plan.instance.difficulty if plan.instance else None,
         instance_seed=plan.instance.seed if plan.instance else None,
-        clock=plan.clock,
-        noise=plan.noise,
         provenance=_provenance(plan, progress, judging),
-        participant_usage=progress.participant_usage if progress else [],
-        clarifications=progress.clarifications if progress else [],
         forked_from=plan.fork.origin if plan.fork else None,
+        **{name: getattr(plan, name) for name in _OF_PLAN},
+        **({name: getattr(progress, name) for name in _OF_PROGRESS} if progress else {}),
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 from temporalio import workflow
@@ -131,24 +131,16 @@ class Turns:
             )
         self._note(turn, answer, applied, target - began_at)
         progress.checkpoint = applied.checkpoint
+        settled_at = applied.settled_at or began_at + TURN_SETTLES
+        about: dict[str, Any] = {"turn": turn, "began_at": began_at, "moves": applied.moves, "noise": applied.noise}
         if progress.early_completion:
-            progress.turns.append(
-                TurnNote(
-                    turn=turn,
-                    began_at=began_at,
-                    reached=applied.settled_at or began_at + TURN_SETTLES,
-                    checkpoint=applied.checkpoint,
-                    moves=applied.moves,
-                    noise=applied.noise,
-                )
-            )
+            progress.turns.append(TurnNote(reached=settled_at, checkpoint=applied.checkpoint, **about))
             if self.exchange:
                 self.exchange.leave(plan.participant, applied.sent)
             return
         replies = await self._let_characters_reply(turn, applied)
         arrivals: list[OutgoingMessage] = []
         if self.exchange:
-            settled_at = applied.settled_at or began_at + TURN_SETTLES
             target, arrivals = await self.exchange.meet(plan.participant, applied.sent, target, settled_at)
         advanced = await self._steps.do(
             TurnActivities.advance,
@@ -167,14 +159,11 @@ class Turns:
         progress.events_processed = applied.events_processed + advanced.events_processed
         progress.turns.append(
             TurnNote(
-                turn=turn,
-                began_at=began_at,
                 reached=advanced.current_time,
                 checkpoint=advanced.checkpoint,
                 replies=reply_records(replies),
                 events_processed=progress.events_processed,
-                moves=applied.moves,
-                noise=applied.noise,
+                **about,
             )
         )
         self._publisher.publish(

@@ -10,7 +10,6 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
@@ -19,7 +18,7 @@ from temporalio.worker import ExecuteActivityInput
 from activities.attempts import failures
 from activities.attempts.around import Proceed
 from activities.attempts.elapsed import since_scheduled
-from activities.plan import OfSeveral
+from activities.plan import Model, OfSeveral
 
 TROUBLE_SIGNAL = "trouble"
 
@@ -46,7 +45,7 @@ _STEPS = {
 }
 
 
-class Trouble(BaseModel):
+class Trouble(Model):
     """A step that doesn't succeed, and is still being tried.
 
     Attributes:
@@ -54,8 +53,6 @@ class Trouble(BaseModel):
         answer: what it failed of, in words. attempt: which one failed, from 1. attempts: how many there may be; 0 for
         no limit. is_waiting: the attempt has not failed, but waits.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     step: str
     about: str | None = None

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AwareDatetime, Field, JsonValue
 
 from activities.plan import Model, OfSeveral, OfTurn
 from proctor_protocol.modalities import Written
@@ -13,11 +13,7 @@ from proctor_storage.blobs import BlobRef
 Rsvp = Literal["accepted", "declined", "tentative"]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class ThreadEntry(_Model):
+class ThreadEntry(Model):
     """An earlier message of the same thread: who wrote it, when, and what."""
 
     sender: str
@@ -25,7 +21,7 @@ class ThreadEntry(_Model):
     text: str
 
 
-class OutgoingMessage(_Model):
+class OutgoingMessage(Model):
     """Something that the participant sent and that may call for a reply.
 
     For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``.
@@ -63,7 +59,7 @@ class OutgoingMessage(_Model):
     more: dict[str, JsonValue] = Field(default_factory=dict, exclude_if=lambda more: not more)
 
 
-class CharacterReply(_Model):
+class CharacterReply(Model):
     """A character's reply, which arrives ``delay_seconds`` after the message; ``text`` is an RSVP's comment."""
 
     character_id: str

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
+from activities.plan import Model
 
 REFUSED = "refused"
 """The judge's label where it gave no verdict that can be believed; no author ever gives it."""
@@ -24,7 +24,7 @@ class Pair:
         return _label(self.author, self.most), REFUSED if self.judge is None else _label(self.judge, self.most)
 
 
-class Agreement(BaseModel):
+class Agreement(Model):
     """Figures over some cases.
 
     Attributes:
@@ -36,8 +36,6 @@ class Agreement(BaseModel):
         kappa: Cohen's; None where it isn't defined (no cases, or both always say the same one thing).
         confusion: number of cases by what the author and the judge said, ``"full, none"``: author first.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     cases: int
     right: int

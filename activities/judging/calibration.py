@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
 from activities.judging.agreement import Agreement, Pair, agreement
 from activities.judging.cases import (
@@ -28,6 +28,7 @@ from activities.judging.panel import Judge
 from activities.judging.records import Record, windows
 from activities.models.factory import ModelAnswerError, ModelUnavailableError
 from activities.models.usage import Meter
+from activities.plan import Model
 from activities.scenario_code.facts_asked import FactAsked
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.scenario import ScenarioConfig
@@ -46,13 +47,11 @@ _FOLDER = "calibrations"
 _FACT = "fact"
 
 
-class CaseOutcome(BaseModel):
+class CaseOutcome(Model):
     """What became of one case: the judge's points, or None and why its answers can't be believed.
 
     ``quotes`` are the words of the evidence that the judge rests its verdict on.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     kind: str
@@ -62,21 +61,19 @@ class CaseOutcome(BaseModel):
     judge: int | None
     most: int
     reason: str
-    quotes: list[Quote] = []
+    quotes: list[Quote] = Field(default_factory=list)
 
     @property
     def pair(self) -> Pair:
         return Pair(self.author, self.judge, self.most)
 
 
-class Calibration(BaseModel):
+class Calibration(Model):
     """How a model judged a scenario's cases.
 
     ``cases_digest`` tells these cases from others; ``usage`` is None where the model never answered. ``covers`` is what
     was asked: "items" of rubrics, "facts" in texts.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     scenario_id: str
     model: str
@@ -89,7 +86,7 @@ class Calibration(BaseModel):
     by_item: dict[str, Agreement]
     usage: ModelUse | None
     outcomes: list[CaseOutcome]
-    covers: list[Asked] = ["items"]
+    covers: list[Asked] = Field(default_factory=lambda: list[Asked](["items"]))
 
     @property
     def kappa(self) -> float | None:

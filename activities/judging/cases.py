@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from activities.judging.model_judge import Item, items_of
 from activities.judging.records import Record, records_of
+from activities.plan import Model
 from activities.scenario_code.paraphrases import Paraphrase
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import Written
@@ -114,10 +115,8 @@ class CalibrationCase(BaseModel):
     evidence: list[Piece]
 
 
-class FactCase(BaseModel):
+class FactCase(Model):
     """One text, and whether it says a fact."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     fact: str

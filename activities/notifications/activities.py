@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import httpx
-from pydantic import BaseModel, ConfigDict
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures, heartbeats
+from activities.plan import Model
 from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden, look_up
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.sealing import NotOursError, unseal
@@ -36,20 +36,16 @@ class Notification:
     body: dict[str, Any]
 
 
-class Delivery(BaseModel):
+class Delivery(Model):
     """What to deliver: a task's notifications after number ``after``, to a webhook (JSON, sealed)."""
-
-    model_config = ConfigDict(frozen=True)
 
     task_id: str
     sealed_webhook: str
     after: int = FROM_THE_START
 
 
-class Delivered(BaseModel):
+class Delivered(Model):
     """How far it came: the number of the last notification that was taken, and whether that was the end."""
-
-    model_config = ConfigDict(frozen=True)
 
     after: int
     is_done: bool

@@ -299,36 +299,31 @@ class ParticipantActivities:
         return answer, simulation, participant.card
 
     async def _play_once(self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation) -> Answer:
+        """Play a turn. A question is answered once, and an answer that can't be read is asked for once more.
+
+        Each clarification is noted before it is sent, and its message id derives from the step: an attempt that comes
+        after a killed one sends the same message again, or waits for the task that the participant began for it.
+        """
+        sent: set[str] = set()
         try:
-            return await self._play_to_the_end(participant, payload, simulation)
+            answer = await self._play(participant, payload, simulation)
+            while (needed := _find_clarification(payload.turn, answer)) is not None:
+                made = [each.clarification for each in notes.noted(notes.ClarificationNote)]
+                noted = [each for each in made if each.kind == needed.kind]
+                if needed.kind in sent or any(map(notes.has_task_after, noted)):
+                    break
+                sent.add(needed.kind)
+                notes.note(notes.ClarificationNote(clarification=noted[0] if noted else needed))
+                after = await self._clarify(participant, payload, simulation, needed, answer)
+                if after is None or (after.has_failed and needed.kind == "unreadable"):
+                    break
+                answer = after
         except _CutOffError:
             raise failures.final(
                 failures.PARTICIPANT_FAILED,
                 f"The connection to the participant was lost in turn {payload.turn}, after it had begun to act: "
                 "the turn has to be played again.",
             ) from None
-
-    async def _play_to_the_end(
-        self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation
-    ) -> Answer:
-        """Play a turn. A question is answered once, and an answer that can't be read is asked for once more.
-
-        Each clarification is noted before it is sent, and its message id derives from the step: an attempt that comes
-        after a killed one sends the same message again, or waits for the task that the participant began for it.
-        """
-        answer = await self._play(participant, payload, simulation)
-        sent: set[str] = set()
-        while (needed := _find_clarification(payload.turn, answer)) is not None:
-            made = [each.clarification for each in notes.noted(notes.ClarificationNote)]
-            noted = [each for each in made if each.kind == needed.kind]
-            if needed.kind in sent or any(map(notes.has_task_after, noted)):
-                break
-            sent.add(needed.kind)
-            notes.note(notes.ClarificationNote(clarification=noted[0] if noted else needed))
-            after = await self._clarify(participant, payload, simulation, needed, answer)
-            if after is None or (after.has_failed and needed.kind == "unreadable"):
-                break
-            answer = after
         return answer
 
     async def _clarify(

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from pydantic_core import from_json
 
 from activities.attempts import failures
-from activities.plan import Plan
+from activities.plan import Model, Plan
 from activities.simulation.states import snapshot
 from proctor_protocol.clocks import Clock, read_clock
 from proctor_storage.blobs import BlobRef
@@ -83,7 +83,7 @@ class Conditions:
         return None if is_usual else cls(turn, plan.seed, clock.seconds, clock.factor, plan.noise)
 
 
-class TurnCourse(BaseModel):
+class TurnCourse(Model):
     """How a turn went that has conditions.
 
     Attributes:
@@ -93,8 +93,6 @@ class TurnCourse(BaseModel):
         noise: how often each kind of noise came.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     ended_at: Instant
     moves: list[float] = Field(default_factory=list)
     requests: int = 0
@@ -102,10 +100,8 @@ class TurnCourse(BaseModel):
     noise: dict[str, int] = Field(default_factory=dict)
 
 
-class PlannedEvent(BaseModel):
+class PlannedEvent(Model):
     """An event that is to be scheduled; where its time is past it happens now."""
-
-    model_config = ConfigDict(frozen=True)
 
     scheduled_time: datetime
     modality: str
@@ -136,7 +132,7 @@ class Step:
     shows_all: bool = False
 
 
-class Stepped(BaseModel):
+class Stepped(Model):
     """The result of a step.
 
     Attributes:
@@ -148,8 +144,6 @@ class Stepped(BaseModel):
         course: of a turn that has ended, where it had conditions.
         states_parts: what of these is left out, since it is in parts that the checkpoint has, too (``shown``).
     """
-
-    model_config = ConfigDict(frozen=True)
 
     current_time: Instant
     events_executed: int = 0

@@ -11,10 +11,11 @@ from typing import Any, Literal
 from uuid import uuid4
 
 import httpx
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from activities.attempts import failures
+from activities.plan import Model
 from activities.simulation.hosts import Access, Claim, Simulation, SimulationGoneError, Step, Stepped
 from activities.simulation.keys import (
     PARTICIPANT,
@@ -53,7 +54,7 @@ _NEEDED = {
 _PAGE = 1000
 
 
-class Label(BaseModel):
+class Label(Model):
     """The first line of a checkpoint's content: data that the server can't know or can't keep.
 
     Attributes:
@@ -66,8 +67,6 @@ class Label(BaseModel):
         issue: which of its keys that was (``keys.participant_key``).
         told: a fingerprint of the address and the key that the participant got last.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     simulation: Literal[1] = 1
     kind: Literal["checkpoint", "export"]
