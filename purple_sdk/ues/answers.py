@@ -4,6 +4,8 @@ from importlib.resources import files
 
 from pydantic_core import from_json
 
+from purple_sdk.ues._reading import ActionOutcome as ActionOutcome
+from purple_sdk.ues._reading import Instant as Instant
 from purple_sdk.ues._reading import UESAnswer as UESAnswer
 from purple_sdk.ues._reading import answer_models
 
