@@ -1,8 +1,7 @@
 """Changes to a modality's state that can be taken back: the undo machinery.
 
-An operation never writes to the state directly. It goes through a ``Change``, which keeps, for every step, the step
-that takes it back: only the entries touched, never a copy of the state. Taking a patch back yields the patch that
-makes it again, so undo and redo are the same function. Patches are JSON-ready, so a checkpoint carries them.
+An operation writes only through a ``Change``, which keeps the step that takes each step back, never a copy of the
+state. Patches are JSON-ready, so a checkpoint carries them.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,13 +1,9 @@
-"""Checkpoints: exact copies of a simulation, and their digests.
+"""Checkpoints: exact copies of a simulation, and their digests (SHA-256).
 
-A *whole* one is one dump of plain data; restoring is one load. One *in parts* is a manifest, the same data without its
-large collections, and these in pages (``parts``): it costs what has changed since the last one. A small simulation's
-manifest has it all. Either is known by the SHA-256 of its bytes, the second by its manifest's. While nothing has
-changed since the last one, it is answered from memory, so that equal states have equal bytes even though the access log
-continued.
-
-A checkpoint carries a seal over its own content. So altered or foreign content is recognized at once,
-without a check of every email, and content that passes can be used unchanged.
+A *whole* one is one dump of plain data. One *in parts* is a manifest, the same data without its large collections,
+and these in pages (``parts``): it costs what has changed since the last one. While nothing has changed since the last
+one, it is answered from memory: equal states have equal bytes even though the access log continued. A seal over the
+content lets altered or foreign content be recognized without a check of every email.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,7 @@
-"""Limits for participants: the requests that their keys may make, and the rest that the current turn allows.
+"""Limits for participants, who are strangers: the requests that their keys may make, and what the turn still allows.
 
-A participant is a stranger: these limits bound all requests of its key, so that it can neither fill the memory nor keep
-the server from the others. Over a limit a request is refused with a sentence, and the turn continues.
-Keys of the evaluator's have none of these limits, since scenarios and checkpoints are large.
-
-A turn begins when the evaluator moves the clock or puts the simulation back to a checkpoint.
+Over a limit a request is refused with a sentence, and the turn continues. Keys of the evaluator's have none of these
+limits. A turn begins when the evaluator moves the clock or puts the simulation back to a checkpoint.
 """
 
 from functools import cache

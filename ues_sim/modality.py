@@ -1,9 +1,4 @@
-"""How a modality is declared. One ``Modality`` per folder under ``modalities/``; everything else follows from it.
-
-The declaration says what the state and the input look like, which operations an event may ask for, which actions
-and queries callers have, and how the state is shown. From it follow the routes, the permissions, the participant's
-permission set, the OpenAPI description, the event path, undo, scenario import and export, and checkpoints.
-"""
+"""How a modality is declared. One ``Modality`` per folder under ``modalities/``; everything else follows from it."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field

@@ -1,8 +1,7 @@
 """Measured time: how long the participant had the word, while this server could have answered it.
 
-It is counted by a clock that can't be set. Time counts from the last answer to the participant or the last request of
-the evaluator's, whichever is later. Ticks come regularly while this server runs, so that a pause of the server or its
-machine counts for half a second at most.
+The clock that counts it can't be set. Ticks come regularly, so that a pause of the server counts for half a second at
+most.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
-"""``HarnessAgent``: a participant whose turns are played by a CLI agent.
+"""``HarnessAgent``: a participant whose turns are played by a CLI agent, started once for each turn.
 
-The CLI agent is started once for each turn, resumes its session, and ends. All that it remembers is in its home folder,
-which is copied before each turn. A turn that is played again begins with that copy.
+All that the CLI agent remembers is in its home folder. It is copied before each turn, for a turn that is played again.
 """
 
 import uuid

@@ -1,10 +1,7 @@
 """The only way from a CLI agent to its model and to the simulation, in one try of one turn.
 
-A small HTTP server on the loopback address: ``/mcp`` has the simulation's tools, every other path is the model's.
-The CLI agent has one key for both, which is valid until the relay is closed. The keys of model and simulation never
-reach its process, its files or its log, and a process that outlives its turn can't act any more.
-
-It counts and records the traffic: the tokens by the model's own answers, and each call of a tool with its result.
+A small HTTP server on the loopback address: ``/mcp`` has the simulation's tools, every other path is the model's. The
+CLI agent has one key for both, valid until the relay is closed; the real keys never reach its process, files or log.
 """
 
 import asyncio

@@ -1,10 +1,4 @@
-"""A typed client of the User Environment Simulator, async and sync.
-
-* ``AsyncUESClient``, ``UESClient``: one simulation, with a sub-client for each part of it
-* ``AsyncUESHost``, ``UESHost``: a server of many simulations
-* ``UESError`` and below: one exception class per kind of failure
-* ``answers``: the shapes of what comes back
-"""
+"""A typed client of the User Environment Simulator, async and sync; ``answers`` has the shapes of what comes back."""
 
 from purple_sdk.ues.answers import ActionResult, EventRecord, KeyCreated, SimulationStatus, TimeState
 from purple_sdk.ues.client import AsyncUESClient, AsyncUESHost, UESClient, UESHost

@@ -1,8 +1,6 @@
-"""A turn of the model-driven participant: show it what is new, use the tools that it asks for, until it is done.
+"""A turn of the model-driven participant: show it what is new, and use the tools that it asks for, until it is done.
 
-It ends a turn when the model has nothing more to do, and before that when the turn's actions
-(``AGENTBEATS_PURPLE_MAX_ACTIONS_PER_TURN``), its tokens (``_TOKENS_PER_TURN``) or its rounds are used up. With
-``_ENABLE_REFLECTION`` the model is asked once, before it ends, whether it has forgotten something.
+A turn also ends when its actions, its tokens or its rounds are used up (``AGENTBEATS_PURPLE_…``).
 """
 
 from dataclasses import dataclass, field

@@ -1,10 +1,7 @@
 """A baseline participant: reads the user's list and wishes by rules, and does what it can parse, with no model.
 
-It knows no scenario and no truth, only how such wishes are worded. It answers a question with the last word about the
-same thing. It does a point of the list in its time, and reports each as it is: done, open or impossible. It leaves
-everything else undone: other wordings, planning, work in stages, and who may know a thing.
-
-``python -m purple_sdk.examples.clerk_agent --port 8001`` serves it.
+It knows no scenario and no truth, only how such wishes are worded. Everything else stays undone: other wordings,
+planning, work in stages, and who may know a thing.
 """
 
 import re

@@ -1,13 +1,7 @@
-"""A baseline participant: sorts the user's mail by rules, with no model.
+"""A turn: label the unread mail, archive the noise, inform the named person of incidents, sum up in the chat.
 
-Every turn it reads the unread mail that it hasn't seen, labels it, and archives the noise. It informs the named
-person of incidents, and writes a summary to the chat when there is something new. It follows the
-user's instructions as far as its rules understand them.
-
-Its rules know no scenario, but they were revised after a look at how they fared on ``email_triage_basic``: on mail that
+The rules know no scenario, but were revised after a look at how they fared on ``email_triage_basic``: on mail that
 their author has never seen they do worse.
-
-``python -m purple_sdk.examples.triage_agent --port 8001`` serves it.
 """
 
 import re

@@ -90,10 +90,7 @@ def _create(call: Call) -> JsonObject:
     return {
         "key_id": key.key_id,
         "secret": secret,
-        "name": body.name,
-        "permissions": body.permissions,
-        "created_at": key.data["created_at"],
-        "created_by": key.data["created_by"],
+        **{name: key.data[name] for name in ("name", "permissions", "created_at", "created_by")},
     }
 
 

@@ -81,13 +81,9 @@ def list_calendars(view: View, _params: Request) -> JsonObject:
     events = _kept(state)
     calendars = [
         {
-            "calendar_id": calendar["calendar_id"],
-            "name": calendar["name"],
-            "color": calendar["color"],
-            "visible": calendar["visible"],
+            **{name: calendar[name] for name in ("calendar_id", "name", "color", "visible")},
             "event_count": sum(event_id in events for event_id in calendar["event_ids"]),
-            "created_at": calendar["created_at"],
-            "updated_at": calendar["updated_at"],
+            **{name: calendar[name] for name in ("created_at", "updated_at")},
         }
         for calendar in state["calendars"].values()
     ]

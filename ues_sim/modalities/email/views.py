@@ -8,13 +8,17 @@ from operator import itemgetter
 from typing import Any
 
 from ues_sim.compact import MOST_LOOKED_AT, fit
-from ues_sim.modalities.email.models import EmailQueryRequest, EmailStateParams
+from ues_sim.modalities.email.models import Email as StoredEmail
+from ues_sim.modalities.email.models import EmailQueryRequest, EmailStateParams, EmailSummary
 from ues_sim.modality import State, View, page, sort_key, threads_since
 from ues_sim.people import address_key, name_of
 from ues_sim.schema import JsonObject
 
 PREVIEW = 100
 """Characters of a body that a summary shows."""
+
+SUMMARISED = [name for name in EmailSummary.model_fields if name in StoredEmail.model_fields]
+"""What a summary shows as it is."""
 
 LEFT_OUT_OF_COMPACT = frozenset({"body_text", "body_html", "references"})
 
@@ -134,16 +138,7 @@ def _summary(view: View) -> JsonObject:
 
 def _summary_of(email: Email) -> JsonObject:
     return {
-        "message_id": email["message_id"],
-        "thread_id": email["thread_id"],
-        "from_address": email["from_address"],
-        "to_addresses": email["to_addresses"],
-        "subject": email["subject"],
-        "sent_at": email["sent_at"],
-        "received_at": email["received_at"],
-        "is_read": email["is_read"],
-        "is_starred": email["is_starred"],
-        "folder": email["folder"],
+        **{name: email[name] for name in SUMMARISED},
         "has_attachments": bool(email["attachments"]),
         "attachment_count": len(email["attachments"]),
         "body_preview": email["body_text"][:PREVIEW],

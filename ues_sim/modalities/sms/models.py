@@ -379,19 +379,12 @@ class CompactSMSMessage(Response):
     is_spam: bool
 
 
-class SMSCompactStateResponse(Response):
+class SMSCompactStateResponse(SMSStateResponse):
     """What ``GET /sms/state?compact=true`` answers: the newest messages and conversations that fit into some 20 kB,
     without bodies, attachments and reactions. The counts are those of all.
     """
 
-    modality_type: str = "sms"
-    current_time: Instant
-    user_phone_number: str
-    messages: dict[str, CompactSMSMessage]
-    conversations: dict[str, SMSConversation]
-    total_message_count: int
-    unread_count: int
-    total_conversation_count: int
+    messages: dict[str, CompactSMSMessage]  # type: ignore[assignment]
 
 
 class SMSQueryResponse(Response):
