@@ -3,7 +3,6 @@
 * ``server``: the HTTP application and the process that serves it
 * ``handler``: the A2A methods
 * ``starting``: a message to a workflow, once, however often it is sent
-* ``checks``: what A2A itself asks of a message
 * ``output_modes``: callers that take text or JSON only
 * ``tasks``: workflows as A2A tasks
 * ``contexts``: context ids as Temporal keeps them
@@ -12,7 +11,7 @@
 * ``events``: updates and results as A2A stream events
 * ``task_events``: all events of a task, for streams and webhooks
 * ``webhooks``: push notifications, each a workflow of its own
-* ``parts``: JSON to and from the parts of A2A messages
+* ``parts``: what A2A asks of a message, and JSON to and from its parts
 * ``temporal``: the connection to Temporal, and its errors as A2A errors
 * ``logs``: refused requests as lines
 * ``watching``: whether the gateway lives and can serve, and what it counts

@@ -40,12 +40,11 @@ from temporalio.service import RPCError, RPCStatusCode
 from a2a_gateway.archived import ArchivedTasks
 from a2a_gateway.auth.middleware import CallerUser
 from a2a_gateway.auth.quotas import Allowance
-from a2a_gateway.checks import check_message
 from a2a_gateway.events import update_message, update_status
 from a2a_gateway.legacy import protocol_of
 from a2a_gateway.listing import list_tasks
 from a2a_gateway.output_modes import read_output_modes
-from a2a_gateway.parts import request_of
+from a2a_gateway.parts import check_message, request_of
 from a2a_gateway.request_checks import WITHOUT_HISTORY
 from a2a_gateway.starting import Started, start_assessment
 from a2a_gateway.subscriptions import Update

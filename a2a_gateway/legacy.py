@@ -31,7 +31,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from a2a_gateway.auth.middleware import user_of
-from a2a_gateway.checks import check_role
+from a2a_gateway.parts import check_role
 from a2a_gateway.request_checks import WITHOUT_HISTORY
 from proctor_protocol.problems import describe
 

@@ -24,7 +24,7 @@ COLUMNS, LINES = 160, 40
 
 
 class Recording:
-    """A recording for asciinema; one that is there already is continued, with its clock. Without a file nothing is kept."""
+    """A recording for asciinema; one that is there already is continued. Without a file it keeps nothing."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
