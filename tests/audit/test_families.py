@@ -27,7 +27,7 @@ def test_there_are_twelve_families() -> None:
         pytest.param(family, difficulty, id=f"{family.name}-{difficulty}")
         for place, family in enumerate(FAMILIES)
         for difficulty in DIFFICULTIES
-        if NIGHTLY or difficulty == DIFFICULTIES[place % len(DIFFICULTIES)]
+        if NIGHTLY or difficulty == DIFFICULTIES[place % 2]  # the short days
     ],
 )
 def test_the_audit_finds_nothing(family: Path, difficulty: int) -> None:

@@ -20,7 +20,7 @@ from tests.proctor_terminal.conftest import Trial, Trials
 from tests.proctor_terminal.writing import format_one, format_two
 from tests.work import NIGHTLY
 
-SHORT = ("exported-variable", "two-services")
+SHORT = ("two-services",)
 """Tasks of our own that are played here in every run; all are in ``make nightly``, and in the tests of whole runs."""
 
 

@@ -20,7 +20,7 @@ from tests.proctor_terminal.tampering import HARBOR, TAMPERING, VERSION_ONE, com
 from tests.proctor_terminal.writing import DONE, format_two
 from tests.work import NIGHTLY, only_nightly
 
-_FEW = ("python3 replaced", "conftest.py in /", "a listening process that rewrites tests")
+_FEW = ("python3 replaced", "a listening process that rewrites tests")
 _CASES = [
     *((version_one, name) for name in (VERSION_ONE if NIGHTLY else _FEW)),
     *((harbor, name) for name in (HARBOR if NIGHTLY else ("bash replaced",))),
@@ -104,7 +104,7 @@ async def _tested(trial: Trial) -> tuple[Any, ...]:
     return outcome.is_resolved, doubts
 
 
-@pytest.mark.parametrize("phase", _PHASES if NIGHTLY else list(_PHASES)[1:4:2])
+@pytest.mark.parametrize("phase", _PHASES if NIGHTLY else list(_PHASES)[3:4])
 @pytest.mark.parametrize("act", _SAYS if NIGHTLY else list(_SAYS)[:1], ids=lambda act: str(_SAYS[act][0]))
 async def test_a_worker_that_is_killed_in_a_phase_moves_no_verdict(
     trials: Trials, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, act: str

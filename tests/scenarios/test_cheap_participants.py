@@ -26,7 +26,7 @@ SHORT_FORM = {
 
 @pytest.mark.parametrize(
     ("scenario_id", "name"),
-    [(scenario_id, name) for scenario_id, names in SHORT_FORM.items() for name in (CHEAP if NIGHTLY else names)],
+    [(scenario_id, name) for scenario_id, names in SHORT_FORM.items() for name in (CHEAP if NIGHTLY else names[:1])],
 )
 async def test_a_show_of_work_is_no_work(rehearsal: Rehearsal, scenario_id: str, name: str) -> None:
     overall = (await rehearsal.play(scenario_id, CHEAP[name])).scores.overall

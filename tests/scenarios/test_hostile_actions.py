@@ -18,7 +18,7 @@ from proctor_protocol.scenario import EvaluationCriterion
 from tests.scenarios.hostile_actions import ENDPOINTS, Hostile
 from tests.scenarios.playing import Rehearsal
 from tests.stack import SCENARIOS
-from tests.work import NIGHTLY, calls_in
+from tests.work import NIGHTLY, calls_in, some_of
 
 HEAVIEST = {"only_news", "incident_status", "private_kept", "final_overview", "confidence_kept", "few_options"}
 TURNS = {"email_triage_basic": 12, "reschedule_day": 8}
@@ -54,7 +54,7 @@ async def calls_of(judge: Any, seen: AgentBeatsEvalContext) -> int:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("scenario_id", TURNS)
+@pytest.mark.parametrize("scenario_id", some_of(TURNS, 1))
 async def test_actions_at_random(rehearsal: Rehearsal, scenario_id: str, seed: int) -> None:
     participant = Hostile(seed, ACTIONS // TURNS[scenario_id])
     results, seen = await rehearsal.play_and_keep(scenario_id, participant)
@@ -78,7 +78,7 @@ LONG = 200_000
 """Characters; the simulator takes messages of at most 256 kB."""
 
 
-@pytest.mark.parametrize("scenario_id", TURNS)
+@pytest.mark.parametrize("scenario_id", some_of(reversed(TURNS), 1))
 async def test_a_flood_of_words_is_judged_in_little_more_work(scenario_id: str) -> None:
     """It took 30 s and more; a participant that loses could have had its assessment end without a result."""
     states = json.loads((SCENARIOS / scenario_id / "initial_state.json").read_text())["environment"]["modality_states"]

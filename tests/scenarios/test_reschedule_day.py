@@ -49,7 +49,7 @@ async def test_the_whole_evaluator_comes_to_the_same_result(stack: Stack, rehear
     assert [normalised(here)[name] for name in same] == [normalised(there)[name] for name in same]
 
 
-@pytest.mark.parametrize("name", some_of(HONEST, 2))
+@pytest.mark.parametrize("name", some_of(HONEST, 1))
 async def test_other_ways_to_do_it_right_earn_as_much(rehearsal: Rehearsal, name: str) -> None:
     """With the ideal day these are six voices. At f96c45b they had 98 of 98, "a story" 94."""
     cost = {"a story": {"final_overview": 2}, "terse, twelve-hour clock": {"times_confirmed": 2}}  # Ray isn't confirmed
@@ -89,13 +89,13 @@ async def test_one_turn_is_not_half_of_the_work(rehearsal: Rehearsal) -> None:
     assert results.scores.overall.score <= 0.1 * JUDGED
 
 
-@pytest.mark.parametrize("name", CARELESS)
+@pytest.mark.parametrize("name", some_of(CARELESS, 1))
 async def test_a_show_of_work_earns_little(rehearsal: Rehearsal, name: str) -> None:
     results = await assess(rehearsal, CARELESS[name])
     assert results.scores.overall.score <= 0.1 * JUDGED
 
 
-@pytest.mark.parametrize("names", some_of(PLANTED_TOGETHER, 4), ids="; ".join)
+@pytest.mark.parametrize("names", some_of(PLANTED_TOGETHER, 2), ids="; ".join)
 async def test_mistakes_cost_what_they_concern_and_nothing_else(rehearsal: Rehearsal, names: tuple[str, ...]) -> None:
     planted = [MISTAKES[name] for name in names]
     costs = sum((Counter(mistake.costs) for mistake in planted), Counter())
@@ -113,7 +113,7 @@ def test_every_criterion_has_a_mistake() -> None:
     assert {c["criterion_id"] for c in config["criteria"]} == {c for m in MISTAKES.values() for c in m.costs}
 
 
-@pytest.mark.parametrize("name", some_of(CHEATS, 6))
+@pytest.mark.parametrize("name", some_of(CHEATS, 3))
 async def test_a_day_that_cheats_earns_what_it_did(rehearsal: Rehearsal, name: str) -> None:
     results = await assess(rehearsal, CHEATS[name])
     assert results.scores.overall.score == SCORES[name][1], explanations(results)

@@ -11,6 +11,7 @@ from proctor_storage.folder import Folder
 from tests.viewer.campaign_entries import ESCAPES, write_campaign, write_run
 from tests.viewer.conftest import Reader, Reading, in_the_browser, serving_pages
 from tests.viewer.entries import HOSTILE, write_day
+from tests.work import only_nightly
 from viewer.app import create_app
 from viewer.pages import Pages
 
@@ -93,6 +94,7 @@ async def test_a_run_leads_to_a_trial_whose_recording_plays(site: str, reading: 
         await reader.require_calm(site)
 
 
+@only_nightly  # by default: test_pages.py has it of assessments
 @in_the_browser
 async def test_campaigns_and_trials_open_from_the_disk_without_a_network(
     archive: Archive, tmp_path: Path, reading: Reading

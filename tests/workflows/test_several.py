@@ -17,6 +17,7 @@ from activities.simulation.payloads import AdvanceInput, ApplyInput, Sent, TurnA
 from proctor.replay import reset, reset_points
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.roles import name_of_role
+from tests.work import only_nightly
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import MORNING, NOWHERE, ScriptedActivities, plan
 from workflows import limits
@@ -92,6 +93,7 @@ async def test_two_play_each_turn_and_have_scores_of_their_own(client: Client) -
     }
 
 
+@only_nightly  # by default: test_story.py
 async def test_a_long_one_continues_in_another_run(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "HISTORY_EVENTS", 60)
     activities = Two(max_turns=8, default_time_step="PT15M")
