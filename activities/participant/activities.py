@@ -143,7 +143,9 @@ class ParticipantActivities:
         simulation = await self._begin(work)
         try:
             answer = await self._converse(
-                plan, f"turn {payload.turn}", lambda participant: self._play_once(participant, payload, simulation)
+                plan,
+                f"turn {payload.turn}",
+                lambda participant: self._play_to_the_end(participant, payload, simulation),
             )
             try:
                 return await self._take_answer(payload, answer, simulation, step)
@@ -298,7 +300,9 @@ class ParticipantActivities:
             ) from None
         return answer, simulation, participant.card
 
-    async def _play_once(self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation) -> Answer:
+    async def _play_to_the_end(
+        self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation
+    ) -> Answer:
         """Play a turn. A question is answered once, and an answer that can't be read is asked for once more.
 
         Each clarification is noted before it is sent, and its message id derives from the step: an attempt that comes
