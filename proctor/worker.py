@@ -30,7 +30,8 @@ from activities.campaign.activities import CampaignActivities, CampaignArchiving
 from activities.campaign.assessments import AssessmentRuns
 from activities.characters.activities import CharacterActivities
 from activities.judging.verdicts import VerdictActivities
-from activities.notifications.activities import Notification, NotificationActivities, NotificationSource
+from activities.notifications.activities import NotificationActivities, NotificationSource
+from activities.notifications.plan import Notification
 from activities.participant.activities import ParticipantActivities
 from activities.scenario_code.confinement import find_missing_protections, hide_from_neighbours
 from activities.simulation.hosts import SimulationHost

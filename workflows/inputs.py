@@ -4,9 +4,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from activities.notifications.activities import SEALED_WEBHOOK as SEALED_WEBHOOK
-from activities.notifications.activities import Delivery as Delivery
-from activities.notifications.activities import Notification as Notification
+from activities.notifications.plan import SEALED_WEBHOOK as SEALED_WEBHOOK
+from activities.notifications.plan import Delivery as Delivery
+from activities.notifications.plan import Notification as Notification
 
 
 class _RequestInput(BaseModel):

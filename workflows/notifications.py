@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from temporalio import workflow
 
-from activities.notifications.activities import Delivery, NotificationActivities
+from activities.notifications.activities import NotificationActivities
+from activities.notifications.plan import Delivery
 from workflows import limits, names
 
 

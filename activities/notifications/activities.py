@@ -7,49 +7,18 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import httpx
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures, heartbeats
-from activities.plan import Model
+from activities.notifications.plan import SEALED_WEBHOOK, Delivered, Delivery, Notification
 from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden, look_up
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.sealing import NotOursError, unseal
 from purple_sdk.ues.tls import tls
-
-SEALED_WEBHOOK = "webhook"
-"""The purpose with which a webhook is sealed."""
-
-FROM_THE_START = -2
-"""Where nothing was taken yet; notifications are numbered from -1."""
-
-
-@dataclass(frozen=True)
-class Notification:
-    """One notification: its number, which rises, and its JSON."""
-
-    number: int
-    body: dict[str, Any]
-
-
-class Delivery(Model):
-    """What to deliver: a task's notifications after number ``after``, to a webhook (JSON, sealed)."""
-
-    task_id: str
-    sealed_webhook: str
-    after: int = FROM_THE_START
-
-
-class Delivered(Model):
-    """How far it came: the number of the last notification that was taken, and whether that was the end."""
-
-    after: int
-    is_done: bool
-
 
 STANDSTILL = 5.0
 """Seconds without a step of the event loop, well below the heartbeat's timeout (``limits.notified``)."""

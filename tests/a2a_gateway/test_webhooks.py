@@ -28,7 +28,8 @@ from temporalio.worker import Worker
 from a2a_gateway.task_events import TaskEvents
 from a2a_gateway.webhooks import MOST
 from activities.attempts.heartbeats import Heartbeats
-from activities.notifications.activities import Notification, NotificationActivities, NotificationSource
+from activities.notifications.activities import NotificationActivities, NotificationSource
+from activities.notifications.plan import Notification
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.webhooks import is_forbidden
 from proctor_settings.config import GreenAgentConfig
