@@ -185,6 +185,7 @@ async def test_a_reset_to_a_turn_plays_both_from_there_to_the_same_end(stack: St
     assert comparable(AssessmentResults.model_validate_json(ended.results)) == comparable(before)
 
 
+@only_nightly  # by default: tests/workflows/test_several.py, test_forks.py
 async def test_a_fork_plays_all_roles_from_a_turn_to_the_same_end(stack: Stack) -> None:
     """Ben's side has ended early in turn 2, so a fork from turn 3 plays Ana's side only."""
     played: list[tuple[str, int]] = []

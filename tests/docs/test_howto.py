@@ -19,9 +19,9 @@ from tests.processes import ROOT
 from tests.waiting import PATIENCE
 from tests.work import NIGHTLY
 
-LONG = pytest.mark.skipif(not NIGHTLY, reason="starts Temporal: make nightly")
-LONG_PAGES = ("docs/howto/activity.md",)
-ALL_PAGES = ("docs/howto/modality.md", "docs/howto/setting.md", "docs/howto/judge.md", *LONG_PAGES)
+LONG = pytest.mark.skipif(not NIGHTLY, reason="takes long: make nightly")
+LONG_PAGES = ("docs/howto/activity.md", "docs/howto/modality.md")
+ALL_PAGES = ("docs/howto/setting.md", "docs/howto/judge.md", *LONG_PAGES)
 PAGES = [pytest.param(page, marks=LONG if page in LONG_PAGES else ()) for page in ALL_PAGES]
 _CHANGE = re.compile(r"(?P<how>file|insert|replace) (?P<path>\S+)(?: (?P<where>after|before|at) (?P<text>.+))?")
 

@@ -133,6 +133,7 @@ async def dawdling(served: Stack) -> AsyncIterator[Running]:
         yield assessment
 
 
+@only_nightly  # by default: test_terminated
 async def test_failed(served: Stack, limited: Program) -> None:
     async def script(turn: int, ues: AsyncUESClient, now: datetime) -> None:
         assert limited.processes()
@@ -144,6 +145,7 @@ async def test_failed(served: Stack, limited: Program) -> None:
     assert await asyncio.to_thread(limited.are_all_gone)
 
 
+@only_nightly  # by default: test_terminated
 async def test_canceled(served: Stack, limited: Program) -> None:
     async with dawdling(served) as assessment, sdk_client(served.gateway_url) as caller:
         assert limited.processes()

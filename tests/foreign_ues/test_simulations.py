@@ -36,7 +36,7 @@ from tests import processes
 from tests.assessments.packages import TINY
 from tests.assessments.scripts import ask_ben
 from tests.foreign_ues.servers import LIMITED, Program, running
-from tests.work import only_nightly
+from tests.work import only_nightly, some_of
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
 INITIAL: dict[str, Any] = json.loads((TINY / "initial_state.json").read_text())
@@ -107,6 +107,10 @@ def command(request: pytest.FixtureRequest, program: Program) -> str:
     return OURS if request.param == "checkpoints" else program.command
 
 
+one_kind = pytest.mark.parametrize("command", some_of(["checkpoints", "export"], 1), indirect=True)
+"""For what does not depend on how the simulator's state is kept."""
+
+
 async def test_a_checkpoint_holds_until_something_changes(worker: MakeWorker, command: str) -> None:
     servers = worker(command)
     simulation = await prepared(servers)
@@ -145,6 +149,7 @@ async def test_work_in_hand_is_kept(worker: MakeWorker, command: str) -> None:
         await client.time.get_state()
 
 
+@one_kind
 async def test_who_was_overtaken_can_do_nothing(worker: MakeWorker, command: str) -> None:
     servers = worker(command)
     before = await servers.create("a", 7, next(FENCES))
@@ -217,6 +222,7 @@ async def test_a_server_that_died_is_back_at_its_port(worker: MakeWorker, comman
 
 
 @only_nightly
+@one_kind
 async def test_many_that_look_at_a_lost_one_at_once_get_the_same(
     worker: MakeWorker, command: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -229,6 +235,7 @@ async def test_many_that_look_at_a_lost_one_at_once_get_the_same(
 
 
 @only_nightly
+@one_kind
 async def test_judges_look_and_change_nothing(worker: MakeWorker, command: str) -> None:
     simulation = await prepared(worker(command))
     again = await claimed(worker(command), await simulation.checkpoint(), looks=True)
@@ -238,6 +245,7 @@ async def test_judges_look_and_change_nothing(worker: MakeWorker, command: str) 
             await each.reader.chat.send(role="assistant", content="I was here.")
 
 
+@one_kind
 async def test_a_new_key_ends_the_old_one(worker: MakeWorker, command: str) -> None:
     servers = worker(command)
     simulation = await prepared(servers)
@@ -255,6 +263,7 @@ async def test_a_new_key_ends_the_old_one(worker: MakeWorker, command: str) -> N
 
 
 @only_nightly
+@one_kind
 async def test_a_revoked_key_opens_again_only_where_somebody_says_so(worker: MakeWorker, command: str) -> None:
     servers = worker(command)
     simulation = await prepared(servers)

@@ -71,6 +71,7 @@ def settings_of_a_worker_beside(stack: Stack) -> dict[str, str]:
     }
 
 
+@only_nightly  # by default: tests/proctor_observing/test_readiness.py
 def test_a_worker_without_simulator_says_so_and_when_there_is_one(stack: Stack, sandbox: Sandbox) -> None:
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"

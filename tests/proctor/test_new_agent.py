@@ -17,7 +17,7 @@ from tests.proctor.projects import require_clean, require_in_wheel, run
 from tests.proctor.test_ten_minutes import edit, guide
 from tests.stack import Stack, assess
 from tests.waiting import wait_until
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, only_nightly
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,7 @@ def test_its_tests_pass_and_ruff_finds_nothing(project: Path) -> None:
     require_clean(project)
 
 
+@only_nightly  # by default: test_ten_minutes.py
 def test_its_tests_pass_after_the_guides_edit(tmp_path: Path) -> None:
     new_agent("mail-clerk", tmp_path)
     edit(tmp_path / "mail-clerk" / "agent.py", guide()[1])

@@ -13,7 +13,7 @@ from proctor.scenario_commands import validate_scenario
 from proctor_protocol.scenario import ScenarioConfig
 from tests.proctor.projects import require_clean, require_in_wheel, run
 from tests.stack import Stack, play
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, only_nightly
 
 NAME = "team-lunch"
 
@@ -68,8 +68,12 @@ def test_it_is_valid_without_a_warning(project: Path, capsys: pytest.CaptureFixt
     )
 
 
-def test_its_tests_pass_and_ruff_finds_nothing(project: Path) -> None:
+@only_nightly  # by default: test_its_ideal_participant_earns_all_when_it_is_assessed
+def test_its_tests_pass(project: Path) -> None:
     assert "8 passed" in run("pytest", "-q", "-p", "no:cacheprovider", folder=project)
+
+
+def test_it_is_built_from_its_sources_and_ruff_finds_nothing(project: Path) -> None:
     run("build", "--check", folder=project)
     require_clean(project)
 

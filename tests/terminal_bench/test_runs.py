@@ -64,6 +64,7 @@ def test_the_oracle_from_the_shell(terminal_stack: Stack, docker_engine: str, tm
     assert left_on(docker_engine, results.run_id) == []
 
 
+@only_nightly  # by default: tests/proctor_terminal/test_trials.py
 async def test_nobody_resolves_nothing(terminal_stack: Stack) -> None:
     ended = await run(terminal_stack.gateway_url, *FEW, agent="null")
     assert ended.state == "completed"
@@ -131,6 +132,7 @@ async def test_a_model_earns_what_its_script_deserves_at_the_seeds_endpoint(term
     assert f"/view/{hello.trial_id}" in run_page.text
 
 
+@only_nightly  # by default: tests/activities/test_plain_participants.py
 async def test_agents_by_name_of_whom_one_has_only_the_seeds_path(terminal_stack: Stack) -> None:
     """``POST /agent/messages``, no card and no A2A; beside it the task's own solution, in the same run."""
 
@@ -166,6 +168,7 @@ async def test_a_bad_message_at_the_seeds_endpoint_is_told_so(terminal_stack: St
             assert sentence in answer.json()["error"]["message"]
 
 
+@only_nightly  # by default: tests/workflows/test_campaigns.py
 async def test_agents_that_fail_each_in_their_own_way(terminal_stack: Stack, docker_engine: str) -> None:
     """One takes too long, one gives up, one leaves a process that would change the verdict; the run goes on."""
     waiting: list[str] = []

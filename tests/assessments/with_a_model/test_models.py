@@ -20,7 +20,7 @@ from tests.assessments.scripts import BEN, ask_ben
 from tests.assessments.with_a_model.conftest import JUDGE, PEOPLE, Telltale
 from tests.openai_endpoint import OpenAIEndpoint, prompt_of, quoting
 from tests.stack import Assessed, Script, Stack, assess, serving
-from tests.work import only_nightly
+from tests.work import only_nightly, some_of
 
 RUBRIC = {
     "items": [
@@ -169,8 +169,13 @@ async def test_a_judge_out_of_quota_fails_the_assessment(modelled: Stack, endpoi
 
 @pytest.mark.parametrize(
     ("statuses", "calls"),
-    [([200, 401], [1, 0]), ([200, 200, 200, 402], [2, 1])],
-    ids=["a character's answer", "a judgement"],
+    some_of(
+        [
+            pytest.param([200, 200, 200, 402], [2, 1], id="a judgement"),
+            pytest.param([200, 401], [1, 0], id="a character's answer"),
+        ],
+        1,
+    ),
 )
 async def test_tokens_of_a_step_that_fails_for_good_are_counted(
     statuses: list[int], calls: list[int], modelled: Stack, endpoint: OpenAIEndpoint
@@ -187,8 +192,13 @@ async def test_tokens_of_a_step_that_fails_for_good_are_counted(
 
 @pytest.mark.parametrize(
     ("question", "update", "calls"),
-    [("You decided to answer", "turn_completed", [1, 0]), ("answer can.t be used", "evaluation_started", [2, 1])],
-    ids=["a character's answer", "a judgement"],
+    some_of(
+        [
+            pytest.param("You decided to answer", "turn_completed", [1, 0], id="a character's answer"),
+            pytest.param("answer can.t be used", "evaluation_started", [2, 1], id="a judgement"),
+        ],
+        1,
+    ),
 )
 async def test_tokens_of_a_step_that_is_cancelled_are_counted(
     question: str, update: str, calls: list[int], modelled: Stack, endpoint: OpenAIEndpoint
