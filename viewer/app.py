@@ -214,7 +214,7 @@ class _Served:
         try:
             return await asyncio.wait_for(ask(), _LIVE_SECONDS)
         except Exception as problem:
-            log.info("it is not known what runs: %s", problem or type(problem).__name__)
+            log.info("it is not known what runs: %s", str(problem) or type(problem).__name__)
             self._ask_again_at = time.monotonic() + _AWAY_SECONDS
             return otherwise
 
