@@ -12,7 +12,7 @@ from activities.judging.agreement import Agreement
 from activities.judging.calibration import Calibration, CaseOutcome, calibrate, keep
 from activities.judging.cases import CalibrationCase, CasesError, FactCase, fact_cases, read_cases, sample
 from activities.judging.panel import Judge
-from activities.models.dialects import set_requests_at_once
+from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
 from activities.scenario_code.manager import ScenarioManager
 from activities.scenario_code.paraphrases import ParaphrasesError, read_paraphrases

@@ -10,7 +10,7 @@ from rich.text import Text
 from activities.characters.draft_cases import DraftOutcome, check_drafts, draft_cases
 from activities.characters.prompts import PROMPT_VERSION
 from activities.judging.agreement import Agreement, Pair, agreement
-from activities.models.dialects import set_requests_at_once
+from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
 from activities.scenario_code.manager import ScenarioManager
 from proctor.console import make_console, plain_table, show

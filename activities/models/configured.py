@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from activities.models.dialects import set_requests_at_once
+from activities.models.endpoint_queue import set_requests_at_once
 from activities.models.factory import LLMFactory
 from activities.models.usage import Meter
 from proctor_settings.config import GreenAgentConfig

@@ -1,79 +1,19 @@
-"""What servers take of a request, and how many at once. One that refuses ``max_completion_tokens``, ``seed``,
-``temperature`` or list content gets the request again without it; that is remembered for its model and address. Only
-OpenAI's API has many dialects.
+"""What servers take of a request: some refuse ``max_completion_tokens``, ``seed``, ``temperature`` or list content.
+
+A server that refuses one of them gets the request again without it. Its refusals are remembered for its model and
+address. Only OpenAI's API has this many dialects; other providers' clients are left alone.
 """
 
-import asyncio
-import ipaddress
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
-from activities.models.usage import endpoint_of
+from activities.models.endpoint_queue import place_at_endpoint
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
     from langchain_core.messages import BaseMessage
     from langchain_core.runnables import Runnable
-
-REQUESTS_AT_ONCE = 4
-"""To one endpoint, unless the setting ``model_requests_at_once`` says otherwise."""
-
-LOCAL_REQUESTS_AT_ONCE = 1
-"""The same for an endpoint on this machine: a model that is served here usually answers one request at a time."""
-
-_Places = dict[tuple[str, int], asyncio.Semaphore]
-
-_places: WeakKeyDictionary[asyncio.AbstractEventLoop, _Places] = WeakKeyDictionary()
-_setting: list[int | None] = [None]
-
-
-def set_requests_at_once(most: int | None) -> None:
-    """Set how many requests this process sends to one endpoint at once; None for the defaults."""
-    _setting[0] = most
-
-
-def requests_at_once(endpoint: str) -> int:
-    """How many requests one endpoint (``host`` or ``host:port``) gets at once."""
-    if _setting[0] is not None:
-        return _setting[0]
-    return LOCAL_REQUESTS_AT_ONCE if _is_local(endpoint) else REQUESTS_AT_ONCE
-
-
-@asynccontextmanager
-async def place_at_endpoint(llm: "BaseChatModel") -> AsyncIterator[None]:
-    """Wait for a place in the queue before a model's endpoint, then limit the time of the request.
-
-    Raises:
-        TimeoutError: the request took longer than the model's own time limit.
-    """
-    endpoint = endpoint_of(llm) or type(llm).__name__
-    most = requests_at_once(endpoint)
-    places = _places.setdefault(asyncio.get_running_loop(), {})
-    place = places.setdefault((endpoint, most), asyncio.Semaphore(most))
-    async with place, asyncio.timeout(_seconds(llm)):
-        yield
-
-
-def _seconds(llm: "BaseChatModel") -> float | None:
-    """A model's own limit for one request. Its client applies it to each read; a server may trickle for longer."""
-    for name in ("request_timeout", "default_request_timeout", "timeout"):
-        limit = getattr(llm, name, None)
-        if isinstance(limit, int | float):
-            return float(limit)
-    return None
-
-
-def _is_local(endpoint: str) -> bool:
-    host = urlsplit(f"//{endpoint}").hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
 
 OPENAI_CLASSES = ("ChatOpenAI", "AzureChatOpenAI")
 
@@ -174,6 +114,7 @@ def _without(llm: "BaseChatModel", without: frozenset[str]) -> "BaseChatModel":
 
 
 def _flat(messages: "Sequence[BaseMessage]", without: frozenset[str]) -> "list[BaseMessage]":
+    """Messages whose content is one string, where lists are refused."""
     if _LISTS not in without:
         return list(messages)
     return [

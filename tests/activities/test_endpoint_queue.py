@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 from langchain_core.messages import HumanMessage
 
-from activities.models.dialects import invoke, requests_at_once, set_requests_at_once
+from activities.models.dialects import invoke
+from activities.models.endpoint_queue import requests_at_once, set_requests_at_once
 from activities.models.factory import LLMFactory
 from tests.openai_endpoint import OpenAIEndpoint
 

@@ -1,0 +1,73 @@
+"""A queue before each model endpoint: this process sends it only N requests at once.
+
+A slow server that gets many requests at once works on all of them until each has timed out. Waiting here is outside of
+a request's time limit, which begins when the request goes out.
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from activities.models.usage import endpoint_of
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
+
+REQUESTS_AT_ONCE = 4
+"""To one endpoint, unless the setting ``model_requests_at_once`` says otherwise."""
+
+LOCAL_REQUESTS_AT_ONCE = 1
+"""The same for an endpoint on this machine: a model that is served here usually answers one request at a time."""
+
+_Places = dict[tuple[str, int], asyncio.Semaphore]
+
+_places: WeakKeyDictionary[asyncio.AbstractEventLoop, _Places] = WeakKeyDictionary()
+_setting: list[int | None] = [None]
+
+
+def set_requests_at_once(most: int | None) -> None:
+    """Set how many requests this process sends to one endpoint at once; None for the defaults."""
+    _setting[0] = most
+
+
+def requests_at_once(endpoint: str) -> int:
+    """How many requests one endpoint (``host`` or ``host:port``) gets at once."""
+    if _setting[0] is not None:
+        return _setting[0]
+    return LOCAL_REQUESTS_AT_ONCE if _is_local(endpoint) else REQUESTS_AT_ONCE
+
+
+@asynccontextmanager
+async def place_at_endpoint(llm: "BaseChatModel") -> AsyncIterator[None]:
+    """Wait for a place in the queue before a model's endpoint, then limit the time of the request.
+
+    Raises:
+        TimeoutError: the request took longer than the model's own time limit.
+    """
+    endpoint = endpoint_of(llm) or type(llm).__name__
+    most = requests_at_once(endpoint)
+    places = _places.setdefault(asyncio.get_running_loop(), {})
+    place = places.setdefault((endpoint, most), asyncio.Semaphore(most))
+    async with place, asyncio.timeout(_seconds(llm)):
+        yield
+
+
+def _seconds(llm: "BaseChatModel") -> float | None:
+    """A model's own limit for one request. Its client applies it to each read; a server may trickle for longer."""
+    for name in ("request_timeout", "default_request_timeout", "timeout"):
+        limit = getattr(llm, name, None)
+        if isinstance(limit, int | float):
+            return float(limit)
+    return None
+
+
+def _is_local(endpoint: str) -> bool:
+    host = urlsplit(f"//{endpoint}").hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
