@@ -10,7 +10,7 @@ from scenarios.kit.making.people import Person
 
 
 def make(day: Day) -> None:
-    """Two sums, and one to three questions about prices."""
+    """Two sums, and one or two questions about prices."""
     day.begin(size="M" if day.difficulty == 4 else "S", hours=7)
     kinds = day.draws.shuffled(CATEGORIES, "kinds")
     stranger = day.cast("stranger")
