@@ -153,7 +153,7 @@ class LocalStack:
             **example,
             "AGENTBEATS_GREEN_STATE": str(self.state),
             "AGENTBEATS_GREEN_SECRET": self.config.secret.get_secret_value(),
-            "AGENTBEATS_GREEN_STORAGE_URL": self._storage_url(),
+            "AGENTBEATS_GREEN_STORAGE_URL": self.storage_url,
             "AGENTBEATS_GREEN_ARCHIVE_URL": self.archive_url,
             "AGENTBEATS_GREEN_SCENARIOS_DIR": self.config.scenarios_dir,
             "AGENTBEATS_GREEN_COMMANDS_PORT": str(self.config.commands_port or keep_port()),
@@ -252,7 +252,9 @@ class LocalStack:
         is_chosen = {"archive_url", "storage_url"} & self.config.model_fields_set
         return self.config.archive_url if is_chosen else str(self.state / "archive")
 
-    def _storage_url(self) -> str:
+    @property
+    def storage_url(self) -> str:
+        """Where the evaluator's store is."""
         is_chosen = "storage_url" in self.config.model_fields_set
         return self.config.storage_url if is_chosen else str(self.state / "storage")
 

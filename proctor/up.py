@@ -125,9 +125,19 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
         await start_unless(stopping, supervisor, console, has_simulator=stack.has_simulator)
         if not stopping.is_set():
             show(console, addresses(stack))
+            warn(await find_problems_of_stores(stack))
         await stopping.wait()
         console.print("ending …")
     console.print("all ended; assessments in progress continue at the next `proctor up`")
+
+
+async def find_problems_of_stores(stack: LocalStack) -> list[str]:
+    """Why store or archive can't be used, as sentences. Services start without them, and wait."""
+    from proctor_storage.trying import find_problem_of_store
+
+    places = {"store": stack.storage_url, "archive": stack.archive_url}
+    found = [await find_problem_of_store(url, name) for name, url in places.items()]
+    return [f"{problem.rstrip('.')}. Assessments wait until then." for problem in found if problem]
 
 
 async def start_unless(

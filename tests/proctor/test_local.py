@@ -11,7 +11,7 @@ import pytest
 from proctor import local
 from proctor.errors import CommandError, UsageError
 from proctor.local import LocalStack, Ports, find_temporal, require_free
-from proctor.up import what_is_open
+from proctor.up import find_problems_of_stores, what_is_open
 from proctor.worker_needs import worker_needs
 from proctor_processes.ports import listener_on
 from proctor_settings.config import GreenAgentConfig
@@ -99,6 +99,16 @@ def test_the_worker_has_as_many_processes_as_are_asked_for(tmp_path: Path) -> No
 def test_a_storage_url_of_ones_own_is_kept(tmp_path: Path) -> None:
     own = stack(tmp_path, is_durable=True, storage_url="s3://bucket/proctor")
     assert own.make_environment()["AGENTBEATS_GREEN_STORAGE_URL"] == "s3://bucket/proctor"
+
+
+async def test_a_store_that_can_not_be_used_is_warned_of(tmp_path: Path) -> None:
+    own = stack(tmp_path, is_durable=True)
+    assert await find_problems_of_stores(own) == []
+    Path(own.storage_url).rename(tmp_path / "elsewhere")
+    Path(own.storage_url).write_text("a file in its place")
+    (warning,) = await find_problems_of_stores(own)
+    assert warning.startswith(f"The evaluator's store at {own.storage_url} can't be written")
+    assert warning.endswith("Assessments wait until then.")
 
 
 def test_the_gateway_gets_the_subject_of_its_card(tmp_path: Path) -> None:
