@@ -23,10 +23,6 @@ PROCTOR_OWNER = SearchAttributeKey.for_keyword("ProctorOwner")
 """The search attribute with the caller that asked for a task; empty where callers are anonymous."""
 
 
-PLAYED_WITH = ("scenario_id", "seed", "clock", "noise", "offline", "max_turns", "turn_timeout", "turn_tries", "votes")
-"""Settings that requests, plans and entries of the archive call by the same names."""
-
-
 class Model(BaseModel):
     """Frozen; fields may be added later, with defaults."""
 

@@ -16,9 +16,6 @@ from proctor_protocol.results import ActionLogEntryWithTurn, Clarification, Repo
 from proctor_storage.blobs import BlobRef
 from workflows.time_played import Timed
 
-_INHERITED = ("has_reported_all", "action_log", "reported", "turn_notes", "turn_tries")
-"""Fields that a fork takes over."""
-
 
 class Progress(Timed):
     """The state of the assessment between two turns; the participant may still work on ``tasks_left``."""
@@ -58,7 +55,11 @@ class Progress(Timed):
             early_completion=inherited.has_ended_early,
             events_processed=last.events_processed,
             turns=inherited.turns[1:],
-            **{name: getattr(inherited, name) for name in _INHERITED},
+            has_reported_all=inherited.has_reported_all,
+            action_log=inherited.action_log,
+            reported=inherited.reported,
+            turn_notes=inherited.turn_notes,
+            turn_tries=inherited.turn_tries,
         )
 
     def played(self) -> Inherited:
@@ -66,7 +67,11 @@ class Progress(Timed):
         return Inherited(
             turns=self.notes(),
             has_ended_early=self.early_completion,
-            **{name: getattr(self, name) for name in _INHERITED},
+            has_reported_all=self.has_reported_all,
+            action_log=self.action_log,
+            reported=self.reported,
+            turn_notes=self.turn_notes,
+            turn_tries=self.turn_tries,
         )
 
     def notes(self) -> list[TurnNote]:

@@ -8,7 +8,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.payloads import SO_FAR_QUERY, Inherited, SoFar, last_of_all
 from activities.archive.payloads import TurnNote
-from activities.plan import PLAYED_WITH, TRIAL_WORKFLOW, Model, Plan
+from activities.plan import TRIAL_WORKFLOW, Model, Plan
 from activities.scenario_code.manager import ScenarioError
 from activities.scenario_code.scenarios import Loaded, Scenarios
 from activities.simulation.shared_host import is_of_this_simulator
@@ -328,7 +328,15 @@ def _config(origin: ArchiveEntry | Plan) -> AssessmentConfig:
     return AssessmentConfig(
         difficulty=origin.instance.difficulty if origin.instance else None,
         judges=origin.judges or None,
-        **{name: getattr(origin, name) for name in PLAYED_WITH},
+        scenario_id=origin.scenario_id,
+        seed=origin.seed,
+        clock=origin.clock,
+        noise=origin.noise,
+        offline=origin.offline,
+        max_turns=origin.max_turns,
+        turn_timeout=origin.turn_timeout,
+        turn_tries=origin.turn_tries,
+        votes=origin.votes,
     )
 
 

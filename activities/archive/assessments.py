@@ -16,7 +16,6 @@ from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
-from activities.plan import PLAYED_WITH
 from proctor_protocol.archive import (
     RESULT,
     STATES,
@@ -37,8 +36,6 @@ from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
 _LARGE = 8_000_000
 """Bytes of an initial state from which its assessment is archived in a process of its own."""
 
-_OF_PLAN = (*PLAYED_WITH, "scenario_name", "scenario_version", "participant_url", "judges")
-_OF_RESULTS = ("status", "forked_from", "turns_taken", "actions_taken", "total_points", "is_partial", "judge_warnings")
 _SENTENCES: dict[ResultStatus, str] = {"canceled": "The assessment was cancelled."}
 
 
@@ -101,8 +98,26 @@ class ArchiveActivities:
             ended_at=provenance.ended_at or info.started_time,
             temporal_namespace=info.workflow_namespace if self._config.temporal_ui_url else None,
             message=payload.message,
-            **{name: getattr(plan, name) for name in _OF_PLAN},
-            **{name: getattr(results, name) for name in _OF_RESULTS},
+            scenario_id=plan.scenario_id,
+            scenario_name=plan.scenario_name,
+            scenario_version=plan.scenario_version,
+            participant_url=plan.participant_url,
+            seed=plan.seed,
+            clock=plan.clock,
+            noise=plan.noise,
+            offline=plan.offline,
+            max_turns=plan.max_turns,
+            turn_timeout=plan.turn_timeout,
+            turn_tries=plan.turn_tries,
+            votes=plan.votes,
+            judges=plan.judges,
+            status=results.status,
+            forked_from=results.forked_from,
+            turns_taken=results.turns_taken,
+            actions_taken=results.actions_taken,
+            total_points=results.total_points,
+            is_partial=results.is_partial,
+            judge_warnings=results.judge_warnings,
         )
 
 
