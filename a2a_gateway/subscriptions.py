@@ -122,15 +122,15 @@ class Subscriptions:
             return await self.read_from(task_id, max(end - most, 0)) if most > 0 else []
         return []
 
-    async def read_from(self, task_id: str, offset: int) -> list[Update]:
-        """The updates so far of a task from an offset on; none where no worker answers soon."""
+    async def read_from(self, task_id: str, offset: int, patience: timedelta = GLANCE) -> list[Update]:
+        """The updates so far of a task from an offset on; none where no worker answers within ``patience``."""
         client = await self._connection.connect()
         workflow: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
         with suppress(RPCError, WorkflowQueryFailedError):
             updates: list[Update] = []
             more = True
             while more:
-                batch = await _ask(workflow, offset, GLANCE)
+                batch = await _ask(workflow, offset, patience)
                 updates += _updates_in(batch, client)
                 offset, more = batch.next_offset, batch.more_ready
             return updates

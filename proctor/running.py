@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
@@ -40,6 +41,9 @@ _QUERY = "WorkflowType = '{}' AND ExecutionStatus = 'Running'"
 _KINDS = {ASSESSMENT_WORKFLOW: "assessment", CAMPAIGN_WORKFLOW: "campaign", TRIAL_WORKFLOW: "trial"}
 _CELLS_AT_MOST = 24
 """Cells of a campaign of which its page says what they are at."""
+
+_GLANCE = timedelta(seconds=1)
+"""How long a page waits for a worker to say what has happened so far: less than the viewer waits for all it asks."""
 
 _STEPS = {
     "prepare_image": "prepares the image",
@@ -173,7 +177,7 @@ class UnderWay(Live):
         if run_id != execution.run_id:
             known = []
         since = known[-1].sequence + 1 if known else 0
-        known = [*known, *await self._subscriptions.read_from(execution.id, since)]
+        known = [*known, *await self._subscriptions.read_from(execution.id, since, _GLANCE)]
         self._updates_by_id[execution.id] = (execution.run_id, known)
         self._updates_by_id.move_to_end(execution.id)
         while len(self._updates_by_id) > _RUNS_REMEMBERED:

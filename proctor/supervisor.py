@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Self
 
@@ -193,7 +194,8 @@ class Supervisor:
             if self._is_stopping:
                 return
             child.process.kill()  # what it may have left in its group
-            self._say(f"{name} {how_ended(child.process.exit_code)}; starting it again (log: {child.log})")
+            ended, now = how_ended(child.process.exit_code), datetime.now().strftime("%H:%M:%S")
+            self._say(f"{name} {ended}; starting it again at {now} (log: {child.log})")
             await asyncio.sleep(pauses.after_death())
             began = time.monotonic()
             pauses.begin()
