@@ -33,7 +33,7 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.participant.addresses import Destinations, GuardedBackend, own_services
 from activities.participant.answer import AT_WORK, Answer
-from activities.participant.bounded_http import BOUNDS, BoundedTransport, ParticipantBounds, ReadableResponses
+from activities.participant.bounded_http import BOUNDS, BoundedTransport, ParticipantBounds
 from activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, message_of_failure
 from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
 from proctor_observing import tracing
@@ -322,7 +322,7 @@ class ParticipantClients:
             self._lines[url] = self._lines.pop(url)  # the ones used last stay longest
             return self._lines[url]
         transport = _GuardedTransport(GuardedBackend(self._destinations, url), self._ssl)
-        bounded = ReadableResponses(BoundedTransport(transport, self._bounds.answer))
+        bounded = BoundedTransport(transport, self._bounds.answer)
         http = httpx.AsyncClient(timeout=self._timeout, transport=bounded, event_hooks=tracing.httpx_hooks())
         line = self._lines[url] = _Line(http)
         for known in [known for known, other in self._lines.items() if other.users == 0 and other is not line]:
