@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
@@ -16,12 +16,15 @@ from proctor_protocol.instances import DIFFICULTIES
 from proctor_protocol.json_text import in_braces, is_cut_off
 from proctor_protocol.problems import describe, show_value
 
+Raw = dict[str, Any] | str | None
+"""A request before its checks: a message's data part, else its text."""
+
+RequestT = TypeVar("RequestT", bound=WireModel)
+
 PARTICIPANT_ROLES = ("personal_assistant", "assistant")
 """The roles that name the participant among several, in order of preference."""
 
-
 _SHAPE = '{"participants": {"personal_assistant": URL}, "config": {"scenario_id": ID}}'
-
 
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|sig|credential", re.IGNORECASE)
 """Names of query parameters that carry credentials."""
@@ -168,6 +171,35 @@ def require_fork(fork_of: str | None, turns: object, name: str) -> None:
         raise ValueError(f"{name} is there and fork_of is not: name the assessment to fork")
 
 
+def settings_in(raw: Raw) -> dict[str, Any]:
+    """What a message of any kind has under ``config``; nothing where it can't be read. Says nothing of whether the
+    request is a good one.
+    """
+    if isinstance(raw, str):
+        try:
+            raw = read_text(raw)
+        except BadRequestError:
+            return {}
+    config = raw.get("config") if isinstance(raw, dict) else None
+    return config if isinstance(config, dict) else {}
+
+
+def built_on(raw: Raw) -> dict[str, str]:
+    """The ids of the tasks that a request of any kind builds on, by the setting that names each."""
+    config = settings_in(raw)
+    return {name: config[name] for name in _NAMES_A_TASK if isinstance(config.get(name), str)}
+
+
+def is_fork_request(raw: Raw) -> bool:
+    """Whether a message asks for a fork."""
+    return settings_in(raw).get("fork_of") is not None
+
+
+def with_participants(data: Any) -> Any:
+    """A request before its checks: one for a fork may leave out the participants."""
+    return {"participants": {}, **data} if isinstance(data, dict) and is_fork_request(data) else data
+
+
 class AssessmentRequest(WireModel):
     """Who is assessed (role to A2A address) and how. A fork without participants assesses those of the original.
 
@@ -179,16 +211,11 @@ class AssessmentRequest(WireModel):
 
     _addresses_are_urls = field_validator("participants")(check_addresses)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _a_fork_may_name_nobody(cls, data: Any) -> Any:
-        return {"participants": {}, **data} if is_fork(data) else data
+    _a_fork_may_name_nobody = model_validator(mode="before")(with_participants)
 
     @model_validator(mode="after")
     def _one_participant(self) -> Self:
-        if not self.participants:
-            if self.config.fork_of:
-                return self
+        if not self.participants and not self.config.fork_of:
             raise ValueError(
                 "participants is empty: name the agent to assess, such as "
                 '{"personal_assistant": "http://localhost:8001"}'
@@ -224,38 +251,7 @@ class AssessmentRequest(WireModel):
         return {role: self.participants[role] for role in wanted}
 
 
-def is_fork(request: Any) -> bool:
-    """Whether a request, read from JSON and not checked yet, is for a fork."""
-    config = request.get("config") if isinstance(request, dict) else None
-    return isinstance(config, dict) and config.get("fork_of") is not None
-
-
-def built_on(raw: dict[str, Any] | str | None) -> dict[str, str]:
-    """The ids of the tasks that a request of any kind builds on, by the setting that names each.
-
-    Says nothing of whether the request is a good one.
-    """
-    if isinstance(raw, str):
-        try:
-            raw = read_text(raw)
-        except BadRequestError:
-            return {}
-    config = raw.get("config") if isinstance(raw, dict) else None
-    named = {name: config.get(name) for name in _NAMES_A_TASK} if isinstance(config, dict) else {}
-    return {name: task_id for name, task_id in named.items() if isinstance(task_id, str)}
-
-
-def is_fork_request(raw: dict[str, Any] | str | None) -> bool:
-    """Whether a message asks for a fork; says nothing of whether the request is a good one."""
-    if isinstance(raw, str):
-        try:
-            raw = read_text(raw)
-        except BadRequestError:
-            return False
-    return is_fork(raw)
-
-
-def parse_request(raw: dict[str, Any] | str | None) -> AssessmentRequest:
+def parse_request(raw: Raw) -> AssessmentRequest:
     """Read a request from a message's data part, or from its text.
 
     Args:
@@ -267,21 +263,26 @@ def parse_request(raw: dict[str, Any] | str | None) -> AssessmentRequest:
     """
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         raise BadRequestError(f"The message has no request: send {_SHAPE} as a data part, as JSON text or a JSON file.")
-    value = read_text(raw) if isinstance(raw, str) else raw
+    return checked(AssessmentRequest, read_text(raw) if isinstance(raw, str) else raw, _SHAPE)
+
+
+def checked(kind: type[RequestT], value: Any, shape: str) -> RequestT:
+    """A request of a kind from JSON data; ``shape`` is what its sender should have sent.
+
+    Raises:
+        BadRequestError: with a sentence that says what is wrong and what to send instead.
+    """
     if not isinstance(value, dict):
-        raise BadRequestError(f"The request is {show_value(value)}: send an object, {_SHAPE}.")
+        raise BadRequestError(f"The request is {show_value(value)}: send an object, {shape}.")
     try:
-        return AssessmentRequest.model_validate(value)
+        return kind.model_validate(value)
     except ValidationError as problem:
         raise BadRequestError(f"Bad request: {describe(problem)}.") from None
 
 
-def unknown_settings(raw: dict[str, Any] | str | None) -> list[str]:
+def unknown_settings(raw: Raw) -> list[str]:
     """Names under ``config`` that this evaluator doesn't know, so that a misspelt one can be pointed out."""
-    if isinstance(raw, str):
-        raw = read_text(raw)
-    config = raw.get("config") if isinstance(raw, dict) else None
-    return sorted(set(config) - set(AssessmentConfig.model_fields)) if isinstance(config, dict) else []
+    return sorted(set(settings_in(raw)) - set(AssessmentConfig.model_fields))
 
 
 def read_text(text: str) -> Any:

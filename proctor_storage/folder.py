@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
 import fsspec
+from prometheus_client import Counter, Histogram
 
 from proctor_protocol.problems import Problem
 from proctor_storage import threads
-from proctor_storage.metrics import STORE_FAILURES, STORE_SECONDS
 from proctor_storage.object_stores import (
     MAKE_BUCKET,
     is_being_written,
@@ -50,6 +50,16 @@ _OPERATIONS = {"written": "write", "read": "read"}
 
 _LISTS_WITHIN = 20
 """Times ``ANSWERS_WITHIN``, for the list of everything."""
+
+_SECONDS = Histogram(
+    "proctor_store_seconds",
+    "How long the store, and the archive, take to read or write.",
+    ["operation"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+_FAILURES = Counter("proctor_store_failures", "Times that the store could not be read or written.", ["operation"])
+for _operation in _OPERATIONS.values():  # an alert on their increase takes a value from before the first failure
+    _FAILURES.labels(_operation)
 
 
 class StoreUnavailableError(Exception):
@@ -327,14 +337,14 @@ class Folder:
     def _counted(self, done: str, limit: float) -> Iterator[None]:
         operation = _OPERATIONS.get(done, done)
         try:
-            with STORE_SECONDS.labels(operation).time():
+            with _SECONDS.labels(operation).time():
                 yield
         except TimeoutError:
-            STORE_FAILURES.labels(operation).inc()
+            _FAILURES.labels(operation).inc()
             slow = TimeoutError(errno.ETIMEDOUT, f"no answer within {limit:g} s")
             raise self.unavailable(slow, done) from None
         except StoreUnavailableError:
-            STORE_FAILURES.labels(operation).inc()
+            _FAILURES.labels(operation).inc()
             raise
 
     def unavailable(self, problem: Exception, done: str, path: str | None = None) -> StoreUnavailableError:

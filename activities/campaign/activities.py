@@ -26,14 +26,13 @@ from activities.campaign.plan import (
     EndedCell,
     JoinInput,
     LedgerInput,
-    Raw,
     Summed,
     SumUpInput,
     TakenOver,
 )
 from activities.plan import PROCTOR_OWNER
 from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
-from proctor_protocol.request import BadRequestError
+from proctor_protocol.request import BadRequestError, Raw
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import open_archive
 from proctor_storage.blobs import BlobNotFoundError, BlobRef, BlobStore

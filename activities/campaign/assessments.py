@@ -24,7 +24,6 @@ from activities.campaign.plan import (
     EndedCell,
     Lane,
     LaneKind,
-    Raw,
     Summed,
     SumUpInput,
     groups_of,
@@ -35,7 +34,7 @@ from activities.scenario_code.scenarios import Scenarios
 from proctor_protocol.clocks import conditions_title
 from proctor_protocol.instances import USUAL_DIFFICULTY, instance_title
 from proctor_protocol.provenance import Drafts, ModelUse, cost_of, tokens_of
-from proctor_protocol.request import AssessmentConfig, BadRequestError
+from proctor_protocol.request import AssessmentConfig, BadRequestError, Raw
 from proctor_protocol.results import AssessmentResults, CriterionResult, DimensionScore, OverallScore
 from proctor_protocol.runs import (
     MOST_CELLS,

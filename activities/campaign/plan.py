@@ -229,7 +229,3 @@ def groups_of(cells: Iterable[Cell]) -> dict[str, int]:
     """How many cells each group has; empty where there are more groups than anybody reads."""
     counts = Counter(cell.group for cell in cells)
     return dict(counts) if len(counts) <= _MOST_GROUPS else {}
-
-
-Raw = dict[str, Any] | str | None
-"""A request before its checks."""
