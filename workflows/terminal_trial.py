@@ -13,7 +13,7 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from activities.attempts import failures
 from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
 from activities.campaign.plan import CellInput, CellOutcome
-from proctor_protocol.provenance import added_up
+from proctor_protocol.provenance import added_up, tokens_of
 from proctor_protocol.results import ResultStatus
 from proctor_protocol.terminal import Blame, FailureMode, TrialResult
 from proctor_storage.blobs import BlobRef
@@ -97,9 +97,9 @@ class TerminalTrial:
             result=kept,
             seconds=(workflow.now() - began_at).total_seconds(),
             cost=_cost(result),
-            tokens=_tokens(result),
+            tokens=tokens_of(result.usage),
             unpriced=self._plan.agent == "a2a" and (not result.usage or any(u.cost is None for u in result.usage)),
-            uncounted=self._plan.agent == "a2a" and _tokens(result) is None,
+            uncounted=self._plan.agent == "a2a" and tokens_of(result.usage) is None,
             places=self._places,
         )
 
@@ -319,11 +319,6 @@ def _details_of(problem: BaseException) -> dict[str, Any] | None:
 def _total(numbers: Any) -> int | None:
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None
-
-
-def _tokens(result: TrialResult) -> int | None:
-    counts = [count for use in result.usage for count in (use.input_tokens, use.output_tokens)]
-    return None if not counts or None in counts else sum(count or 0 for count in counts)
 
 
 def _cost(result: TrialResult) -> float | None:
