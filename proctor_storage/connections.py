@@ -35,11 +35,7 @@ class Profile:
 
 
 def read_profile() -> Profile:
-    """What the environment says of the connection to Temporal.
-
-    Raises:
-        ConnectionSettingsError: a file can't be read, or there is no such profile in it.
-    """
+    """What the environment says of the connection to Temporal. Raises ``ConnectionSettingsError``."""
     try:
         profile = ClientConfigProfile.load()
         connect_config = profile.to_client_connect_config()

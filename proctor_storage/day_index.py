@@ -76,11 +76,7 @@ class DayIndex:
 
     @contextmanager
     def entering(self, entry: EntrySummary, folder: str) -> Iterator[None]:
-        """While an entry is written into its folder: before it a line, and after it the note that it was written.
-
-        Raises:
-            StoreUnavailableError: the index can't be written.
-        """
+        """While an entry is written into its folder: before it a line, and after it the note that it was written."""
         began = time.time()
         self._put(entry, folder)
         yield
@@ -130,11 +126,7 @@ class DayIndex:
 
 
 def read_lines(content: bytes) -> Sequence[Line]:
-    """The lines of a file of the index.
-
-    Raises:
-        IndexDamagedError: it can't be read.
-    """
+    """The lines of a file of the index. Raises ``IndexDamagedError``."""
     try:
         read = [json.loads(line) for line in gzip.decompress(content).splitlines()]
         if not read:

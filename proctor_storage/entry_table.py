@@ -359,12 +359,8 @@ class EntryTable:
         self._searched = key
 
     def ids_with(self, prefix: str, owner: str | None, most: int) -> tuple[int, list[str]]:
-        """How many ids begin with a prefix, and the shortest of them; members of the shortest one count as it does.
-
-        Args:
-            prefix: of the ids.
-            owner: whose entries; None for all.
-            most: the most ids that are returned.
+        """How many ids begin with a prefix, and the shortest of them, at most ``most``; members of the shortest one
+        count as it does. ``owner`` is whose entries they are, None for all.
         """
         whose = "" if owner is None else "AND shared IN (SELECT number FROM shared WHERE owner = :owner)"
         parameters = {"prefix": prefix, "end": prefix + "\U0010ffff", "owner": owner, "most": most}

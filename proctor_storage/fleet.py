@@ -108,11 +108,6 @@ def no_worker_at(queue: str) -> Problem:
 async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
     """Why the workers at the deployment's task queue can't work together; None where they can. Raises as
     ``find_stranger``.
-
-    Args:
-        client: of Temporal.
-        config: the deployment's settings.
-        timeout: of each request.
     """
     stranger = await find_stranger(client, config, timeout)
     return stranger or await _find_version_problem(client, config, timeout)
@@ -141,15 +136,7 @@ async def _find_version_problem(client: Client, config: GreenAgentConfig, timeou
 
 async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
     """A sentence about a worker at the deployment's task queue that uses other things than this process; None where all
-    use the same.
-
-    Args:
-        client: of Temporal.
-        config: the settings of this process.
-        timeout: of each request.
-
-    Raises:
-        temporalio.service.RPCError: Temporal doesn't answer.
+    use the same. ``RPCError`` where Temporal doesn't answer within ``timeout``.
     """
     own = await Fingerprint.of(config)
     for identity in await polling_now(client, config.task_queue, WORKFLOWS, timeout):

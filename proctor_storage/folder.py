@@ -95,7 +95,7 @@ class Folder:
 
     A local file is written beside its place, flushed to the disk and renamed, so neither a reader nor a crash ever
     meets half a file. Each access waits for ``ANSWERS_WITHIN`` at most; ``within_time`` is for callers
-    with an event loop.
+    with an event loop. All raise ``StoreUnavailableError`` where the folder is full, read-only, away or doesn't answer.
 
     Args:
         url: where it is; it is made when something is written, but for a store's bucket.
@@ -124,11 +124,6 @@ class Folder:
 
     @_bounded("written", lambda _, content: len(content))
     def write(self, path: str, content: bytes) -> None:
-        """Write a file, or overwrite it.
-
-        Raises:
-            StoreUnavailableError: the folder is full, read-only or away.
-        """
         try:
             if self._is_local:
                 _write_durably(self._at(path), content)
@@ -145,12 +140,8 @@ class Folder:
         """Write a file unless it is there: of two writers at the same time one gets True. A store of objects takes one
         request for it.
 
-        Returns:
-            True where it was written, False where the file is there. None where that can't be said without another
-            look: file systems that know no such request, and a store in which another upload of it is under way.
-
-        Raises:
-            StoreUnavailableError: the folder is full, read-only or away.
+        Returns True where it was written, False where the file is there. None where that can't be said without another
+        look: file systems that know no such request, and a store in which another upload of it is under way.
         """
         if self._store is None:
             return self._link_first(path, content) if self._is_local else None
@@ -185,9 +176,6 @@ class Folder:
     def write_once(self, path: str, content: bytes) -> bytes:
         """Write a file unless it is there, and return what it has: of two writers at the same time one wins, where the
         file system is local or a store of objects.
-
-        Raises:
-            StoreUnavailableError: the folder is full, read-only or away.
         """
         if not self.exists(path) and self.write_first(path, content) is None and not self.exists(path):
             self.write(path, content)
@@ -195,12 +183,7 @@ class Folder:
 
     @_bounded("read", lambda _, size=0: size)
     def read(self, path: str, size: int = 0) -> bytes:
-        """A file's content; give the ``size`` of a large one, which may take longer.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            StoreUnavailableError: it can't be read.
-        """
+        """A file's content; give the ``size`` of a large one, which may take longer. Raises ``FileNotFoundError``."""
         try:
             content: bytes = self._fs.cat_file(self._at(path), **self._download)
         except FileNotFoundError as problem:
@@ -296,11 +279,7 @@ class Folder:
 
     @_bounded("read")
     def written_at(self, path: str) -> datetime | None:
-        """When a file was written; None where the file system doesn't say.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-        """
+        """When a file was written; None where the file system doesn't say. Raises ``FileNotFoundError``."""
         try:
             written: datetime = self._fs.modified(self._at(path))
         except NotImplementedError:
@@ -348,12 +327,8 @@ class Folder:
             raise
 
     def unavailable(self, problem: Exception, done: str, path: str | None = None) -> StoreUnavailableError:
-        """The error for a problem of the file system. Of a store of objects it names bucket and key.
-
-        Args:
-            problem: what the file system raised.
-            done: what couldn't be done: ``read``, ``written``.
-            path: the file, below the folder.
+        """The error for a problem of the file system; of a store of objects it names bucket and key. ``done`` is what
+        couldn't be done: ``read``, ``written``; ``path`` the file, below the folder.
         """
         code = problem.errno if isinstance(problem, OSError) else None
         reason = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__

@@ -104,11 +104,7 @@ def object_store_at(url: str) -> ObjectStore | None:
 
 
 def require_openable(url: str) -> None:
-    """Make sure that what a store of this URL takes is installed.
-
-    Raises:
-        StoreSettingsError: fsspec knows no such file system, or the package that it takes is missing.
-    """
+    """Make sure that what a store of this URL takes is installed. Raises ``StoreSettingsError``."""
     scheme = url.partition("://")[0]
     store = object_store_at(url)
     if store is not None and find_spec(store.package) is None:

@@ -109,15 +109,11 @@ def data_converter(store: BlobStore, codec: PayloadCodec | None = None) -> DataC
 
 async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> Client:
     """Connect to Temporal: where the settings say, and in the way that the SDK's own environment configuration says
-    (TLS, client certificate, API key, metadata).
+    (TLS, client certificate, API key, metadata). ``runtime`` is what the SDK runs in, where that isn't the process's
+    usual one.
 
-    Args:
-        config: the deployment's settings.
-        runtime: what the SDK runs in, where that isn't the process's usual one.
-
-    Raises:
-        TemporalUnreachableError: no server answers at ``config.temporal_address``, or it refuses us.
-                Or the settings of the connection or the encryption are invalid.
+    Raises ``TemporalUnreachableError`` where no server answers, it refuses us, or the settings of the connection or the
+    encryption are invalid.
     """
     try:
         options = read_profile().options

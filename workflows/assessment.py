@@ -65,14 +65,10 @@ class Assessment:
 
     @workflow.run
     async def run(self, payload: AssessmentInput) -> AssessmentResults:
-        """Play the whole assessment.
+        """Play the whole assessment; returns the scored result.
 
-        Returns:
-            The scored result.
-
-        Raises:
-            ApplicationError: ``Rejected`` for a request that can't be carried out; ``AssessmentFailed``, with the
-                results so far as its first detail, where the assessment came to no good end.
+        Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed``, with the results so far
+        as its first detail, where the assessment came to no good end.
         """
         try:
             plan = self._plan or await self._admit()

@@ -80,11 +80,8 @@ class Campaign:
 
     @workflow.run
     async def run(self, payload: CampaignInput) -> CampaignResults:
-        """Play all cells.
-
-        Raises:
-            ApplicationError: ``Rejected`` for a request that can't be carried out; ``AssessmentFailed`` where the
-                campaign came to no good end.
+        """Play all cells. Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed`` where
+        the campaign came to no good end.
         """
         try:
             plan = self._plan or await self._admit()

@@ -151,15 +151,11 @@ class CampaignProgress(BaseModel):
         return None
 
     def limit_in_reach(self, plan: CampaignPlan, elapsed: float, due: Due | None) -> str | None:
-        """A sentence on the limit that a cell would probably pass, or None.
+        """A sentence on the limit that a cell would probably pass, or None. ``elapsed`` are the seconds since the
+        campaign began; ``due`` is the cell that would be next, if it is known.
 
         The forecast for a cell, and for each that is under way, is the mean of its group's plays so far; the mean of
         all plays for a group that has none yet, and for all where there is no cell.
-
-        Args:
-            plan: has the limits.
-            elapsed: seconds since the campaign began.
-            due: the cell that would be next, if it is known.
         """
         for each in self._limits(plan, elapsed):
             one = each.forecast(due)

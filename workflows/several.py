@@ -57,7 +57,6 @@ class Role:
         return self._together.failed.get(self.name)
 
     async def open(self, started_at: datetime) -> None:
-        """Prepare its simulation, and greet the participant."""
         progress, prepared = await set_up(self.steps, self.plan, started_at)
         self._together.roles[self.name] = progress
         await greet(self.steps, self.publisher, self.plan, prepared, progress)
@@ -70,17 +69,12 @@ class Role:
         return Turns(self.steps, self.publisher, self.plan, self.progress)
 
     async def judge(self) -> None:
-        """Close its simulation and judge its criteria."""
         progress = self.progress
         assert progress is not None
         await self.judging.conclude(self.plan, progress)
 
     async def or_fail(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something; a failure of the participant's is noted, and ends this role alone.
-
-        Raises:
-            BaseException: any other failure.
-        """
+        """Do something; a failure of the participant's is noted, and ends this role alone."""
         try:
             await work
         except ActivityError as problem:
@@ -116,7 +110,6 @@ class Several:
         self.roles = [Role(each, together, steps, publisher, time) for each in plan.roles]
 
     async def open(self) -> None:
-        """Prepare and greet, side by side."""
         await _all(role.or_fail(role.open(self.together.started_at)) for role in self.roles)
 
     async def play_turn(self) -> bool:
@@ -141,11 +134,7 @@ class Several:
         return True
 
     async def judge(self) -> None:
-        """Judge the roles that have not failed.
-
-        Raises:
-            ApplicationError: of the kind of the first role's failure, where one has failed.
-        """
+        """Judge the roles that have not failed; fail as the first role did, where one has failed."""
         self._publisher.show("**Closing the simulations**", begins="the judging")
         await _all(role.judge() for role in self.roles if not role.failure)
         failed = [(role, role.failure) for role in self.roles if role.failure]

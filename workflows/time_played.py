@@ -69,11 +69,7 @@ class TimePlayed:
         timed.paused = self._paused_before + pauses
 
     async def keep_to(self, seconds: float, timed: Timed, work: Callable[[], Awaitable[Result]]) -> Result:
-        """Do work that must end before a number of seconds were played.
-
-        Raises:
-            TimeoutError: the deadline has passed.
-        """
+        """Do work that must end before a number of seconds were played; ``TimeoutError`` where they have passed."""
         loop = asyncio.get_running_loop()
         is_up: asyncio.Future[None] = loop.create_future()
         timer = loop.call_later(max(seconds - seconds_played(timed), 0.0), is_up.set_result, None)

@@ -40,8 +40,6 @@ log = logging.getLogger(__name__)
 
 
 class AdmissionActivities:
-    """The one place that knows what a good request is."""
-
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios) -> None:
         self._config = config
         self._store = store
@@ -141,10 +139,8 @@ async def plan_assessment(
 
 
 def _participant_of(request: AssessmentRequest, scenario: ScenarioConfig) -> dict[str, str]:
-    """The plan's ``participant`` and ``participant_url``; of several, all of them.
-
-    Raises:
-        ApplicationError: ``Rejected``: the request's participants don't fit the scenario's roles.
+    """The plan's ``participant`` and ``participant_url``; of several, all of them. ``Rejected`` where they don't fit
+    the scenario's roles.
     """
     try:
         if scenario.roles:
@@ -205,11 +201,7 @@ def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
 
 
 def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, settings: GreenAgentConfig) -> None:
-    """Refuse a clock that runs, and noise, where another program than the embedded simulator is to make them.
-
-    Raises:
-        ApplicationError: ``Rejected``, with the field and the remedy.
-    """
+    """Reject a clock that runs, and noise, where another program than the embedded simulator is to make them."""
     if not settings.ues_command:
         return
     problem, remedy = "", "leave it out"
@@ -235,11 +227,7 @@ def seed_of(request: AssessmentRequest, task_id: str) -> int:
 
 
 def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges: list[str]) -> None:
-    """Refuse a scenario that needs a model which is not configured: playing without one is a choice.
-
-    Raises:
-        ApplicationError: ``Rejected``, with the setting that is missing.
-    """
+    """Reject a scenario that needs a model which is not configured: playing without one is a choice."""
     scenario = package.config
     needs = []
     if any(criterion.needs_model or criterion.needs_model_for for criterion in scenario.all_criteria):
@@ -260,8 +248,6 @@ def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges:
 
 
 class ForkActivities:
-    """What forks need beside what every assessment does."""
-
     def __init__(
         self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios, simulations: Simulations
     ) -> None:

@@ -25,7 +25,6 @@ _TICK = timedelta(microseconds=1)
 
 
 def own_fence() -> int:
-    """The fence of the attempt that runs."""
     return (activity.info().current_attempt_scheduled_time - _EPOCH) // _TICK
 
 

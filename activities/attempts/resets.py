@@ -22,8 +22,6 @@ class PausesInput(Model):
 
 
 class ResetActivities:
-    """Questions that a run made by a reset has to ask Temporal itself."""
-
     @activity.defn
     async def measure_pauses(self, payload: PausesInput) -> float:
         """Seconds that this activity's run has not been played, of those since ``payload.since``."""

@@ -51,15 +51,8 @@ class Kind(Protocol):
         """Whether a request is for a campaign of this kind."""
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
-        """Check the request of a caller and fix what it plays.
-
-        Args:
-            campaign_id: the A2A task's id.
-            request: JSON data or text, as the caller sent it.
-            owner: the caller; empty without authentication.
-
-        Raises:
-            BadRequestError: a sentence for the caller.
+        """Check the request of a caller and fix what it plays; ``owner`` is empty without authentication. Raises
+        ``BadRequestError``, with a sentence for the caller.
         """
 
     async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
@@ -135,10 +128,8 @@ _READ_AT_ONCE = 32
 async def taken_over(
     store: BlobStore, campaign_id: str, cells: Sequence[Cell], owner: str, kind: str
 ) -> tuple[TakenOver | None, list[Cell], list[str]]:
-    """What an ended campaign of the same caller has played of these cells, those that are left, and warnings.
-
-    Raises:
-        BadRequestError: there is no such campaign, or its results were removed.
+    """What an ended campaign of the same caller has played of these cells, those that are left, and warnings. Raises
+    ``BadRequestError`` where there is no such campaign, or its results were removed.
     """
     handle = activity.client().get_workflow_handle(campaign_id)
     try:

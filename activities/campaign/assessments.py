@@ -250,11 +250,7 @@ class AssessmentRuns:
         return filled, {scenario_id: origin.package.sha256}, {scenario_id: roles}
 
     def _families_in(self, config: RunConfig) -> frozenset[str]:
-        """Which of the scenarios are families, whose days have difficulties.
-
-        Raises:
-            BadRequestError: difficulties are asked for, and nothing has any.
-        """
+        """Which of the scenarios are families, whose days have difficulties."""
         if config.fork_of:
             return frozenset()
         families = frozenset(filter(self._scenarios.is_family, config.scenarios))

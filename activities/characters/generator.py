@@ -110,17 +110,12 @@ async def respond(
     turn: int,
     guard: Guard | None = None,
 ) -> CharacterReply | None:
-    """Decide whether a character replies to a message, and with what.
+    """Decide whether a character replies to a message, and with what; None for silence, also for someone whom it didn't
+    reach.
 
     With a model, it decides first and writes then, and ``guard`` refuses drafts that can't be sent; without one, the
     first of the character's ``scripted_replies`` that matches is the reply, and silence if none does. The delay is
-    drawn by (seed, turn, character, message).
-
-    Returns:
-        The reply, or None for silence (also for someone whom the message didn't reach).
-
-    Raises:
-        activities.models.factory.ModelError: the model failed; see ``structured.ask``.
+    drawn by (seed, turn, character, message). Raises as ``structured.ask``.
     """
     if character_id not in characters_addressed(message, scenario):
         return None
@@ -227,14 +222,11 @@ def reply_subject(subject: str | None) -> str:
 def reply_event(
     reply: CharacterReply, message: OutgoingMessage, scenario: ScenarioConfig
 ) -> tuple[str, dict[str, Any]]:
-    """The simulator's event for a reply.
+    """The simulator's event for a reply: its modality, and the ``data`` to schedule (UES contract, "input").
 
     An email goes to the user, with the message's other readers in CC (none for a reader in BCC); an SMS goes to the
-    user, and to the others of a group; the user's words in the chat go into the same conversation. An
-    RSVP that says neither yes nor no, only something, is tentative.
-
-    Returns:
-        The event's modality, and the ``data`` to schedule (UES contract, "input").
+    user, and to the others of a group; the user's words in the chat go into the same conversation. An RSVP that says
+    neither yes nor no, only something, is tentative.
     """
     person = scenario.characters[reply.character_id]
     if reply.modality == "email":

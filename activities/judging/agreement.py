@@ -67,10 +67,8 @@ def cohens_kappa(labels: Sequence[tuple[str, str]]) -> float | None:
     """Agreement beyond chance of two who labelled the same things (Cohen 1960).
 
     ``(p_o - p_e) / (1 - p_e)``: the share on which they agree, and the share on which two would who label at random,
-    each as often as these do. 1 is full agreement, 0 that of chance.
-
-    Returns:
-        Kappa, or None where chance alone agrees on everything, or there is nothing to compare.
+    each as often as these do. 1 is full agreement, 0 that of chance; None where chance alone agrees on everything, or
+    there is nothing to compare.
     """
     total = len(labels)
     if not total:

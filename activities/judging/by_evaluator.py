@@ -52,11 +52,7 @@ class EvaluatorJudge:
     async def judge(
         self, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
     ) -> CriterionResult:
-        """Judge one criterion.
-
-        Raises:
-            ApplicationError: ``EvaluatorFailed``, for good, or ``EvaluatorInterrupted``, to be tried again.
-        """
+        """Judge one criterion. Fails as ``EvaluatorFailed``, for good, or ``EvaluatorInterrupted``, which may pass."""
         simulation = await self.looks.look_at(payload)
         try:
             result = await self._run(payload, scenario, criterion, models, simulation)

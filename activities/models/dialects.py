@@ -67,14 +67,8 @@ async def invoke(
 ) -> Any:
     """Send a request in turn (``endpoint_queue``), in the dialect that the model's server takes.
 
-    Args:
-        llm: the model.
-        messages: the prompt.
-        prepare: changes the model before it is asked, for example binds tools.
-        options: go to ``ainvoke``.
-
-    Raises:
-        Exception: anything that the provider's client raises.
+    ``prepare`` changes the model before it is asked, for example binds tools; ``options`` go to ``ainvoke``. Raises
+    anything that the provider's client raises.
     """
     is_openai = type(llm).__name__ in OPENAI_CLASSES
     address = address_of(llm)

@@ -246,12 +246,9 @@ def _words(raw: Any) -> str:
 def read_answer(
     text: str, answer_type: type[AnswerT], check: Check[AnswerT] | None = None
 ) -> tuple[AnswerT | None, str]:
-    """Read the JSON object out of a model's words, ignoring the text around it.
+    """The JSON object in a model's words, or None, and a sentence about what is wrong. The text around it is ignored.
 
     Two objects of the right shape aren't an answer: one of them may have been put into the model's mouth.
-
-    Returns:
-        The answer and "", or None and a sentence about what is wrong.
     """
     text = _THOUGHTS.sub("", text)
     problem = "there is no JSON object in it"

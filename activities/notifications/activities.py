@@ -111,10 +111,8 @@ class _Pace:
 
 
 async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notification) -> None:
-    """Send one notification; only the answer's status is read and reported.
-
-    Raises:
-        ApplicationError: it was not taken. ``WebhookUnusable``, for good, where it never will be.
+    """Send one notification; only the answer's status is read and reported. Fails where it was not taken, and for good
+    (``WebhookUnusable``) where it never will be.
     """
     url = httpx.URL(webhook.url)
     problem: Exception | None = None

@@ -233,15 +233,12 @@ class ParticipantActivities:
                 )
 
     async def _begin(self, work: "_Work", again: bool = False) -> Simulation:
-        """Have the simulation at the start of a step and marked with it; or continue the step, where an earlier
-        attempt has noted the mark that it made, and the simulation still has that.
+        """Have the simulation at the start of a step and marked with it; or continue the step, where an earlier attempt
+        has noted the mark that it made, and the simulation still has that. ``SimulationLost`` where the step was under
+        way and isn't any more, unless it ``may_start_over``; what earlier attempts noted is void then.
 
         Messages derive their ids from the mark: where one was lost with what the participant did, the message that
         comes next is a new one.
-
-        Raises:
-            ApplicationError: ``SimulationLost`` where the step was under way and isn't any more, unless it
-                ``may_start_over``; what earlier attempts noted is void then.
         """
         simulations, plan = self._simulations.of(work.plan), work.plan
         if (waited := _wait_seconds()) > _WORTH_NOTING:
@@ -456,9 +453,8 @@ class ParticipantActivities:
         answer: Answer,
         on_event: Callable[[Answer], None] | None = None,
     ) -> Answer:
-        """Send a greeting again without its data part, where the participant failed before it did anything.
-
-        Returns the answer to that, where it is better than ``answer``.
+        """Send a greeting again without its data part, where the participant failed before it did anything; returns the
+        answer to that, where it is better than ``answer``.
         """
         if not (answer.may_have_refused and participant.line.takes_data):
             return answer
@@ -618,11 +614,7 @@ def _time_step(message: FromParticipant) -> str | None:
 
 
 async def _require_mark(simulation: Simulation, step: str) -> CurrentCheckpoint:
-    """Make sure that the simulator still has what was done in a step.
-
-    Raises:
-        ApplicationError, SimulationGoneError: it hasn't.
-    """
+    """Make sure that the simulator still has what was done in a step; fails as ``SimulationLost``."""
     current = await patiently(simulation.look)
     if current.mark != simulation.mark:
         raise _lost_error(step)

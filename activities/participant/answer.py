@@ -69,7 +69,6 @@ class Answer:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the participant says that it failed."""
         return self.state in _FAILED
 
     @property
@@ -93,11 +92,7 @@ class Answer:
         return [*self._streamed, *self._in_task]
 
     def take(self, event: StreamResponse) -> None:
-        """Add an event of the stream.
-
-        Raises:
-            RefusedBodyError: it is more than an answer may have.
-        """
+        """Add an event of the stream. Raises ``RefusedBodyError`` where it is more than an answer may have."""
         self._events += 1
         most = self._bounds.answer.events
         if most is not None and self._events > most.most:
@@ -176,12 +171,11 @@ class Answer:
             yield from reversed(deque(objects_in(text), maxlen=_MOST_OBJECTS))
 
     def read_turn(self) -> FromParticipant:
-        """Read the answer to a turn of a participant that didn't fail.
+        """Read the answer to a turn of a participant that didn't fail. Raises ``UnreadableTurnError`` where it is not a
+        well-formed ``turn_complete`` or ``early_completion``.
 
-        Raises:
-            UnreadableTurnError: it is not a well-formed ``turn_complete`` or ``early_completion``.
-            ApplicationError: ``ParticipantMisbehaved`` where there is more in it than there may be, or text that no
-                store can keep (NUL, lone surrogates).
+        It fails as ``ParticipantMisbehaved`` where there is more in it than there may be, or text that no store can
+        keep (NUL, lone surrogates).
         """
         document = self._find_turn()
         if document is None:
@@ -235,12 +229,8 @@ class Answer:
         )
 
     def to_turn(self) -> FromParticipant:
-        """Read the answer to a turn.
-
-        Raises:
-            ApplicationError: ``ParticipantFailed`` where the task failed, ``ParticipantMisbehaved`` where it ended
-                with anything else than a well-formed ``turn_complete`` or ``early_completion``, with too much, or with
-                text that no store can keep (NUL, lone surrogates).
+        """Read the answer to a turn. Fails as ``ParticipantFailed`` where the task failed, else as ``read_turn``, and
+        where that can't read it as ``ParticipantMisbehaved``.
         """
         self.require_success()
         try:

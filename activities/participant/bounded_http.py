@@ -32,12 +32,8 @@ class Limit(NamedTuple):
     setting: str
 
     def describe_breach(self, whose: str, amount: int | None, unit: str) -> str:
-        """The message for a sender of too much.
-
-        Args:
-            whose: how the sentence begins, for example "The participant's answer".
-            amount: how much was sent; None where reading stopped before its end.
-            unit: in the plural.
+        """The message for a sender of too much; ``amount`` is None where reading stopped before its end, ``unit`` in
+        the plural.
         """
         sent = f"{amount:,}" if amount is not None else f"more than {self.most:,}"
         return f"{whose} has {sent} {unit}: this evaluator takes at most {self.most:,} ({self.setting})."
@@ -80,11 +76,6 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         self._bounds = bounds
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request.
-
-        Raises:
-            RefusedBodyError: the response says that it is too large, or its headers are.
-        """
         bounds: Bounds = request.extensions.get(BOUNDS, self._bounds)
         request.headers["Accept-Encoding"] = "gzip"
         try:

@@ -126,13 +126,8 @@ class ParticipantClient:
         fence: int = 0,
         task_id: str | None = None,
     ) -> Answer:
-        """Send a sentence and wait until the task has ended.
-
-        Args:
-            task_id: the participant's task that the sentence belongs to; None for a task of its own.
-
-        Raises:
-            ApplicationError: as ``send`` does.
+        """Send a sentence and wait until the task has ended; ``task_id`` is the participant's task that it belongs to,
+        None for a task of its own. Raises as ``send`` does.
         """
         return await self._receive(self._request(message_id, [new_text_part(text)], fence, task_id), on_event)
 
@@ -169,9 +164,7 @@ class ParticipantClient:
 
     async def rejoin(self, task_id: str, on_event: Callable[[Answer], None] | None = None) -> Answer | None:
         """Wait for a task that an earlier attempt started; None where the participant doesn't know it (any more).
-
-        Raises:
-            ApplicationError: as ``send`` does.
+        Raises as ``send`` does.
         """
         answer = Answer(self._bounds)
         answer.task_id = task_id
@@ -262,14 +255,9 @@ class ParticipantClients:
     ) -> AsyncIterator[ParticipantClient]:
         """A client for one conversation; a card that led nowhere is forgotten, so that the next attempt reads it again.
 
-        Args:
-            url: the participant's address.
-            context_id: of all messages.
-            protocol_version: of A2A, such as 0.3, where only that one of those that the card offers will do.
-
-        Raises:
-            ApplicationError: ``ParticipantUnreachable``, or ``ParticipantMisbehaved`` where the address has no agent
-                card, or one that is of no use.
+        ``protocol_version`` is one of A2A, such as 0.3, where no other of those that the card offers will do. Fails as
+        ``ParticipantUnreachable``, or ``ParticipantMisbehaved`` where the address has no agent card, or one that is of
+        no use.
         """
         async with self._hold(url) as line:
             yield await self._speaker(url, line, context_id, protocol_version)

@@ -74,11 +74,8 @@ def message_of_failure(problem: BaseException) -> str | None:
 
 
 def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """The failure of a conversation with the participant.
-
-    Returns:
-        An error of type ``ParticipantMisbehaved``, which is final; ``ParticipantFailed`` and ``ParticipantUnreachable``
-        may pass.
+    """The failure of a conversation with the participant. ``ParticipantMisbehaved`` is final; ``ParticipantFailed`` and
+    ``ParticipantUnreachable`` may pass.
     """
     if isinstance(problem, _REFUSED):
         return failures.final(failures.PARTICIPANT_MISBEHAVED, str(problem))
@@ -116,10 +113,8 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
 
 
 def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """The failure of a participant that can't be reached at its address, or at one that its card names.
-
-    Returns:
-        An ``AnswerLostError`` where the message may have arrived.
+    """The failure of a participant that can't be reached at its address, or at one that its card names: an
+    ``AnswerLostError`` where the message may have arrived.
     """
     others = " or ".join(map(shortened, elsewhere[:_MOST_NAMED]))
     named = f", or at {others}, as its agent card says" if others else ""

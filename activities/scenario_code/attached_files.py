@@ -25,10 +25,8 @@ class AttachedFileError(ValueError):
 
 
 def put_in(initial_state: dict[str, Any], read: Read) -> None:
-    """Put the contents of attached files into an initial state, which is changed in place.
-
-    Raises:
-        AttachedFileError: a file is missing, empty or too large.
+    """Put the contents of attached files into an initial state, which is changed in place. Raises
+    ``AttachedFileError``.
     """
     if not any("file" in each for each in _attachments(initial_state)):
         return

@@ -49,10 +49,7 @@ def import_evaluators(directory: Path) -> ModuleType:
     """Import ``evaluators.py`` of a scenario's folder, with its siblings importable by plain and relative names.
 
     The same content imported again is the same module; changed content is a new one, and functions of the old one keep
-    working.
-
-    Raises:
-        All that the modules raise while they are imported (SyntaxError, ImportError, …).
+    working. Raises all that the modules raise while they are imported.
     """
     package_name = _PREFIX + _code_digest(directory)
     with _lock:

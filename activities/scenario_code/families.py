@@ -43,10 +43,8 @@ def list_families(manager: ScenarioManager) -> list[Family | ScenarioValidationE
 
 
 def read_family(directory: Path) -> Family:
-    """The description of the family in a folder.
-
-    Raises:
-        ScenarioValidationError: it is missing or broken; the message names the file and the field.
+    """The description of the family in a folder. Raises ``ScenarioValidationError``, which names the file and the
+    field.
     """
     where = f"{directory.name}/{_DESCRIPTION}"
     try:

@@ -24,12 +24,8 @@ MOST_BYTES = 64 * 1024 * 1024
 
 
 def packed(directory: Path) -> bytes:
-    """All plain files of a scenario's folder as an archive, with the kit that they use.
-
-    Neither times nor owners nor the order of reading show.
-
-    Raises:
-        ScenarioValidationError: they are too many, too large, or can't be read.
+    """All plain files of a scenario's folder as an archive, with the kit that they use. Neither times nor owners nor
+    the order of reading show. Raises ``ScenarioValidationError`` where they are too many, too large, or can't be read.
     """
     total = 0
     with TemporaryFile() as content:  # of large files only one is in memory at a time

@@ -71,18 +71,11 @@ def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
 
 
 def read_initial_state(data: Any, config: ScenarioConfig) -> tuple[dict[str, Any], list[str]]:
-    """Check an initial state.
+    """Check an initial state: the parsed JSON, with or without the outer ``scenario`` wrapper. Raises
+    ``InitialStateError``.
 
-    Args:
-        data: the parsed JSON, with or without the outer ``scenario`` wrapper.
-        config: the scenario that it belongs to.
-
-    Returns:
-        ``{metadata, environment, events}`` as ``/scenario/import/full`` takes it (missing sections filled in), and
-        warnings.
-
-    Raises:
-        InitialStateError: not of that shape.
+    Returns ``{metadata, environment, events}`` as ``/scenario/import/full`` takes it (missing sections filled in), and
+    warnings.
     """
     if not isinstance(data, dict):
         raise InitialStateError(f"the document is {show_value(data)}: it must be an object with environment and events")

@@ -119,11 +119,7 @@ class ScenarioManager:
         self.directory = _resolve(directory)
 
     def list_ids(self) -> list[str]:
-        """The ids of all scenarios, sorted: the names of the subfolders that hold a ``scenario.json``.
-
-        Raises:
-            ScenarioNotFoundError: the folder itself isn't there.
-        """
+        """The ids of all scenarios, sorted: the names of the subfolders that hold a ``scenario.json``."""
         if not self.directory.is_dir():
             raise ScenarioNotFoundError(
                 Problem(
@@ -135,11 +131,7 @@ class ScenarioManager:
         return sorted({path.parent.name for folder in self._folders() for path in folder.glob(f"*/{_SCENARIO_FILE}")})
 
     def find(self, scenario_id: str) -> Path:
-        """The folder of a scenario.
-
-        Raises:
-            ScenarioNotFoundError: no such scenario.
-        """
+        """The folder of a scenario. Raises ``ScenarioNotFoundError``."""
         known = self.list_ids()
         # An id is a plain name: what could leave the folder (separators, "..", NUL) is nobody's id.
         if not _ID.fullmatch(scenario_id) or scenario_id not in known:
@@ -200,10 +192,8 @@ def _installed_folder() -> Path | None:
 
 
 def fingerprint(directory: Path) -> Fingerprint:
-    """What tells one state of a scenario's files from another, without reading them.
-
-    Raises:
-        ScenarioValidationError: there are too many, or one isn't a plain file: a link would bring in its target.
+    """What tells one state of a scenario's files from another, without reading them. Raises ``ScenarioValidationError``
+    where there are too many, or one isn't a plain file: a link would bring in its target.
     """
     files: list[tuple[str, int, int]] = []
     for path in directory.rglob("*"):
@@ -223,11 +213,7 @@ def fingerprint(directory: Path) -> Fingerprint:
 
 
 def load_package(directory: Path) -> ScenarioPackage:
-    """Read and check the scenario in one folder, but not its evaluators.
-
-    Raises:
-        ScenarioValidationError: ``scenario.json`` or the initial state is missing or broken.
-    """
+    """Read and check the scenario in one folder, but not its evaluators. Raises ``ScenarioValidationError``."""
     data = _read_json(directory / _SCENARIO_FILE, "every scenario needs one")
     if not isinstance(data, dict):
         raise ScenarioValidationError(f"{_where(directory)}: the document is {show_value(data)}: it must be an object")
@@ -290,9 +276,7 @@ def _is_inside(name: str, directory: Path) -> bool:
 
 def attach_files(initial_state: dict[str, Any], directory: Path) -> None:
     """Put the contents of attached files of a scenario's folder into its initial state, which is changed in place.
-
-    Raises:
-        ScenarioValidationError: a file is missing or too large.
+    Raises ``ScenarioValidationError``.
     """
     try:
         attached_files.put_in(initial_state, partial(_read_attached, directory))
@@ -356,13 +340,8 @@ def read_regular(path: Path, where: str) -> bytes:
 
 
 def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) -> EvaluatorRegistry:
-    """Import a scenario's ``evaluators.py``, and make sure that it has what the criteria name.
-
-    Returns:
-        Its evaluator functions by name.
-
-    Raises:
-        EvaluatorLoadError: it is broken or incomplete.
+    """Import a scenario's ``evaluators.py``, and make sure that it has what the criteria name; returns its functions by
+    name. Raises ``EvaluatorLoadError``.
     """
     named = {name: c.criterion_id for c in criteria for name in (c.evaluator_id, c.work_evaluator_id) if name}
     where = _where(directory, _EVALUATORS_FILE)
@@ -386,11 +365,7 @@ def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) ->
 
 
 def load_facts(directory: Path) -> list[Fact]:
-    """The facts that a scenario's ``facts.py`` lists as ``FACTS``; empty if it has none.
-
-    Raises:
-        EvaluatorLoadError: it is broken, or ``FACTS`` isn't a list of facts.
-    """
+    """The facts that ``facts.py`` lists as ``FACTS``; empty if there is none. Raises ``EvaluatorLoadError``."""
     if not (directory / _FACTS_FILE).is_file() or not (directory / _EVALUATORS_FILE).is_file():
         return []
     package = _import(directory, _where(directory, _EVALUATORS_FILE)).__package__

@@ -49,7 +49,9 @@ class Loaded(NamedTuple):
 
 
 class Scenarios:
-    """The scenarios of one worker process, with a cache of those used last."""
+    """The scenarios of one worker process, with a cache of those used last. Its methods raise ``ScenarioError`` where
+    there is none of that name, its files can't be read, or it can't be played.
+    """
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore) -> None:
         self.code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
@@ -72,9 +74,6 @@ class Scenarios:
     async def load_package(self, scenario_id: str) -> tuple[ScenarioPackage, bytes]:
         """A scenario as its files are now, and all of them as one blob; they are read once, and again whenever one of
         them has changed, unless they are large.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: there is none of that id, or it can't be played.
         """
         directory = self._manager.find(scenario_id)
         await asyncio.to_thread(self._require_protection, directory)
@@ -100,21 +99,12 @@ class Scenarios:
         return self._manager.find_family(scenario_id) is not None
 
     def group_size(self, name: str) -> int:
-        """How many days of a family are a group; 1 for a fixed scenario.
-
-        Raises:
-            ScenarioValidationError: the family's description is missing or broken.
-        """
+        """How many days of a family are a group; 1 for a fixed scenario."""
         directory = self._manager.find_family(name)
         return 1 if directory is None else read_family(directory).group
 
     async def load(self, scenario_id: str, difficulty: int | None, seed: int) -> "Loaded":
-        """What a request asks for: a fixed scenario, or the day that a family makes of a difficulty and a seed.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: there is none of that id, it has no difficulty, or it can't
-                be played.
-        """
+        """What a request asks for: a fixed scenario, or the day that a family makes of a difficulty and a seed."""
         if self.is_family(scenario_id):
             instance = Instance(family=scenario_id, difficulty=difficulty or USUAL_DIFFICULTY, seed=seed)
             return Loaded(*await self.load_instance(instance), instance)
@@ -127,11 +117,7 @@ class Scenarios:
         return loaded
 
     async def load_instance(self, instance: Instance) -> tuple[ScenarioPackage, bytes]:
-        """A family's day as a scenario, and all its files as one blob; those made last are kept, unless they are large.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: there is no such family, or the day can't be played.
-        """
+        """A family's day as a scenario, and its files as one blob; the last ones are kept, unless they are large."""
         directory = self._manager.find_family(instance.family)
         if directory is None:
             raise ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
@@ -149,11 +135,7 @@ class Scenarios:
         return package, files
 
     async def hash_of_family(self, name: str) -> str:
-        """The SHA-256 of a family's files and of the kit, which together decide all of its days.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: there is no such family, or a file can't be read.
-        """
+        """The SHA-256 of a family's files and of the kit, which together decide all of its days."""
         directory = self._manager.find_family(name)
         if directory is None:
             raise ScenarioNotFoundError(f"family {name} not found", self._manager.list_families())
@@ -176,11 +158,7 @@ class Scenarios:
         return package, files
 
     async def read_package(self, directory: Path) -> ScenarioPackage:
-        """The scenario in a folder, without its initial state where that is large.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: it can't be played.
-        """
+        """The scenario in a folder, without its initial state where that is large."""
         package = await self.code.load(directory)
         if len(package.initial_state) <= _KEPT_UP_TO:
             return package
@@ -190,13 +168,8 @@ class Scenarios:
     def _require_protection(self, directory: Path, sha256: str | None = None) -> None:
         """Refuse code that did not come with proctor where it can't be confined, unless the operator trusts it.
 
-        Args:
-            directory: the scenario's folder.
-            sha256: the hash of its frozen files, where the folder is an unpacked copy: another machine may have
-                admitted it.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioValidationError: with what this machine lacks, and the setting.
+        ``sha256`` is the hash of its frozen files, where the folder is an unpacked copy: another machine may have
+        admitted it.
         """
         if self._trusts_all or not (missing := find_missing_protections()):
             return
@@ -209,11 +182,7 @@ class Scenarios:
 
     async def read_initial_state(self, plan: Plan) -> AsyncIterator[bytes]:
         """The UES scenario that an assessment begins with, in pieces: from a blob of its own, or, where it is large,
-        from the scenario's frozen files, so that the store has it once.
-
-        Raises:
-            BlobNotFoundError, BlobDamagedError: it isn't there, or not as it was written.
-            activities.scenario_code.manager.ScenarioError: the frozen files can't be read any more.
+        from the scenario's frozen files, so that the store has it once. Raises as ``BlobStore.get``, too.
         """
         if not plan.is_state_in_package:
             async for piece in self._store.read_in_pieces(plan.initial_state):
@@ -224,29 +193,17 @@ class Scenarios:
             yield state[place : place + _PIECE]
 
     async def unpack_frozen_code(self, scenario_id: str, ref: BlobRef) -> Path:
-        """A folder with all files of a scenario as they were when its assessment was admitted.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: this machine can't confine its code.
-        """
+        """A folder with all files of a scenario as they were when its assessment was admitted."""
         return await self._folder(scenario_id, ref, None)
 
     async def unpack_current_code(self, scenario_id: str) -> tuple[Path, str]:
-        """A folder with all files of a scenario as they are now, and their hash.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: there is none of that id, or its files can't be read.
-        """
+        """A folder with all files of a scenario as they are now, and their hash."""
         files = await asyncio.to_thread(packed, self._manager.find(scenario_id))
         ref = blob_ref(files)
         return await self._folder(scenario_id, ref, files), ref.sha256
 
     async def unpack_with_current_kit(self, scenario_id: str, ref: BlobRef) -> tuple[Path, str]:
-        """A folder with all files of a family's day as they were frozen, but with the kit of today, and their hash.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: its files can't be read.
-        """
+        """A folder with all files of a family's day as they were frozen, but with the kit of today, and their hash."""
         frozen = await self._folder(scenario_id, ref, None)
         with OwnFolder("proctor-day-") as folder:
             day = Path(folder) / scenario_id

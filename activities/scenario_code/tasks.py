@@ -190,10 +190,8 @@ class _Evaluators:
         self._of_all: EvaluatorRegistry | None = None
 
     def of(self, criterion: EvaluationCriterion) -> EvaluatorRegistry:
-        """Those among which a criterion's is; where that of another one is missing, this one's is still found.
-
-        Raises:
-            EvaluatorLoadError: there is none for it.
+        """Those among which a criterion's is; where that of another one is missing, this one's is still found. Raises
+        ``EvaluatorLoadError`` where there is none for it.
         """
         if self._of_all is None:
             self._of_all = {}

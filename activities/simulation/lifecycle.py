@@ -38,8 +38,6 @@ log = logging.getLogger(__name__)
 
 
 class LifecycleActivities:
-    """Everything that is done to a simulation as a whole."""
-
     def __init__(self, store: BlobStore, scenarios: Scenarios, simulations: Simulations) -> None:
         self._store = store
         self._scenarios = scenarios

@@ -48,10 +48,7 @@ class OwnServers(SimulationHost):
 
     async def create(self, simulation_id: str, seed: int, fence: int) -> LeasedSimulation:
         """See ``SimulationHost``; a server of its own has its own way to make ids, so the seed is not used.
-
-        Raises:
-            ApplicationError: ``ServerFailed``, for good: the command can't be started, ends at once, or doesn't get
-                healthy.
+        ``ServerFailed``, for good, where the command can't be started, ends at once, or doesn't get healthy.
         """
         async with self._lock(simulation_id):
             refuse_lower(fence, self._fence_of(simulation_id))
@@ -60,12 +57,9 @@ class OwnServers(SimulationHost):
             return (await self._start(simulation_id, self._candidates())).leased(fence)
 
     async def claim(self, claim: Claim, content: Content) -> LeasedSimulation:
-        """See ``SimulationHost``; where there is no server, one is started, at the port that the participant got
-        if it is free.
-
-        Raises:
-            ApplicationError: ``ServerFailed``: for good where the checkpoint is of another kind of simulator, in
-                passing where the server can't be started, as the command has worked before.
+        """See ``SimulationHost``; where there is no server, one is started, at the port that the participant got if it
+        is free. ``ServerFailed``: for good where the checkpoint is of another kind of simulator, in passing where the
+        server can't be started, as the command has worked before.
         """
         async with self._lock(claim.simulation_id):
             if not claim.looks:
@@ -103,7 +97,6 @@ class OwnServers(SimulationHost):
         return self._fence_of(simulation_id) if simulation_id in self._served else 0
 
     def held(self) -> list[str]:
-        """The names of the simulations that this worker has a server for."""
         return list(self._served)
 
     async def list_standing(self) -> dict[str, int]:

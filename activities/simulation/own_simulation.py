@@ -82,11 +82,7 @@ class Label(Model):
 
 
 def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
-    """The label of a checkpoint, and what it is the label of.
-
-    Raises:
-        ApplicationError: it has none; ``ServerFailed``.
-    """
+    """The label of a checkpoint, and what it is the label of; ``ServerFailed`` where it has none."""
     first, _, content = checkpoint.partition(b"\n")
     try:
         return Label.model_validate_json(first), content
@@ -172,11 +168,7 @@ class OwnSimulation:
         return lacking
 
     async def look(self) -> CurrentCheckpoint:
-        """Where it is.
-
-        Raises:
-            SimulationGoneError: it is gone with its server, which isn't started again.
-        """
+        """Where it is. Raises ``SimulationGoneError`` where it is gone with its server, which isn't started again."""
         try:
             stands = await self._stands()
         except UESConnectionError:
@@ -197,7 +189,6 @@ class OwnSimulation:
             raise SimulationGoneError(f"the server at port {self.port} has ended")
 
     async def stands_at(self, checkpoint: str) -> bool:
-        """Whether the simulation equals a checkpoint (its SHA-256)."""
         return (await self.look()).checkpoint == checkpoint
 
     async def checkpoint(self) -> bytes:

@@ -103,11 +103,9 @@ class HostedSimulation(Simulation):
         return await self.keep_parts(from_json(head), content)
 
     async def keep_parts(self, head: Mapping[str, Any], content: bytes) -> bytes:
-        """Have the store hold the parts of a checkpoint that it may lack; the manifest, which is still to be put there.
-
-        Args:
-            head: the first line of the simulator's answer: ``new``, and the ``lengths`` of what is in ``content``.
-            content: the manifest, and the first of the new parts.
+        """Have the store hold the parts of a checkpoint that it may lack; returns the manifest, which is still to be
+        put there. ``head`` is the first line of the simulator's answer, ``content`` the manifest and the first of the
+        new parts.
         """
         assert self._store is not None
         manifest, *along = _split(content, head["lengths"])

@@ -41,7 +41,9 @@ def connect_simulations(config: GreenAgentConfig, http: httpx.AsyncClient, store
 
 
 class Simulations:
-    """All simulations, on any server. Every change is made with the fence of the running attempt."""
+    """All simulations, on any server. Every change is made with the fence of the running attempt: ``OvertakenError``
+    where a newer one holds the simulation, ``SimulationGoneError`` where the work in hand isn't there any more.
+    """
 
     def __init__(self, host: SimulationHost, store: BlobStore, several_at: str | None = None) -> None:
         self.host = host
@@ -50,10 +52,8 @@ class Simulations:
         self._several_at = several_at
 
     async def choose_server(self) -> str | None:
-        """The server for a new simulation (``Plan.simulator``); None where there is one only.
-
-        Raises:
-            UESConnectionError: there are several, and none answers.
+        """The server for a new simulation (``Plan.simulator``); None where there is one only. ``UESConnectionError``
+        where there are several, and none answers.
         """
         if self._several_at is None:
             return None
@@ -82,11 +82,7 @@ class Simulations:
         issue: int,
         conditions: Conditions | None = None,
     ) -> Simulation:
-        """Have a simulation at a checkpoint, marked, and open to one key of the participant's.
-
-        Raises:
-            purple_sdk.ues.OvertakenError: a newer attempt holds it.
-        """
+        """Have a simulation at a checkpoint, marked, and open to one key of the participant's."""
         claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue, conditions=conditions)
         sent_at = counting_stops()
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
@@ -101,56 +97,34 @@ class Simulations:
         return simulation
 
     async def take_over(self, simulation_id: str, *, mark: str) -> Simulation:
-        """Continue the work in hand, which has this mark.
-
-        Raises:
-            SimulationGoneError: it isn't there any more.
-        """
+        """Continue the work in hand, which has this mark."""
         return await self.host.claim(Claim(simulation_id, own_fence(), keep=mark), _no_content)
 
     async def set_conditions(self, simulation_id: str, mark: str, conditions: Conditions | None) -> None:
         """Have the participant's requests meet these conditions from now on, unless they meet some already; or none,
         while it is greeted again. For the work in hand, which has this mark.
-
-        Raises:
-            SimulationGoneError: it isn't there any more.
         """
         claim = Claim(simulation_id, own_fence(), keep=mark, conditions=conditions, sets_course=True)
         await self.host.claim(claim, _no_content)
 
     async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
-        """Carry out a step from a checkpoint.
-
-        Returns:
-            The step's result, and the checkpoint that it reached, which is stored.
-
-        Raises:
-            purple_sdk.ues.OvertakenError: a newer attempt holds the simulation.
-        """
+        """Carry out a step from a checkpoint; returns its result, and the stored checkpoint that it reached."""
         claim = Claim(simulation_id, own_fence(), checkpoint)
         stepped, reached = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
         return stepped, await self._store.put(reached)
 
     async def step_in_hand(self, simulation_id: str, mark: str, step: Step) -> tuple[Stepped, BlobRef]:
         """The same with the work in hand, which has this mark and keeps it: an attempt that comes after an interrupted
-        one takes it over, and does the same step again. The participant can change nothing any more.
-
-        An absent simulator or store is waited for.
-
-        Raises:
-            SimulationGoneError: it isn't there any more.
+        one takes it over, and does the same step again. The participant can change nothing any more. An absent
+        simulator or store is waited for.
         """
         claim, last = Claim(simulation_id, own_fence(), keep=mark), replace(step, ends_turn=True)
         stepped, reached = await patiently(lambda: self.host.step(claim, last, _no_content))
         return stepped, await patiently(lambda: self._store.put(reached))
 
     async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> Simulation:
-        """Have a simulation at a checkpoint, for those who only look at it.
-
-        Args:
-            simulation_id: its name.
-            checkpoint: where it is to be.
-            fence: one below the simulation's is refused only where the simulation has to be restored.
+        """Have a simulation at a checkpoint, for those who only look at it. A fence below the simulation's is refused
+        only where it has to be restored.
         """
         claim = Claim(simulation_id, fence, checkpoint, looks=True)
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
@@ -176,10 +150,7 @@ class Simulations:
 
 async def require_still(simulation: Simulation) -> None:
     """Make sure that what was seen in a simulation was there: one that was lost answers like an empty one, or not.
-
-    Raises:
-        ApplicationError: ``SimulationLost``, to be tried again: it was restored meanwhile.
-        SimulationGoneError: it is gone.
+    Fails as ``SimulationLost``, to be tried again, where it was restored meanwhile.
     """
     if (await simulation.look()).life != simulation.life:
         raise failures.passing(failures.SIMULATION_LOST, "The simulator was lost meanwhile: this has to be done again.")

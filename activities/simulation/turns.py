@@ -31,8 +31,6 @@ from proctor_storage.blobs import BlobRef
 
 
 class TurnActivities:
-    """Everything that the evaluator does with the simulation in a turn."""
-
     def __init__(self, scenarios: Scenarios, simulations: Simulations) -> None:
         self._scenarios = scenarios
         self._simulations = simulations
@@ -93,16 +91,11 @@ _DEFAULT_OPERATION = {"chat": "send_message"}
 
 
 def entries_from_events(events: Iterable[Mapping[str, Any]], key_id: str, turn: int) -> list[ActionLogEntryWithTurn]:
-    """Read the participant's actions off event answers of ``GET /events``.
+    """Read the participant's actions off event answers of ``GET /events``, in the order of the log: those by its key
+    that ran.
 
-    Args:
-        events: event answers, in the order of the log.
-        key_id: the participant's key; events of other agents are passed over, and so are those that never ran.
-        turn: the turn that they happened in.
-
-    Returns:
-        One entry an event, by time and then as given. ``action`` is its name (``proctor_protocol.actions``), for
-        example ``email.mark_read``; ``parameters`` are the input's fields that aren't null.
+    Returns one entry an event, by time and then as given. ``action`` is its name (``proctor_protocol.actions``), for
+    example ``email.mark_read``; ``parameters`` are the input's fields that aren't null.
     """
     actions = [
         _entry(event, turn)
