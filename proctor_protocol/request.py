@@ -35,10 +35,8 @@ class BadRequestError(ValueError):
 
 
 def check_addresses(participants: dict[str, str]) -> dict[str, str]:
-    """Addresses of participants by role, as they are.
-
-    Raises:
-        ValueError: one isn't an address, or has credentials in it; the message names its role.
+    """Addresses of participants by role, as they are. Raises ``ValueError`` where one isn't an address, or has
+    credentials in it; the message names its role.
     """
     for role, url in participants.items():
         try:
@@ -61,10 +59,8 @@ def check_addresses(participants: dict[str, str]) -> dict[str, str]:
 
 
 def check_roles(participants: dict[str, str], assessed: Sequence[str], remedy: str) -> None:
-    """Refuse several participants of whom none has a role that is assessed.
-
-    Raises:
-        ValueError: with a sentence that names the roles, and ``remedy``: those to name one of them by.
+    """Refuse several participants of whom none has a role that is assessed. The ``ValueError`` names the roles, and
+    ``remedy``: those to name one of them by.
     """
     if len(participants) > 1 and not any(role in participants for role in assessed):
         raise ValueError(
@@ -148,11 +144,7 @@ class AssessmentConfig(WireModel):
 
 
 def check_difficulty(difficulty: int) -> int:
-    """A difficulty, as it is.
-
-    Raises:
-        ValueError: there is none of that number; the message names the nearest.
-    """
+    """A difficulty, as it is. Raises ``ValueError`` where there is none of that number, with the nearest."""
     if difficulty not in DIFFICULTIES:
         nearest = min(DIFFICULTIES, key=lambda known: abs(known - difficulty))
         raise ValueError(f"choose from {DIFFICULTIES[0]} to {DIFFICULTIES[-1]}; the nearest is {nearest}")
@@ -160,11 +152,7 @@ def check_difficulty(difficulty: int) -> int:
 
 
 def require_fork(fork_of: str | None, turns: object, name: str) -> None:
-    """A fork needs the assessment and the turns, which have this name.
-
-    Raises:
-        ValueError: one of them is missing.
-    """
+    """A fork needs the assessment and the turns, which have this name; ``ValueError`` where one of them is missing."""
     if fork_of is not None and turns is None:
         raise ValueError(f"fork_of is there and {name} is not: say from which turn on the fork plays itself")
     if fork_of is None and turns is not None:
@@ -223,11 +211,7 @@ class AssessmentRequest(WireModel):
         return self
 
     def require_participant(self) -> tuple[str, str]:
-        """The role and the address of the one agent to assess.
-
-        Raises:
-            BadRequestError: there are several, and none has a role that is assessed.
-        """
+        """The role and the address of the one agent to assess; ``BadRequestError`` where it isn't clear which it is."""
         try:
             check_roles(self.participants, PARTICIPANT_ROLES, " or ".join(PARTICIPANT_ROLES))
         except ValueError as problem:
@@ -235,11 +219,7 @@ class AssessmentRequest(WireModel):
         return choose_participant(self.participants, PARTICIPANT_ROLES)
 
     def require_roles(self, roles: Iterable[str]) -> dict[str, str]:
-        """The address of the agent for each role of the scenario, in the roles' order.
-
-        Raises:
-            BadRequestError: a role has no agent, or there is no such role.
-        """
+        """The agent's address for each role of the scenario, in order; ``BadRequestError`` where they don't fit."""
         wanted, scenario_id = list(roles), self.config.scenario_id
         remedy = f"give each role of {scenario_id} an agent's address: {', '.join(wanted)}"
         for role in self.participants:
@@ -252,14 +232,8 @@ class AssessmentRequest(WireModel):
 
 
 def parse_request(raw: Raw) -> AssessmentRequest:
-    """Read a request from a message's data part, or from its text.
-
-    Args:
-        raw: the data part, else the text (``read_text`` says what it may look like), else None where the message had
-            neither.
-
-    Raises:
-        BadRequestError: with a sentence that says what is wrong and what to send instead.
+    """Read a request from a message's data part, or from its text (``read_text``). Raises ``BadRequestError``, with a
+    sentence that says what is wrong and what to send instead.
     """
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         raise BadRequestError(f"The message has no request: send {_SHAPE} as a data part, as JSON text or a JSON file.")
@@ -267,11 +241,7 @@ def parse_request(raw: Raw) -> AssessmentRequest:
 
 
 def checked(kind: type[RequestT], value: Any, shape: str) -> RequestT:
-    """A request of a kind from JSON data; ``shape`` is what its sender should have sent.
-
-    Raises:
-        BadRequestError: with a sentence that says what is wrong and what to send instead.
-    """
+    """A request of a kind from JSON data; ``shape`` is what its sender should have sent. Raises ``BadRequestError``."""
     if not isinstance(value, dict):
         raise BadRequestError(f"The request is {show_value(value)}: send an object, {shape}.")
     try:
@@ -286,12 +256,10 @@ def unknown_settings(raw: Raw) -> list[str]:
 
 
 def read_text(text: str) -> Any:
-    """The JSON value that a text is, or the one JSON object in it: fenced, or with prose around it.
+    """The JSON value that a text is, or the one JSON object in it: fenced, or with prose around it. Raises
+    ``BadRequestError`` where there is none, or there are several that differ.
 
     The time is in proportion to the text's length for every text.
-
-    Raises:
-        BadRequestError: there is none, or there are several that differ.
     """
     try:
         return json.loads(text)

@@ -123,15 +123,11 @@ class RunConfig(WireModel):
         return values
 
     @model_validator(mode="after")
-    def _shard_is_one_of_them(self) -> Self:
+    def _is_consistent(self) -> Self:
         if self.shard_index >= self.num_shards:
             raise ValueError(
                 f"shard_index is {self.shard_index} with num_shards {self.num_shards}: shards are counted from 0"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _a_fork_has_both(self) -> Self:
         require_fork(self.fork_of, self.from_turns, "from_turns")
         return self
 
@@ -165,15 +161,11 @@ class RunRequest(WireModel):
     _a_fork_may_name_nobody = model_validator(mode="before")(with_participants)
 
     @model_validator(mode="after")
-    def _somebody_plays(self) -> Self:
+    def _somebody_plays_and_it_ends(self) -> Self:
         if not self.participants and not self.config.fork_of:
             raise ValueError(
                 'participants is empty: name the agents to assess, such as {"mine": "http://localhost:8001"}'
             )
-        return self
-
-    @model_validator(mode="after")
-    def _not_without_end(self) -> Self:
         config = self.config
         turns = len(config.from_turns) if isinstance(config.from_turns, list) else 1
         each = max(len(self.participants), 1) * max(len(config.scenarios), 1) * turns

@@ -47,10 +47,8 @@ _SEE_THROUGH = r"\A(?:transparent|rgba\(.*,\s*0?\.?0+\s*\)|#[0-9a-f]{6}00|#[0-9a
 
 
 def visible(text: str) -> str:
-    """The part of a text that its reader sees, without markup; characters in their usual form (Unicode's NFKC).
-
-    Args:
-        text: a message as it was sent, plain, in Markdown or in HTML.
+    """The part of a text, plain, in Markdown or in HTML, that its reader sees, without markup; characters in their
+    usual form (Unicode's NFKC).
     """
     seen = text[:READ_AT_MOST]
     if not seen.isascii():

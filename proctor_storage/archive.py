@@ -176,12 +176,10 @@ class Archive:
         return self.select(EntryQuery(origin=entry_id))
 
     def select(self, query: EntryQuery) -> list[EntrySummary]:
-        """The summaries that a query asks for."""
         own = self._own(query)
         return [] if own is None else self._local.ask(lambda table: table.select(own))
 
     def matrix(self, query: EntryQuery) -> list[MatrixCell]:
-        """Means by agent and scenario of what a query asks for."""
         own = self._own(query)
         return [] if own is None else self._local.ask(lambda table: table.matrix(own))
 
@@ -210,14 +208,12 @@ class Archive:
         return match
 
     def get(self, entry_id: str) -> ArchiveEntry | None:
-        """The entry of exactly this id, or None."""
         for folder in sorted(self._folders_of(entry_id), key=fence_of, reverse=True):
             if (entry := self._read_entry(folder)) is not None:
                 return entry if self._caller.may_see(entry.owner) else None
         return None
 
     def read(self, entry: ArchiveEntry, name: str) -> bytes:
-        """One of an entry's files."""
         expected = entry.files.get(name)
         if expected is None:
             raise EntryDamagedError(f"the entry {entry.id} has no {name}")
@@ -274,7 +270,6 @@ class Archive:
             return None
 
     def copy(self, entry: ArchiveEntry, to: "Archive") -> ArchiveEntry:
-        """Have another archive keep an entry of this one."""
         return to.write(
             entry,
             {name: self.read(entry, name) for name in entry.files},

@@ -95,7 +95,6 @@ class DayIndex:
         self._write_packed(to_json({"at": _now(), "folder": each, "is_written": True}) for each in folders)
 
     def days(self) -> list[str]:
-        """The days of which there are files."""
         return self._folder.names(DAYS)
 
     def versions(self, day: str) -> dict[str, str]:

@@ -27,8 +27,6 @@ _COMPLETE = f"{INDEX}/complete.json"
 
 
 class EntryIds:
-    """The folders of each id."""
-
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._has_earlier: bool | None = None
@@ -104,7 +102,6 @@ def id_of(folder: str) -> str:
 
 
 def fence_of(folder: str) -> int:
-    """The fence of the writer of a folder."""
     number = folder.rpartition(".")[2]
     return int(number) if number.isdecimal() else -1
 

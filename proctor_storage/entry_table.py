@@ -165,7 +165,6 @@ class EntryTable:
         self._db.execute("DELETE FROM walked")
 
     def walk(self, folders: Iterable[str]) -> None:
-        """Note folders that there are."""
         ids = ((id_of(folder), folder) for folder in folders)
         rows = ((entry_id, fence_of(folder), folder) for entry_id, folder in ids if not is_of_role(entry_id))
         self._db.executemany("INSERT OR REPLACE INTO walked VALUES (?, ?, ?)", rows)
@@ -208,7 +207,6 @@ class EntryTable:
         self._db.execute("DELETE FROM pending WHERE at < ?", (before,))
 
     def version(self, path: str) -> str | None:
-        """The version of a file of the index that was read last."""
         row = self._db.execute("SELECT version FROM files WHERE path = ?", (path,)).fetchone()
         return row and str(row[0])
 
@@ -216,11 +214,9 @@ class EntryTable:
         self._db.execute("INSERT OR REPLACE INTO files VALUES (?, ?)", (path, version))
 
     def is_closed(self, day: str) -> bool:
-        """Whether all of a closed day was read."""
         return self._db.execute("SELECT 1 FROM closed WHERE day = ?", (day,)).fetchone() is not None
 
     def close(self, day: str) -> None:
-        """Note that all of a closed day was read."""
         self._db.execute("INSERT OR REPLACE INTO closed VALUES (?)", (day,))
         self._db.execute("DELETE FROM files WHERE path LIKE ?", (f"%/{day}/%",))
 
@@ -240,7 +236,6 @@ class EntryTable:
         self._db.execute("INSERT OR REPLACE INTO notes VALUES (?)", (note,))
 
     def select(self, query: EntryQuery) -> list[EntrySummary]:
-        """The entries that match a query, in order."""
         where, parameters = self._where(query)
         order = _ordered(query)
         limit = f"LIMIT {-1 if query.most is None else int(query.most)} OFFSET {int(query.skip)}"

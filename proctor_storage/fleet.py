@@ -75,7 +75,6 @@ class Fingerprint:
 
     @classmethod
     def read(cls, identity: str) -> Self | None:
-        """The fingerprint in a worker's identity, or None."""
         match = _WRITTEN.search(identity)
         return cls(*match.groups()) if match else None
 
@@ -98,7 +97,6 @@ class Fingerprint:
 
 
 def no_worker_at(queue: str) -> Problem:
-    """That no worker asks for work at a task queue."""
     return Problem(
         f"No worker polls the task queue {queue!r}",
         "start one (`proctor worker`), or give workers and gateway the same AGENTBEATS_GREEN_TASK_QUEUE.",

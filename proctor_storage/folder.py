@@ -257,7 +257,6 @@ class Folder:
 
     @_bounded("read")
     def exists(self, path: str) -> bool:
-        """Whether there is such a file or folder."""
         try:
             return bool(self._fs.exists(self._at(path)))
         except Exception as problem:

@@ -120,7 +120,6 @@ def require_openable(url: str) -> None:
 
 
 def open_object_store(url: str, store: ObjectStore) -> tuple[Any, str]:
-    """The file system of a store of objects, and the path in it."""
     require_openable(url)
     own_options = fsspec.config.conf.get(url.partition("://")[0], {})
     opened: tuple[Any, str] = fsspec.core.url_to_fs(

@@ -108,7 +108,6 @@ class InParts:
                 yield path, [*(ref for index in indexed for ref in _refs(index)), *_refs(each["pages"])]
 
     def pages(self, pages: Iterable[BlobRef]) -> Iterator[Any]:
-        """What is in pages, one after the other."""
         return map(self._read_page, pages)
 
     def join(self, data: dict[str, Any], top: str | None = None) -> dict[str, Any]:
@@ -164,7 +163,6 @@ def _refs(entries: Iterable[Sequence[Any]]) -> list[BlobRef]:
 
 
 def joined(pages: Iterable[Any], tail: Any) -> Any:
-    """A collection from its pages and its tail."""
     if isinstance(tail, dict):
         whole: dict[str, Any] = {}
         for page in pages:

@@ -36,7 +36,6 @@ async def last_polls(
 
 
 async def polling_now(client: Client, queue: str, kind: TaskQueueType.ValueType, timeout: timedelta) -> list[str]:
-    """The identities of the processes that work at a task queue."""
     lately = datetime.now(UTC) - _POLLED_WITHIN
     return [who for who, at in (await last_polls(client, queue, kind, timeout)).items() if at > lately]
 

@@ -154,7 +154,6 @@ def _is_here(address: str) -> bool:
 
 
 def refusal_by_temporal(config: GreenAgentConfig, problem: RPCError) -> Problem:
-    """Why Temporal doesn't let us work, and which setting to mend."""
     if problem.status == RPCStatusCode.NOT_FOUND:
         namespace = config.temporal_namespace
         return Problem(

@@ -81,10 +81,7 @@ class Assessment:
                     plan.assessment_timeout, progress, lambda: self._assess(plan, progress)
                 )
                 reason = _reason(progress)
-        except asyncio.CancelledError:
-            await self._call_off()
-            raise
-        except Exception as problem:
+        except (Exception, asyncio.CancelledError) as problem:
             if is_cancelled_exception(problem):
                 await self._call_off()
                 raise
@@ -215,7 +212,6 @@ class Assessment:
         return await self._time.keep_to(plan.assessment_timeout, several.together, play)
 
     async def _carry_on_if_long(self, plan: Plan, timed: Progress | Together) -> None:
-        """Continue in a new run where this one's history has become long."""
         run = workflow.info()
         if not run.is_continue_as_new_suggested() and run.get_current_history_length() <= limits.HISTORY_EVENTS:
             return
@@ -233,7 +229,7 @@ class Assessment:
 
     # The ways out
 
-    async def _fail(self, problem: Exception) -> ApplicationError:
+    async def _fail(self, problem: BaseException) -> ApplicationError:
         """End an assessment that came to no good end; the error says why and carries what was done so far."""
         resets_before = self._time.resets
         failure = failure_of(problem)

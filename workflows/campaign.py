@@ -88,10 +88,7 @@ class Campaign:
             progress = self._progress or self._open(plan)
             await self._play_all(plan, progress)
             summed = await self._sum_up("completed")
-        except asyncio.CancelledError:
-            await self._call_off()
-            raise
-        except Exception as problem:
+        except (Exception, asyncio.CancelledError) as problem:
             if is_cancelled_exception(problem):
                 await self._call_off()
                 raise
@@ -369,7 +366,7 @@ class Campaign:
 
     # The ways out
 
-    async def _fail(self, problem: Exception) -> ApplicationError:
+    async def _fail(self, problem: BaseException) -> ApplicationError:
         failure = failure_of(problem)
         if failure.is_defect:
             workflow.logger.error("%s", failure.sentence, exc_info=problem)

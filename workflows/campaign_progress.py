@@ -78,7 +78,6 @@ class CampaignProgress(BaseModel):
         return sum(each.count for each in self.lists)
 
     def tally(self) -> Tally:
-        """The same in numbers."""
         return Tally(
             total=self.total,
             done=self.done,
@@ -94,7 +93,6 @@ class CampaignProgress(BaseModel):
         )
 
     def note(self, due: Due, outcome: CellOutcome) -> None:
-        """A cell has ended for good."""
         self.done += 1
         self.succeeded += outcome.succeeded
         self.failed += outcome.failure_kind is not None
@@ -122,7 +120,6 @@ class CampaignProgress(BaseModel):
             self.tokens = (self.tokens or 0) + outcome.tokens
 
     def take_over(self, taken: TakenOver) -> None:
-        """Count the results taken over from another campaign."""
         self.taken_over = taken.count
         self.done += taken.count
         self.succeeded += taken.succeeded

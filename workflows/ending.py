@@ -70,7 +70,6 @@ async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
 
 
 def notify_participant(plan: Plan, reason: CompletionReason, unfinished: Sequence[str]) -> Awaitable[None]:
-    """Inform the participant of the end, if it can be reached."""
     return workflow.execute_activity_method(
         ParticipantActivities.farewell,
         FarewellInput(plan=plan, reason=reason, left=list(unfinished)),

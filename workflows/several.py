@@ -53,7 +53,6 @@ class Role:
 
     @property
     def failure(self) -> tuple[str, str] | None:
-        """Type and sentence of the failure that ended it alone."""
         return self._together.failed.get(self.name)
 
     async def open(self, started_at: datetime) -> None:
@@ -85,7 +84,6 @@ class Role:
             self.publisher.publish_failure(kind, sentence)
 
     def results(self, ending: Ending) -> AssessmentResults:
-        """Its own result: of how it ended, else of how the assessment does."""
         if self.failure:
             kind, failure = self.failure
             is_timeout = kind == failures.TURN_TIMEOUT
@@ -99,8 +97,6 @@ class Role:
 
 
 class Several:
-    """All participants of an assessment."""
-
     def __init__(
         self, plan: Plan, together: Together, steps: Steps, publisher: UpdatePublisher, time: TimePlayed
     ) -> None:
@@ -143,7 +139,6 @@ class Several:
             raise ApplicationError(" ".join(sentences), type=failed[0][1][0], non_retryable=True)
 
     def sum_up(self, ending: Ending) -> AssessmentResults:
-        """The results of all together until now."""
         plan, parts = self._plan, [role.results(ending) for role in self.roles]
         return assessment_results(
             assessment_id=plan.assessment_id,

@@ -113,7 +113,6 @@ class Steps:
         return True
 
     def placed(self, plan: Plan) -> Plan:
-        """A plan that says on which server the assessment is."""
         return plan if plan.simulator == self.simulator else plan.model_copy(update={"simulator": self.simulator})
 
     def _placed(self, payload: Payload) -> Payload:

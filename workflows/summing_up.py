@@ -109,7 +109,6 @@ def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | N
 
 
 def last_update(results: AssessmentResults, reason: CompletionReason) -> updates.AssessmentCompletedUpdate:
-    """What a caller reads last of an assessment that has results."""
     return updates.AssessmentCompletedUpdate(
         reason=reason,
         total_turns=results.turns_taken,

@@ -43,8 +43,6 @@ _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
 
 @workflow.defn(name=names.TRIAL_WORKFLOW)
 class TerminalTrial:
-    """One attempt at one task, as a cell of a campaign."""
-
     @workflow.init
     def __init__(self, payload: CellInput) -> None:
         self._campaign_id = payload.campaign_id
@@ -71,10 +69,7 @@ class TerminalTrial:
         began_at = workflow.now()
         try:
             result = await self._play(began_at)
-        except asyncio.CancelledError:
-            await self._call_off(began_at)
-            raise
-        except FailureError as problem:
+        except (FailureError, asyncio.CancelledError) as problem:
             if is_cancelled_exception(problem):
                 await self._call_off(began_at)
                 raise

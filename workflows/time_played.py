@@ -36,22 +36,18 @@ class TimePlayed:
     def __init__(self, steps: Steps, paused_before: float = 0.0) -> None:
         self._steps = steps
         self._paused_before = paused_before
-        self._resets = 0
+        self.resets = 0
+        """Those that this run has come past; a reset of a reset run counts two."""
         workflow.register_random_seed_callback(self._be_reset)
 
     @property
     def is_reset(self) -> bool:
         """Whether this run is a reset, and has come to its new part."""
-        return self._resets > 0
-
-    @property
-    def resets(self) -> int:
-        """The number of resets that this run has come past; a reset of a reset run counts two."""
-        return self._resets
+        return self.resets > 0
 
     def _be_reset(self, _seed: int) -> None:
         """Give the run of a reset a new seed from the point where it stops repeating the old run."""
-        self._resets += 1
+        self.resets += 1
 
     async def measure_pauses(self, timed: Timed | None) -> None:
         """Before the time played is reported: the run of a reset measures how much of its time was not played."""

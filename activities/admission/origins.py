@@ -60,7 +60,6 @@ class Origin(Model):
     forked_from: ForkedFrom | None = None
 
     def at(self, turn: int) -> ForkedFrom:
-        """Where a fork from a turn comes from."""
         return ForkedFrom(task_id=self.task_id, turn=turn, forked_from=self.forked_from)
 
     def merged(self, asked: AssessmentRequest) -> AssessmentRequest:
@@ -94,7 +93,6 @@ class Origin(Model):
         return {**self.participants, **asked}
 
     def first_turn(self, asked: AssessmentConfig) -> int:
-        """The first turn that a fork plays itself."""
         if asked.from_evening is None:
             return self.require_turns([asked.from_turn or 1], "config.from_turn")[0]
         notes = max((part.played.turns for part in self.parts), key=len)

@@ -36,8 +36,6 @@ class MarkNote(Model):
 
 
 class TaskNote(Model):
-    """The participant works on a task for this step."""
-
     kind: Literal["task"] = "task"
     task_id: str
 
@@ -50,8 +48,6 @@ class WaitNote(Model):
 
 
 class BeginNote(Model):
-    """When the participant's time began."""
-
     kind: Literal["begin"] = "begin"
     at: datetime
 
@@ -93,7 +89,6 @@ def noted_wait() -> float:
 
 
 def noted_mark() -> str | None:
-    """The last mark that attempts of this step have noted."""
     marks = noted(MarkNote)
     return marks[-1].mark if marks else None
 

@@ -48,7 +48,6 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
 
 
 async def keeping(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
-    """Guard: store the result before the attempt ends."""
     result = await proceed()
     if activity.info().heartbeat_timeout:
         converter = activity.client().data_converter

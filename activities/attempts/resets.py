@@ -16,8 +16,6 @@ _STEP_FAILED = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED
 
 
 class PausesInput(Model):
-    """Measure for how long an assessment was not played, since an instant."""
-
     since: datetime
 
 

@@ -88,8 +88,6 @@ class PlayedAssessment(Model):
 
 
 class AssessmentRuns:
-    """Plans campaigns of assessments, keeps each one's result, and sums them up."""
-
     name = "assessments"
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios) -> None:
@@ -179,7 +177,6 @@ class AssessmentRuns:
         return results
 
     async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
-        """All assessments' results as one, with the statistics of them."""
         slots = asyncio.Semaphore(_READ_AT_ONCE)
         sizes = payload.plan.shared.get("group_sizes") or {}
         assert isinstance(sizes, dict)

@@ -48,7 +48,6 @@ class Agreement(Model):
 
 
 def agreement(pairs: Sequence[Pair]) -> Agreement:
-    """The figures of some cases."""
     right = sum(pair.judge == pair.author for pair in pairs)
     kappa = cohens_kappa([pair.labels for pair in pairs])
     return Agreement(

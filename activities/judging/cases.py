@@ -116,8 +116,6 @@ class CalibrationCase(BaseModel):
 
 
 class FactCase(Model):
-    """One text, and whether it says a fact."""
-
     id: str
     fact: str
     statement: str

@@ -40,7 +40,6 @@ _refused: dict[tuple[str, str], frozenset[str]] = {}
 
 
 def address_of(llm: "BaseChatModel") -> tuple[str, str]:
-    """A model's name and the address of its server."""
     model = next((value for name in _NAMES if (value := getattr(llm, name, None))), type(llm).__name__)
     base_url = next((value for name in _ADDRESSES if (value := getattr(llm, name, None))), "")
     return str(model), str(base_url)

@@ -194,7 +194,6 @@ class LLMFactory:
 
     @classmethod
     def create_from_config(cls, config: LLMConfig) -> "BaseChatModel":
-        """Make a model from a configuration; raises as ``create`` does."""
         provider = cls.detect_provider(config.model)
         missing = missing_setting(config.model, config.base_url)
         if missing is not None and not _KEY_PARAMETERS & config.extra_kwargs.keys():
@@ -230,7 +229,6 @@ def _first_set(names: tuple[str, ...]) -> str | None:
 
 
 def _settings(config: LLMConfig, provider: LLMProvider) -> dict[str, Any]:
-    """The parameters of a provider's class."""
     known, name = _PROVIDERS[provider], config.model.strip()
     if name.lower().startswith(known.prefix):
         name = name[len(known.prefix) :]

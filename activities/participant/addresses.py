@@ -65,7 +65,6 @@ class Destinations:
 
 
 def own_services(config: GreenAgentConfig) -> list[Service]:
-    """Where Temporal, its pages, the simulator and the gateway are."""
     host, _, port = config.temporal_address.rpartition(":")
     services = [(host.strip("[]"), int(port))] if port.isdecimal() else []
     gateway = "localhost" if config.host in ("0.0.0.0", "::", "") else config.host

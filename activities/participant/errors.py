@@ -95,7 +95,6 @@ def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> 
 
 
 def card_failure(url: str, problem: BaseException) -> ApplicationError:
-    """The failure to fetch the agent card at ``url``."""
     if isinstance(problem, _REFUSED):
         return failure(url, problem)
     if is_lost(problem):

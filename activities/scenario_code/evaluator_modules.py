@@ -86,7 +86,6 @@ def take_compiled(compiled: bytes) -> None:
 
 
 def installed_kit() -> Path:
-    """The folder of the authors' kit that came with proctor."""
     spec = importlib.util.find_spec(KIT_NAME)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"{KIT_NAME} is not installed with proctor")

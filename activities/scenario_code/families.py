@@ -63,7 +63,6 @@ def read_family(directory: Path) -> Family:
 
 
 def write_day(files: dict[str, bytes], folder: Path) -> None:
-    """Write the files of a day into a folder, which is made."""
     folder.mkdir()
     for name, content in files.items():
         (folder / name).write_bytes(content)

@@ -49,7 +49,6 @@ class Paraphrase:
 
     @property
     def expected(self) -> Answer:
-        """The patterns' required result for it."""
         return None if self.mark == "?" else self.is_right != (self.mark == "!")
 
 

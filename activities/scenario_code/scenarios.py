@@ -66,7 +66,6 @@ class Scenarios:
         self._scenarios: dict[BlobRef, ScenarioConfig] = {}
 
     async def aclose(self) -> None:
-        """End the processes that run scenarios' code, and remove what was unpacked."""
         await self.code.aclose()
         if self._unpacked is not None:
             self._unpacked.cleanup()
@@ -95,7 +94,6 @@ class Scenarios:
         raise ScenarioValidationError(f"{scenario_id} is being changed just now: ask again when its files are complete")
 
     def is_family(self, scenario_id: str) -> bool:
-        """Whether days of that name are made by a family."""
         return self._manager.find_family(scenario_id) is not None
 
     def group_size(self, name: str) -> int:

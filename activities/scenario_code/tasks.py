@@ -89,8 +89,6 @@ class JudgeTask(BaseModel):
 
 
 class MakeTask(BaseModel):
-    """Make a day of the family in a folder."""
-
     task: Literal["make"] = "make"
     directory: Path
     instance: Instance
@@ -149,7 +147,6 @@ class Judged(BaseModel):
 
 
 def serve(job: socket.socket) -> None:
-    """Do what the worker wants, until it hangs up."""
     try:
         task = _TASK.validate_json(frames.receive(job))
         compiled = frames.receive(job) if isinstance(task, JudgeTask) else b""

@@ -82,7 +82,6 @@ class OwnServers(SimulationHost):
             return own.leased(None if claim.looks else claim.fence)
 
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """By as many requests as it takes."""
         simulation = await self.claim(claim, content)
         stepped = await simulation.carry_out(step)
         return stepped, await simulation.checkpoint()
@@ -103,7 +102,6 @@ class OwnServers(SimulationHost):
         return {simulation_id: self._fence_of(simulation_id) for simulation_id in self._served}
 
     def list_secrets(self, simulation_id: str) -> set[str]:
-        """Some servers choose keys."""
         served = self._served.get(simulation_id)
         return {served.participant_secret} if served else set()
 

@@ -137,7 +137,6 @@ class OwnSimulation:
         return self._sent_access == self.make_access.fingerprint
 
     def note_access_sent(self) -> None:
-        """The next checkpoint says so."""
         if not self.is_known_to_participant:
             self._sent_access = self.make_access.fingerprint
             self._base = self._claimed_at = None
@@ -262,7 +261,6 @@ class OwnSimulation:
         self.reader = self._client(made.secret)
 
     async def be_claimed(self, claim: Claim) -> None:
-        """Take note of a claim, once the simulation is in the claimed state."""
         if claim.issue is not None:
             await self.issue_participant_key(claim.issue)
         if claim.mark is not None:
@@ -362,7 +360,6 @@ class LeasedSimulation(Simulation):
             return await self.own.look()
 
     async def checkpoint(self, *, everything: bool = False) -> bytes:
-        """It is whole."""
         async with self.own.lease.hold(self._fence):
             return await self.own.checkpoint()
 

@@ -42,7 +42,6 @@ class ServerProcess(Child):
         return server
 
     async def hear_last_words(self) -> str:
-        """The last line that it has written, or nothing."""
         await asyncio.wait([self._reading], timeout=_LAST_WORDS_SECONDS)
         return self._last_lines[-1] if self._last_lines else ""
 

@@ -95,7 +95,6 @@ class HostedSimulation(Simulation):
             raise SimulationGoneError(str(problem)) from None
 
     async def checkpoint(self, *, everything: bool = False) -> bytes:
-        """The manifest, where there is a store."""
         if self._store is None:
             return await self.admin.simulation.checkpoint()
         answer = await self.admin.simulation.checkpoint_in_parts(everything=everything or None)
@@ -222,7 +221,6 @@ class SharedHost(SimulationHost):
         return holder.fence if holder.is_there else 0
 
     async def list_standing(self) -> dict[str, int]:
-        """The server knows."""
         return {str(each["simulation_id"]): int(each["fence"]) for each in (await self._host().list())["simulations"]}
 
     async def _claim(self, claim: Claim, step: Mapping[str, Any], content: Content) -> tuple[bytes, bytes]:

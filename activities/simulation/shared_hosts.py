@@ -62,7 +62,6 @@ class SharedHosts(SharedHost):
         await self._ask_all(lambda host: host.end(simulation_id, fence))
 
     async def find_holder(self, simulation_id: str) -> int:
-        """The highest fence on any server."""
         fences = await self._ask_all(lambda host: host.find_holder(simulation_id))
         return max((fence for _, fence in fences), default=0)
 

@@ -32,7 +32,6 @@ from purple_sdk.ues import UESConnectionError
 
 
 def connect_simulations(config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore) -> "Simulations":
-    """The simulations on the servers that the settings name."""
     if config.ues_command:
         return Simulations(OwnServers(config, config.ues_command, http), store)
     if are_several(config):
@@ -66,7 +65,6 @@ class Simulations:
         return self.at(plan.simulator)
 
     def at(self, simulator: str | None) -> "Simulations":
-        """Those on one of the simulator's servers (``Plan.simulator``)."""
         return Simulations(self.host.at(simulator), self._store)
 
     async def create(self, simulation_id: str, seed: int) -> Simulation:
@@ -130,7 +128,6 @@ class Simulations:
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
 
     async def show(self, simulation: Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
-        """Every modality's state of a simulation at a checkpoint."""
         claim = Claim(simulation_id, own_fence(), checkpoint)
         stepped = await self.host.show(simulation, claim, lambda: self._store.get(checkpoint))
         return Shown.of(self._store, stepped)
@@ -140,11 +137,9 @@ class Simulations:
         return await self._store.put(await simulation.checkpoint(everything=everything))
 
     async def end(self, simulation_id: str) -> None:
-        """End a simulation, and all its keys with it; one that is gone already is fine."""
         await self.host.end(simulation_id, own_fence())
 
     async def is_held_by_newer(self, simulation_id: str) -> bool:
-        """Whether a newer attempt than the one that runs is at work in a simulation."""
         return await self.host.find_holder(simulation_id) > own_fence()
 
 

@@ -140,8 +140,6 @@ def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Settling:
-    """The end of one turn."""
-
     scenario: ScenarioConfig
     turn: int
     turn_start: datetime
