@@ -72,8 +72,8 @@ class CampaignActivities:
                 if kind.is_asked_for(payload.request):
                     return await kind.plan(payload.task_id, payload.request, payload.owner)
         except BadRequestError as problem:
-            raise failures.final(failures.REJECTED, str(problem)) from None
-        raise failures.final(failures.REJECTED, "The request asks for no kind of campaign that this evaluator has.")
+            raise failures.REJECTED.final(str(problem)) from None
+        raise failures.REJECTED.final("The request asks for no kind of campaign that this evaluator has.")
 
     @activity.defn
     async def read_cells(self, payload: CellsInput) -> list[Cell]:
@@ -115,7 +115,7 @@ class CampaignActivities:
         for kind in self._kinds:
             if kind.name == plan.kind:
                 return kind
-        raise failures.final(failures.REJECTED, f"This evaluator has no campaigns of the kind {plan.kind}.")
+        raise failures.REJECTED.final(f"This evaluator has no campaigns of the kind {plan.kind}.")
 
 
 async def keep_cells(store: BlobStore, cells: Sequence[Cell]) -> CellList:

@@ -167,8 +167,8 @@ class AssessmentRuns:
             if isinstance(cause, ApplicationError):
                 raise ApplicationError(cause.message, *cause.details, type=cause.type, non_retryable=True) from None
             if isinstance(cause, CancelledError):
-                raise failures.final(failures.UNKNOWN, "The assessment was cancelled.") from None
-            raise failures.final(failures.UNKNOWN, f"The assessment ended without a result: {cause}") from None
+                raise failures.UNKNOWN.final("The assessment was cancelled.") from None
+            raise failures.UNKNOWN.final(f"The assessment ended without a result: {cause}") from None
         except asyncio.CancelledError:
             details = activity.cancellation_details()
             if details is not None and details.cancel_requested:

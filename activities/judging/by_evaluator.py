@@ -58,11 +58,11 @@ class EvaluatorJudge:
             result = await self._run(payload, scenario, criterion, models, simulation)
         except EvaluatorRetryError as problem:
             self.looks.forget(payload, simulation)
-            raise failures.passing(failures.EVALUATOR_INTERRUPTED, _blame(criterion, str(problem))) from None
+            raise failures.EVALUATOR_INTERRUPTED.passing(_blame(criterion, str(problem))) from None
         except (EvaluatorFailedError, ScenarioError) as problem:
             # A simulator that was lost meanwhile answers like an empty one, which an evaluator can't know.
             await self.looks.require_still(payload, simulation)
-            raise failures.final(failures.EVALUATOR_FAILED, _blame(criterion, str(problem))) from None
+            raise failures.EVALUATOR_FAILED.final(_blame(criterion, str(problem))) from None
         await self.looks.require_still(payload, simulation)
         return result
 

@@ -54,7 +54,7 @@ class VerdictActivities:
             try:
                 verdict = await self._judge(payload, scenario, criterion, models)
             except ModelSettingsError as problem:
-                raise failures.final(failures.MODEL_SETTING, str(problem)) from None
+                raise failures.MODEL_SETTING.final(str(problem)) from None
             return verdict.model_copy(update={"usage": meter.read(), "description": criterion.description})
 
     async def _judge(

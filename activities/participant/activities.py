@@ -119,9 +119,8 @@ class ParticipantActivities:
         )
         current = await patiently(simulation.look)
         if current.mark != simulation.mark:
-            raise failures.passing(  # whatever the participant says: it was not its fault
-                failures.SIMULATION_LOST,
-                "The simulator lost what the participant did when it was greeted: it has to be greeted again.",
+            raise failures.SIMULATION_LOST.passing(  # whatever the participant says: it was not its fault
+                "The simulator lost what the participant did when it was greeted: it has to be greeted again."
             )
         answer.require_success()
         simulation.note_access_sent()
@@ -291,9 +290,8 @@ class ParticipantActivities:
         except _CutOffError:
             heartbeats.forget()  # so the next attempt begins again, with a new key
             notes.note(notes.WaitNote(seconds=_wait_seconds()))
-            raise failures.passing(
-                failures.PARTICIPANT_UNREACHABLE,
-                "The connection to the participant was lost after it had begun to act: it has to be greeted again.",
+            raise failures.PARTICIPANT_UNREACHABLE.passing(
+                "The connection to the participant was lost after it had begun to act: it has to be greeted again."
             ) from None
         return answer, simulation, participant.card
 
@@ -320,10 +318,9 @@ class ParticipantActivities:
                     break
                 answer = after
         except _CutOffError:
-            raise failures.final(
-                failures.PARTICIPANT_FAILED,
+            raise failures.PARTICIPANT_FAILED.final(
                 f"The connection to the participant was lost in turn {payload.turn}, after it had begun to act: "
-                "the turn has to be played again.",
+                "the turn has to be played again."
             ) from None
         return answer
 
@@ -363,9 +360,8 @@ class ParticipantActivities:
         if tasks := notes.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is None:
-                raise failures.final(
-                    failures.PARTICIPANT_FAILED,
-                    f"The participant lost its task of turn {payload.turn}: it was restarted in mid-turn.",
+                raise failures.PARTICIPANT_FAILED.final(
+                    f"The participant lost its task of turn {payload.turn}: it was restarted in mid-turn."
                 )
             answer = known
         else:
@@ -477,7 +473,7 @@ class ParticipantActivities:
                 participant = await _in_time(plan, what, stack.enter_async_context(talk), at_least=_LAST_KNOCK_SECONDS)
             except ApplicationError as problem:
                 if problem.type == failures.PARTICIPANT_UNREACHABLE and _seconds_left(plan) <= 0:
-                    raise failures.final(failures.PARTICIPANT_UNREACHABLE, problem.message) from None
+                    raise failures.PARTICIPANT_UNREACHABLE.final(problem.message) from None
                 raise
             try:
                 return await _in_time(plan, what, work(participant), at_least=_LAST_KNOCK_SECONDS)
@@ -623,9 +619,8 @@ async def _require_mark(simulation: Simulation, step: str) -> CurrentCheckpoint:
 
 def _lost_error(step: str) -> ApplicationError:
     what = step.partition(" ")[2]
-    return failures.final(
-        failures.SIMULATION_LOST,
-        f"The simulator lost what the participant did in {what}: it has to be played again.",
+    return failures.SIMULATION_LOST.final(
+        f"The simulator lost what the participant did in {what}: it has to be played again."
     )
 
 
@@ -635,9 +630,8 @@ async def _in_time(plan: Plan, what: str, work: Coroutine[Any, Any, T], at_least
         async with asyncio.timeout(max(_seconds_left(plan), at_least)):
             return await work
     except TimeoutError:
-        raise failures.final(
-            failures.TURN_TIMEOUT,
-            f"The participant did not finish {what} within {plan.turn_timeout:g} s.",
+        raise failures.TURN_TIMEOUT.final(
+            f"The participant did not finish {what} within {plan.turn_timeout:g} s."
         ) from None
 
 

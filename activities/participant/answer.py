@@ -254,10 +254,10 @@ class Answer:
     def require_success(self) -> None:
         """Raise ``ParticipantFailed`` where the participant says that it failed."""
         if self._error is not None:
-            raise failures.final(failures.PARTICIPANT_FAILED, f"The participant failed: {self._error}")
+            raise failures.PARTICIPANT_FAILED.final(f"The participant failed: {self._error}")
         if self.state is not None and self.state in _FAILED:
             reason = f": {self.find_text()}" if self.find_text() else "."
-            raise failures.final(failures.PARTICIPANT_FAILED, f"The participant's task {_FAILED[self.state]}{reason}")
+            raise failures.PARTICIPANT_FAILED.final(f"The participant's task {_FAILED[self.state]}{reason}")
 
 
 def _said_in(status: TaskStatus) -> list[Part]:
@@ -269,4 +269,4 @@ def _bytes_of(parts: Iterable[Part]) -> int:
 
 
 def _misbehaviour(sentence: str) -> ApplicationError:
-    return failures.final(failures.PARTICIPANT_MISBEHAVED, sentence[:_LONGEST_SENTENCE])
+    return failures.PARTICIPANT_MISBEHAVED.final(sentence[:_LONGEST_SENTENCE])

@@ -274,7 +274,7 @@ class ParticipantClients:
                 speaker = await self._speaker(url, line, context_id)
                 assert line.card is not None
                 if takes_plain_messages(line.card):
-                    why = failures.final(failures.PARTICIPANT_MISBEHAVED, f"Nothing is at {url}{PLAIN_PATH}.")
+                    why = failures.PARTICIPANT_MISBEHAVED.final(f"Nothing is at {url}{PLAIN_PATH}.")
                     speaker = PlainParticipant(url, line.http, context_id, self._bounds, why)
             except ApplicationError as problem:
                 if problem.type != failures.PARTICIPANT_MISBEHAVED:
@@ -339,10 +339,9 @@ class ParticipantClients:
                 )
             ).create(card)
         except ValueError as problem:
-            raise failures.final(
-                failures.PARTICIPANT_MISBEHAVED,
+            raise failures.PARTICIPANT_MISBEHAVED.final(
                 f"The participant's agent card at {url} names no interface that we speak ({problem}): offer JSONRPC or "
-                f"HTTP+JSON.",
+                f"HTTP+JSON."
             ) from None
 
     async def _fetch_card(self, url: str, http: httpx.AsyncClient) -> AgentCard:

@@ -78,20 +78,17 @@ def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> 
     ``ParticipantUnreachable`` may pass.
     """
     if isinstance(problem, _REFUSED):
-        return failures.final(failures.PARTICIPANT_MISBEHAVED, str(problem))
+        return failures.PARTICIPANT_MISBEHAVED.final(str(problem))
     if any(isinstance(each, BrokenOffError) for each in _causes(problem)):
-        return failures.passing(
-            failures.PARTICIPANT_FAILED,
+        return failures.PARTICIPANT_FAILED.passing(
             f"The participant at {url} closed the connection in the middle of its answer: look into the agent's log "
-            "for an error that it raised while it answered.",
+            "for an error that it raised while it answered."
         )
     if is_lost(problem):
         return unreachable(url, problem, elsewhere)
     has_raised = isinstance(problem.__cause__, httpx.HTTPStatusError) and problem.__cause__.response.is_server_error
-    return failures.final(
-        failures.PARTICIPANT_FAILED if has_raised else failures.PARTICIPANT_MISBEHAVED,
-        f"The participant at {url} doesn't speak A2A as expected: {_description(problem)}",
-    )
+    kind = failures.PARTICIPANT_FAILED if has_raised else failures.PARTICIPANT_MISBEHAVED
+    return kind.final(f"The participant at {url} doesn't speak A2A as expected: {_description(problem)}")
 
 
 def card_failure(url: str, problem: BaseException) -> ApplicationError:
@@ -101,13 +98,12 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
         return unreachable(url, problem)
     status = getattr(problem, "status_code", None)
     if status is None and not isinstance(problem.__cause__, json.JSONDecodeError):
-        return failures.final(
-            failures.PARTICIPANT_MISBEHAVED, f"The agent card at {url} can't be read: it is JSON, but no agent card."
+        return failures.PARTICIPANT_MISBEHAVED.final(
+            f"The agent card at {url} can't be read: it is JSON, but no agent card."
         )
     reason = f"HTTP {status}" if status else "no JSON"
-    return failures.final(
-        failures.PARTICIPANT_MISBEHAVED,
-        f"The participant's address {url} has no A2A agent card ({reason} at /.well-known/agent-card.json).",
+    return failures.PARTICIPANT_MISBEHAVED.final(
+        f"The participant's address {url} has no A2A agent card ({reason} at /.well-known/agent-card.json)."
     )
 
 

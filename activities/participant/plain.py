@@ -71,9 +71,8 @@ class PlainParticipant:
 
     async def rejoin(self, task_id: str, on_event: Callable[[Answer], None] | None = None) -> Answer | None:
         """Fail as ``EnvironmentLost``: its answer went to an attempt that was lost, so the trial begins again."""
-        raise failures.final(
-            failures.ENVIRONMENT_LOST,
-            f"A worker was lost while the agent at {self._address} worked, and its answer with it: it begins again.",
+        raise failures.ENVIRONMENT_LOST.final(
+            f"A worker was lost while the agent at {self._address} worked, and its answer with it: it begins again."
         )
 
     async def cancel(self, task_id: str) -> None:

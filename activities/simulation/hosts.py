@@ -231,9 +231,8 @@ class Simulation(ABC):
         """Have no key open it that another simulation's checkpoint has brought along; the evaluators get a new one.
         Fails where the server can't have it begin with another one's checkpoint.
         """
-        raise failures.final(
-            failures.SERVER_FAILED,
-            "A fork needs the embedded simulator: unset AGENTBEATS_GREEN_UES_COMMAND until it has ended.",
+        raise failures.SERVER_FAILED.final(
+            "A fork needs the embedded simulator: unset AGENTBEATS_GREEN_UES_COMMAND until it has ended."
         )
 
 

@@ -132,7 +132,7 @@ class OwnServers(SimulationHost):
         try:
             return await self._start(claim.simulation_id, self._candidates(label.port))
         except ApplicationError as problem:
-            raise failures.passing(failures.SERVER_FAILED, problem.message) from None
+            raise failures.SERVER_FAILED.passing(problem.message) from None
 
     def _fence_of(self, simulation_id: str) -> int:
         return self._fences.get(simulation_id, 0)
@@ -176,11 +176,10 @@ class OwnServers(SimulationHost):
             # Somebody who has taken the port meanwhile is a good reason to end; with the port free it has another one.
             starts += is_free(self._host, port)
             if starts >= _STARTS_TRIED:
-                raise failures.final(failures.SERVER_FAILED, served)
-        raise failures.final(
-            failures.SERVER_FAILED,
+                raise failures.SERVER_FAILED.final(served)
+        raise failures.SERVER_FAILED.final(
             f"The UES server of {_SETTING} found no free port from {self._config.ues_base_port} "
-            "(AGENTBEATS_GREEN_UES_BASE_PORT) up.",
+            "(AGENTBEATS_GREEN_UES_BASE_PORT) up."
         )
 
     async def _start_at(self, simulation_id: str, port: int) -> OwnSimulation | str:
@@ -192,9 +191,8 @@ class OwnServers(SimulationHost):
             secrets = [key, reader_key(secret, simulation_id)]
             server = await ServerProcess.serve(words, _environment(key), self._get_guard(), secrets)
         except OSError as problem:
-            raise failures.final(
-                failures.SERVER_FAILED,
-                f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}.",
+            raise failures.SERVER_FAILED.final(
+                f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}."
             ) from None
         fence = self._fence_of(simulation_id)
         simulation = OwnSimulation(self._config, simulation_id, port, self._http, server, fence)
@@ -202,19 +200,17 @@ class OwnServers(SimulationHost):
         try:
             if await server.until(simulation.is_ready, seconds):
                 if lacking := await simulation.find_lacking():
-                    raise failures.final(
-                        failures.SERVER_FAILED,
+                    raise failures.SERVER_FAILED.final(
                         f"The UES server of {_SETTING} lacks what assessments need: {' and '.join(lacking)}. "
-                        "UES 0.1 lacks it, too: use a later version, or unset the setting for the embedded simulator.",
+                        "UES 0.1 lacks it, too: use a later version, or unset the setting for the embedded simulator."
                     )
                 return simulation
         except TimeoutError:
             await server.end()
-            raise failures.final(
-                failures.SERVER_FAILED,
+            raise failures.SERVER_FAILED.final(
                 f"The UES server of {_SETTING} did not answer GET /health on its port with 200, and accept "
                 f"UES_ADMIN_KEY as its admin key, within {seconds:g} s "
-                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT).{await _last_output(server)}",
+                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT).{await _last_output(server)}"
             ) from None
         except BaseException:
             await asyncio.shield(server.end())

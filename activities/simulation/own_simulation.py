@@ -87,10 +87,9 @@ def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
     try:
         return Label.model_validate_json(first), content
     except ValidationError:
-        raise failures.final(
-            failures.SERVER_FAILED,
+        raise failures.SERVER_FAILED.final(
             "This assessment began on the embedded simulator, and a server started with AGENTBEATS_GREEN_UES_COMMAND "
-            "can't continue it: unset that until it has ended, or start the assessment again.",
+            "can't continue it: unset that until it has ended, or start the assessment again."
         ) from None
 
 
@@ -277,10 +276,9 @@ class OwnSimulation:
 
     async def _restore(self, content: bytes) -> None:
         if not await self._has_checkpoints():
-            raise failures.final(
-                failures.SERVER_FAILED,
+            raise failures.SERVER_FAILED.final(
                 "This assessment began on a UES server with checkpoints, and the one that "
-                "AGENTBEATS_GREEN_UES_COMMAND starts now has none: set it back, or start the assessment again.",
+                "AGENTBEATS_GREEN_UES_COMMAND starts now has none: set it back, or start the assessment again."
             )
         await self.admin.simulation.restore(content)
 

@@ -148,10 +148,9 @@ class HostedSimulation(Simulation):
         except (UESConnectionError, UESTimeoutError):
             return
         except UESError as problem:
-            raise failures.final(
-                failures.UNKNOWN,
+            raise failures.UNKNOWN.final(
                 f"Participants would be sent to {self._address}, where this simulation is not ({problem}): set "
-                "AGENTBEATS_GREEN_UES_PUBLIC_URL to the address of the simulator that AGENTBEATS_GREEN_UES_URL names.",
+                "AGENTBEATS_GREEN_UES_PUBLIC_URL to the address of the simulator that AGENTBEATS_GREEN_UES_URL names."
             ) from None
 
     async def change_keys(self) -> None:

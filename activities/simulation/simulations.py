@@ -148,7 +148,7 @@ async def require_still(simulation: Simulation) -> None:
     Fails as ``SimulationLost``, to be tried again, where it was restored meanwhile.
     """
     if (await simulation.look()).life != simulation.life:
-        raise failures.passing(failures.SIMULATION_LOST, "The simulator was lost meanwhile: this has to be done again.")
+        raise failures.SIMULATION_LOST.passing("The simulator was lost meanwhile: this has to be done again.")
 
 
 async def _no_content() -> bytes:
