@@ -27,18 +27,13 @@ _SECONDS = timedelta(seconds=2)
 _UNKNOWN = "-"
 _DIGITS = 8
 _WRITTEN = re.compile(r" store=(\S+) archive=(\S+) secret=(\S+) keys=(\S+)$")
-_REMEDIES = {
-    "store": "give all services the same AGENTBEATS_GREEN_STORAGE_URL",
-    "archive": "give all services the same AGENTBEATS_GREEN_ARCHIVE_URL",
-    "secret": "give all services the same AGENTBEATS_GREEN_SECRET",
-    "keys": "give all services the same AGENTBEATS_GREEN_PAYLOAD_KEYS",
+_SETTINGS = {
+    "store": ("another store", "AGENTBEATS_GREEN_STORAGE_URL"),
+    "archive": ("another archive", "AGENTBEATS_GREEN_ARCHIVE_URL"),
+    "secret": ("another secret", "AGENTBEATS_GREEN_SECRET"),
+    "keys": ("other payload keys", "AGENTBEATS_GREEN_PAYLOAD_KEYS"),
 }
-_NAMES = {
-    "store": "another store",
-    "archive": "another archive",
-    "secret": "another secret",
-    "keys": "other payload keys",
-}
+"""By field of ``Fingerprint``: what a worker uses that has another one, and the setting."""
 
 _ids: dict[str, str] = {}
 """The ids of the stores that this process uses: they never change."""
@@ -140,8 +135,8 @@ async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timed
     for identity in await polling_now(client, config.task_queue, WORKFLOWS, timeout):
         other = Fingerprint.read(identity)
         if other is not None and (differing := own.differences(other)):
-            what = " and ".join(_NAMES[name] for name in differing)
-            remedies = ", ".join(_REMEDIES[name] for name in differing)
+            what = " and ".join(_SETTINGS[name][0] for name in differing)
+            remedies = ", ".join(f"give all services the same {_SETTINGS[name][1]}" for name in differing)
             return Problem(
                 f"The worker {identity.split()[0]} at the task queue {config.task_queue!r} uses {what}", f"{remedies}."
             )

@@ -150,7 +150,8 @@ class Folder:
         except Exception as problem:
             if is_there_already(problem):
                 return False
-            if is_being_written(problem) or isinstance(problem, NotImplementedError) or _is_not_known(problem):
+            knows_no_conditions = getattr(problem, "errno", None) == errno.ENOSYS
+            if is_being_written(problem) or isinstance(problem, NotImplementedError) or knows_no_conditions:
                 return None
             raise self.unavailable(problem, "written", path) from problem
         return True
@@ -356,11 +357,6 @@ class Folder:
 
     def _at(self, path: str) -> str:
         return posixpath.join(self.root, path)
-
-
-def _is_not_known(problem: BaseException) -> bool:
-    """Whether a store doesn't know conditions of uploads."""
-    return isinstance(problem, OSError) and problem.errno == errno.ENOSYS
 
 
 def _version_of(about: dict[str, object]) -> str:

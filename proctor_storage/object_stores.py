@@ -45,11 +45,7 @@ _S3 = ObjectStore(
     package="s3fs",
     credentials="AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or the machine's role",
     options={
-        "config_kwargs": {
-            "connect_timeout": 5,
-            "read_timeout": 20,
-            "retries": {"mode": "standard", "max_attempts": 3},
-        }
+        "config_kwargs": {"connect_timeout": 5, "read_timeout": 20, "retries": {"mode": "standard", "max_attempts": 3}}
     },
     upload={"chunksize": PART_BYTES},
     download={"max_concurrency": 1},  # otherwise s3fs asks for the size first, which is a request of its own

@@ -6,6 +6,7 @@ they pass through a worker a few at a time, however many there are.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from pydantic_core import from_json
@@ -86,10 +87,8 @@ class InParts:
         return indexes, {ref.sha256: ref for ref in pages}
 
     async def read(self, part: BlobRef) -> bytes:
-        try:
+        with self._named():
             return await self._store.get(part)
-        except (BlobNotFoundError, BlobDamagedError) as problem:
-            raise self._named(problem) from None
 
     async def require(self) -> None:
         """See whether all parts are there and sound."""
@@ -128,13 +127,15 @@ class InParts:
         return self._known[part.sha256]
 
     def _read_now(self, part: BlobRef) -> Any:
-        try:
+        with self._named():
             return from_json(self._store.get_blocking(part))
-        except (BlobNotFoundError, BlobDamagedError) as problem:
-            raise self._named(problem) from None
 
-    def _named(self, problem: BlobNotFoundError | BlobDamagedError) -> BlobNotFoundError | BlobDamagedError:
-        return type(problem)(f"a part of {self._what} can't be had: {problem}")
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except (BlobNotFoundError, BlobDamagedError) as problem:
+            raise type(problem)(f"a part of {self._what} can't be had: {problem}") from None
 
 
 def parts_of_checkpoint(store: Contents, manifest: bytes, known: dict[str, Any] | None = None) -> InParts:

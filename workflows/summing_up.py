@@ -60,7 +60,10 @@ def sum_up(plan: Plan, progress: Progress | None, judging: Judging, ending: Endi
         completion_reason=ending.reason,
         failure=ending.failure,
         failure_kind=ending.failure_kind,
-        is_partial=ending.status == "completed" and progress is not None and _was_stopped(plan, progress),
+        is_partial=ending.status == "completed"
+        and progress is not None
+        and not progress.early_completion
+        and progress.current_time < plan.end_time,
         family=plan.instance.family if plan.instance else None,
         difficulty=plan.instance.difficulty if plan.instance else None,
         instance_seed=plan.instance.seed if plan.instance else None,
@@ -95,10 +98,6 @@ def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Prov
         ended_at=workflow.now(),
         seconds_played=seconds_played(progress) if progress else None,
     )
-
-
-def _was_stopped(plan: Plan, progress: Progress) -> bool:
-    return not progress.early_completion and progress.current_time < plan.end_time
 
 
 def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | None) -> list[ActionLogEntryWithTurn]:

@@ -151,7 +151,10 @@ class TerminalTrial:
         step = StepInput(plan=plan, prepared=prepared, started=started, number=number)
         worked = await self._hand_over(step)
         self._phases["agent"] = (worked.ended_at - worked.started_at).total_seconds()
-        tested = _no_tests(worked) if worked.is_over else await self._test(step)
+        if worked.is_over:
+            tested = Tested(failure_mode=FailureMode.NONE, started_at=worked.ended_at, ended_at=worked.ended_at)
+        else:
+            tested = await self._test(step)
         self._phases["tests"] = (tested.ended_at - tested.started_at).total_seconds()
         logs = {INTERACTION_LOG: worked.interaction, "sessions/tests.log": tested.output}
         collected: Collected = await self._steps.do(
@@ -224,6 +227,11 @@ class TerminalTrial:
         failed = worked if is_agents else tested
         blame: Blame | None = "participant" if is_agents and self._plan.agent == "a2a" else tested.blame
         recording = next((file.name for file in collected.files if file.name.endswith(".cast")), None)
+        observed: dict[str, Any] = {
+            "rewards": tested.rewards if len(tested.rewards) > 1 else None,
+            "left_running": tested.left_running,
+            "limits_reached": tested.limits_reached,
+        }
         return TrialResult(
             **self._about(began_at),
             is_resolved=tested.is_resolved,
@@ -245,7 +253,7 @@ class TerminalTrial:
             test_ended_at=tested.ended_at,
             agent_message=worked.said,
             files=collected.files,
-            details=_observations(tested),
+            details={name: value for name, value in observed.items() if value},
         )
 
     def _failed(self, began_at: datetime, problem: BaseException) -> TrialResult:
@@ -274,22 +282,6 @@ class TerminalTrial:
 
     def _seconds(self) -> dict[str, float]:
         return {name: round(seconds, 3) for name, seconds in self._phases.items()}
-
-
-def _no_tests(worked: Worked) -> Tested:
-    return Tested(failure_mode=FailureMode.NONE, started_at=worked.ended_at, ended_at=worked.ended_at)
-
-
-def _observations(tested: Tested) -> dict[str, Any]:
-    """What a result says besides the verdict: rewards by name, the processes that the agent left, its limits."""
-    noticed: dict[str, Any] = {}
-    if len(tested.rewards) > 1:
-        noticed["rewards"] = tested.rewards
-    if tested.left_running:
-        noticed["left_running"] = tested.left_running
-    if tested.limits_reached:
-        noticed["limits_reached"] = tested.limits_reached
-    return noticed
 
 
 def _kind_of(problem: BaseException) -> tuple[str, str]:

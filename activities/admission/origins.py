@@ -182,7 +182,10 @@ class Origins:
             files = await store.get(origin.package)
         except (BlobNotFoundError, BlobDamagedError):
             try:
-                loaded = await self._scenarios.load(scenario_id, *_day_of(origin.instance))
+                day = origin.instance
+                loaded = await self._scenarios.load(
+                    scenario_id, day.difficulty if day else None, day.seed if day else 0
+                )
             except ScenarioError:
                 loaded = None
             if loaded is None or blob_ref(loaded.files) != origin.package:
@@ -244,7 +247,7 @@ class Origins:
         last, report = notes[-1].turn, results.action_report
         played = Inherited(
             turns=notes,
-            has_ended_early=_ends_early(turns, last),
+            has_ended_early=any(each.ends_early for each in turns if each.turn == last),
             has_reported_all=last
             in {each.turn for each in report.reported} | {each.turn for each in report.unreported},
             action_log=results.action_log,
@@ -311,10 +314,6 @@ def _config(origin: ArchiveEntry | Plan) -> AssessmentConfig:
     )
 
 
-def _day_of(instance: Instance | None) -> tuple[int | None, int]:
-    return (instance.difficulty, instance.seed) if instance else (None, 0)
-
-
 def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]:
     by_turn = {turn.turn: turn for turn in turns}
     notes: list[TurnNote] = []
@@ -335,10 +334,6 @@ def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]
             )
         )
     return notes
-
-
-def _ends_early(turns: list[TurnRecord], turn: int) -> bool:
-    return any(each.ends_early for each in turns if each.turn == turn)
 
 
 def _of_another_kind(task_id: str, kind: str) -> BadRequestError:

@@ -82,17 +82,6 @@ def has_task_after(clarification: Clarification) -> bool:
     return sent in notes and bool(_of_kind(notes[notes.index(sent) :], TaskNote))
 
 
-def noted_wait() -> float:
-    """How long the step had to wait for its first attempt, in seconds, as that has noted it; else 0."""
-    waits = noted(WaitNote)
-    return waits[-1].seconds if waits else 0.0
-
-
-def noted_mark() -> str | None:
-    marks = noted(MarkNote)
-    return marks[-1].mark if marks else None
-
-
 def noted_tasks() -> list[str]:
     """The participant's tasks that attempts of this step were given."""
     return [each.task_id for each in noted(TaskNote)]

@@ -87,7 +87,8 @@ async def ask(
         except ModelError:
             raise
         except Exception as problem:
-            if mode != modes[-1] and _refuses_format(problem):
+            refuses_format = status_of(problem) in REFUSALS or isinstance(problem, NotImplementedError)
+            if mode != modes[-1] and refuses_format:
                 continue
             raise classified(problem, address[0]) from problem
         _working_mode[address] = mode
@@ -105,10 +106,6 @@ def _prompt(llm: "BaseChatModel", context: str, question: str) -> "HumanMessage"
     if type(llm).__name__ == "ChatAnthropic":
         shared["cache_control"] = {"type": "ephemeral"}
     return HumanMessage([shared, {"type": "text", "text": question}])
-
-
-def _refuses_format(problem: Exception) -> bool:
-    return status_of(problem) in REFUSALS or isinstance(problem, NotImplementedError)
 
 
 def classified(problem: BaseException, model: str) -> ModelError:

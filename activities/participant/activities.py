@@ -244,9 +244,9 @@ class ParticipantActivities:
             notes.note(notes.WaitNote(seconds=waited))
 
         async def begin() -> Simulation:
-            if (noted := notes.noted_mark()) is not None:
+            if noted := notes.noted(notes.MarkNote):
                 try:
-                    return await simulations.take_over(plan.simulation_id, mark=noted)
+                    return await simulations.take_over(plan.simulation_id, mark=noted[-1].mark)
                 except SimulationGoneError:
                     if not work.may_start_over:
                         raise _lost_error(work.step) from None
@@ -642,4 +642,6 @@ def _seconds_left(plan: Plan) -> float:
 
 def _wait_seconds() -> float:
     """How many seconds the step had to wait for its first attempt: workers had others to serve, or there were none."""
-    return waited_for_worker().total_seconds() if activity.info().attempt == 1 else notes.noted_wait()
+    if activity.info().attempt == 1:
+        return waited_for_worker().total_seconds()
+    return next((each.seconds for each in reversed(notes.noted(notes.WaitNote))), 0.0)

@@ -24,14 +24,6 @@ from proctor_protocol.numbers import restore_integers
 from proctor_protocol.problems import describe, find_text_flaw, show_value
 from proctor_settings.config import GreenAgentConfig
 
-_ENDED = {
-    TaskState.TASK_STATE_COMPLETED,
-    TaskState.TASK_STATE_FAILED,
-    TaskState.TASK_STATE_CANCELED,
-    TaskState.TASK_STATE_REJECTED,
-    TaskState.TASK_STATE_INPUT_REQUIRED,
-    TaskState.TASK_STATE_AUTH_REQUIRED,
-}
 AT_WORK = {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING}
 _FAILED = {
     TaskState.TASK_STATE_FAILED: "failed",
@@ -39,6 +31,7 @@ _FAILED = {
     TaskState.TASK_STATE_REJECTED: "was rejected",
     TaskState.TASK_STATE_AUTH_REQUIRED: "asks for authentication",
 }
+_ENDED = {TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED, *_FAILED}
 _ENDS_OF_TURNS = ("turn_complete", "early_completion")
 _LONGEST_SENTENCE = 2_000
 _LONGEST_QUOTE = 300

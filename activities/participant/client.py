@@ -24,7 +24,6 @@ from a2a.types.a2a_pb2 import (
     Part,
     Role,
     SendMessageRequest,
-    Task,
 )
 from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import TaskNotFoundError
@@ -219,16 +218,12 @@ class ParticipantClient:
                     answer.fail(sentence)
             else:
                 failures_in_a_row = 0
-                pause = _pause_after(task)
+                pause = min(_POLL_SECONDS + task.ByteSize() / _POLLED_BYTES_PER_SECOND, _LONGEST_PAUSE)
                 if on_event is not None:
                     on_event(answer)
             if not answer.has_ended:
                 await asyncio.sleep(pause)
         return answer
-
-
-def _pause_after(task: Task) -> float:
-    return min(_POLL_SECONDS + task.ByteSize() / _POLLED_BYTES_PER_SECOND, _LONGEST_PAUSE)
 
 
 class ParticipantClients:

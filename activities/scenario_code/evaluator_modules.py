@@ -189,7 +189,7 @@ def _module(name: str, *sources: ModuleType, **members: ModuleType) -> ModuleTyp
     return module
 
 
-def _seed_tree(prefix: str) -> tuple[ModuleType, ModuleType]:
+def _seed_tree(prefix: str) -> dict[str, ModuleType]:
     """The seeds' packages ``green`` and ``common``, as far as evaluators need them."""
     schema_sources = (
         proctor_protocol.scenario,
@@ -206,16 +206,13 @@ def _seed_tree(prefix: str) -> tuple[ModuleType, ModuleType]:
         results=_module(f"{prefix}common.agentbeats.results", proctor_protocol.results),
         messages=_module(f"{prefix}common.agentbeats.messages", proctor_protocol.messages),
     )
-    return _module(f"{prefix}green", scenarios=scenarios), _module(f"{prefix}common", agentbeats=agentbeats)
+    return {
+        "green": _module(f"{prefix}green", scenarios=scenarios),
+        "common": _module(f"{prefix}common", agentbeats=agentbeats),
+    }
 
 
-def _seed_roots() -> dict[str, ModuleType]:
-    green, common = _seed_tree("")
-    src_green, src_common = _seed_tree("src.")
-    return {"green": green, "common": common, "src": _module("src", green=src_green, common=src_common)}
-
-
-_SEED_ROOTS = _seed_roots()
+_SEED_ROOTS = {**_seed_tree(""), "src": _module("src", **_seed_tree("src."))}
 
 
 def _seed_module(name: str) -> ModuleType | None:

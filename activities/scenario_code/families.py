@@ -58,8 +58,6 @@ def read_family(directory: Path) -> Family:
         raise ScenarioValidationError(f"{where}: {describe(problem)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise ScenarioValidationError(f"{where} isn't TOML: {problem}") from None
-    except OSError as problem:
-        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
 
 
 def write_day(files: dict[str, bytes], folder: Path) -> None:

@@ -7,7 +7,6 @@ or a time is read is part of how it judges. ``evaluator_modules`` imports it fro
 import io
 import os
 import shutil
-import stat
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, installed_kit
-from activities.scenario_code.manager import ScenarioValidationError, fingerprint, shipped_folder
+from activities.scenario_code.manager import ScenarioValidationError, fingerprint, read_regular, shipped_folder
 from activities.scenario_code.tar_files import extract
 from proctor_storage.blobs import blob_ref
 
@@ -64,16 +63,7 @@ def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _read(path: Path, directory: Path) -> bytes:
-    where = f"{directory.name}/{path.relative_to(directory)}"
-    try:
-        # A pipe that took a file's place meanwhile isn't waited for.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ScenarioValidationError(f"{where} is a pipe, device or socket: it must be a plain file")
-            return file.read(MOST_BYTES + 1)
-    except OSError as problem:
-        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
+    return read_regular(path, f"{directory.name}/{path.relative_to(directory)}")
 
 
 def unpack(content: BinaryIO, directory: Path) -> None:

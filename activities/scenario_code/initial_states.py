@@ -139,9 +139,6 @@ def _warnings(state: _UESScenario, config: ScenarioConfig) -> list[str]:
     late = [event for event in state.events.events if event.scheduled_time > config.end_time]
     if late:
         warnings.append(f"{len(late)} events of initial_state are scheduled after end_time and never happen")
-    return warnings + _early_events(state.events.events, config.start_time)
-
-
-def _early_events(events: list[_Event], start: datetime) -> list[str]:
-    early = sum(event.scheduled_time < start for event in events)
-    return [f"{early} events of initial_state are scheduled before start_time"] if early else []
+    if early := sum(event.scheduled_time < config.start_time for event in state.events.events):
+        warnings.append(f"{early} events of initial_state are scheduled before start_time")
+    return warnings

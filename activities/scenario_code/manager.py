@@ -297,8 +297,6 @@ def _read_json(path: Path, why: str) -> Any:
         text = read_regular(path, where).decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioValidationError(f"{where} does not exist: {why}") from None
-    except OSError as problem:
-        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
     except UnicodeDecodeError as problem:
         raise ScenarioValidationError(f"{where} is not UTF-8 (byte {problem.start}): save it as UTF-8") from None
 
@@ -325,18 +323,24 @@ def _read_json(path: Path, why: str) -> Any:
 
 def read_regular(path: Path, where: str) -> bytes:
     """A file's content; of an entry that isn't a plain file (a pipe blocks, a device never ends) or that is too
-    large, not a byte is read.
+    large, not a byte is read. ``FileNotFoundError`` where it is missing, else ``ScenarioValidationError``.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise ScenarioValidationError(f"{where} is a pipe, device or socket: it must be a plain file")
-        if status.st_size > LARGEST_FILE:
-            raise ScenarioValidationError(
-                f"{where} has {status.st_size // 1024 // 1024} MB: at most {LARGEST_FILE // 1024 // 1024} MB are read"
-            )
-        return file.read(LARGEST_FILE)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise ScenarioValidationError(f"{where} is a pipe, device or socket: it must be a plain file")
+            if status.st_size > LARGEST_FILE:
+                most = LARGEST_FILE // 1024 // 1024
+                raise ScenarioValidationError(
+                    f"{where} has {status.st_size // 1024 // 1024} MB: at most {most} MB are read"
+                )
+            return file.read(LARGEST_FILE)
+    except FileNotFoundError:
+        raise
+    except OSError as problem:
+        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
 
 
 def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) -> EvaluatorRegistry:
@@ -356,7 +360,7 @@ def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) ->
     registry = {
         name: value
         for name, value in vars(module).items()
-        if (not name.startswith("_") or name in named) and _is_evaluator(value)
+        if (not name.startswith("_") or name in named) and _is_async(value) and _takes_two(value)
     }
     for function, criterion in named.items():
         if function not in registry:
@@ -392,10 +396,6 @@ def _import(directory: Path, where: str) -> ModuleType:
         ]
         place = f"{_where(directory, Path(frames[-1].filename).name)} line {frames[-1].lineno}" if frames else where
         raise EvaluatorLoadError(f"{place} can't be imported: {type(problem).__name__}: {problem}") from problem
-
-
-def _is_evaluator(value: Any) -> bool:
-    return _is_async(value) and _takes_two(value)
 
 
 def _is_async(value: Any) -> bool:

@@ -58,8 +58,7 @@ class Scenarios:
         self._manager = ScenarioManager(config.scenarios_dir)
         self._store = store
         self._trusts_all = config.trust_scenarios
-        self._packages: dict[str, tuple[Fingerprint, ScenarioPackage, bytes]] = {}
-        self._made: dict[Instance, tuple[tuple[Fingerprint, Fingerprint], ScenarioPackage, bytes]] = {}
+        self._loaded: dict[str | Instance, tuple[Fingerprint, ScenarioPackage, bytes]] = {}
         self._unpacked: OwnFolder | None = None
         self._folders: dict[str, Path] = {}
         self._unpacking = asyncio.Lock()
@@ -78,18 +77,12 @@ class Scenarios:
         await asyncio.to_thread(self._require_protection, directory)
         for _ in range(_READINGS):
             state = await asyncio.to_thread(fingerprint, directory)
-            cached = self._packages.get(scenario_id)
-            if cached is not None and cached[0] == state:
-                return cached[1], cached[2]
+            if (kept := self._kept(scenario_id, state)) is not None:
+                return kept
             package = await self.read_package(directory)
             files = await asyncio.to_thread(packed, directory)
             if await asyncio.to_thread(fingerprint, directory) == state:  # what was checked is what was packed
-                if package.large_state is not None or len(files) > _KEPT_UP_TO:
-                    self._packages.pop(scenario_id, None)
-                    return package, files
-                while len(self._packages) >= _SCENARIOS_KEPT:
-                    self._packages.pop(next(iter(self._packages)))
-                self._packages[scenario_id] = (state, package, files)
+                self._keep(scenario_id, state, package, files)
                 return package, files
         raise ScenarioValidationError(f"{scenario_id} is being changed just now: ask again when its files are complete")
 
@@ -120,17 +113,23 @@ class Scenarios:
         if directory is None:
             raise ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
         await asyncio.to_thread(self._require_protection, directory)
-        state = await asyncio.to_thread(lambda: (fingerprint(directory), fingerprint(installed_kit())))
-        kept = self._made.get(instance)
-        if kept is not None and kept[0] == state:
-            return kept[1], kept[2]
+        state = await asyncio.to_thread(lambda: fingerprint(directory) + fingerprint(installed_kit()))
+        if (kept := self._kept(instance, state)) is not None:
+            return kept
         package, files = await self._make(directory, instance)
-        self._made.pop(instance, None)
-        if package.large_state is None and len(files) <= _KEPT_UP_TO:
-            while len(self._made) >= _SCENARIOS_KEPT:
-                self._made.pop(next(iter(self._made)))
-            self._made[instance] = (state, package, files)
+        self._keep(instance, state, package, files)
         return package, files
+
+    def _kept(self, name: str | Instance, state: Fingerprint) -> tuple[ScenarioPackage, bytes] | None:
+        kept = self._loaded.get(name)
+        return kept[1:] if kept is not None and kept[0] == state else None
+
+    def _keep(self, name: str | Instance, state: Fingerprint, package: ScenarioPackage, files: bytes) -> None:
+        self._loaded.pop(name, None)
+        if package.large_state is None and len(files) <= _KEPT_UP_TO:
+            while len(self._loaded) >= _SCENARIOS_KEPT:
+                self._loaded.pop(next(iter(self._loaded)))
+            self._loaded[name] = (state, package, files)
 
     async def hash_of_family(self, name: str) -> str:
         """The SHA-256 of a family's files and of the kit, which together decide all of its days."""

@@ -189,7 +189,8 @@ class OwnServers(SimulationHost):
         words = [word.replace("{host}", self._host).replace("{port}", str(port)) for word in self._words]
         try:
             secrets = [key, reader_key(secret, simulation_id)]
-            server = await ServerProcess.serve(words, _environment(key), self._get_guard(), secrets)
+            self._guard = self._guard or Guard()
+            server = await ServerProcess.serve(words, _environment(key), self._guard, secrets)
         except OSError as problem:
             raise failures.SERVER_FAILED.final(
                 f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}."
@@ -226,11 +227,6 @@ class OwnServers(SimulationHost):
 
     def _let_go(self, port: int) -> None:
         self._ports.pop(port).close()
-
-    def _get_guard(self) -> Guard:
-        if self._guard is None:
-            self._guard = Guard()
-        return self._guard
 
 
 def _environment(key: str) -> dict[str, str]:
