@@ -16,17 +16,7 @@ import fsspec
 from prometheus_client import Counter, Histogram
 
 from proctor_protocol.problems import Problem
-from proctor_storage import threads
-from proctor_storage.object_stores import (
-    MAKE_BUCKET,
-    is_being_written,
-    is_there_already,
-    names_no_bucket,
-    object_store_at,
-    open_object_store,
-    remedy_for,
-    require_openable,
-)
+from proctor_storage import object_stores, threads
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -106,11 +96,11 @@ class Folder:
     """
 
     def __init__(self, url: str, name: str) -> None:
-        self._store = object_store_at(url)
+        self._store = object_stores.object_store_at(url)
         if self._store is not None:
-            self._fs, self.root = open_object_store(url, self._store)
+            self._fs, self.root = object_stores.open_object_store(url, self._store)
         else:
-            require_openable(url)
+            object_stores.require_openable(url)
             self._fs, self.root = fsspec.core.url_to_fs(url if "://" in url else os.path.abspath(url))
         self.place = self.root if self._store is None else f"{url.partition('://')[0]}://{self.root}"
         self._is_local = "file" in (self._fs.protocol if isinstance(self._fs.protocol, tuple) else (self._fs.protocol,))
@@ -148,10 +138,14 @@ class Folder:
         try:
             self._fs.pipe_file(self._at(path), content, mode="create", **self._store.upload)
         except Exception as problem:
-            if is_there_already(problem):
+            if object_stores.is_there_already(problem):
                 return False
             knows_no_conditions = getattr(problem, "errno", None) == errno.ENOSYS
-            if is_being_written(problem) or isinstance(problem, NotImplementedError) or knows_no_conditions:
+            if (
+                object_stores.is_being_written(problem)
+                or isinstance(problem, NotImplementedError)
+                or knows_no_conditions
+            ):
                 return None
             raise self.unavailable(problem, "written", path) from problem
         return True
@@ -336,7 +330,9 @@ class Folder:
         remedy = _REMEDIES.get(code or 0, "see whether it is there and works")
         if self._store is not None:
             is_bucket = done == "written" and isinstance(problem, FileNotFoundError)  # nothing else has to be there
-            remedy = MAKE_BUCKET if is_bucket else remedy_for(self._store, problem) or remedy
+            remedy = (
+                object_stores.MAKE_BUCKET if is_bucket else object_stores.remedy_for(self._store, problem) or remedy
+            )
             bucket, _, inside = self.root.partition("/")
             key = "/".join(each for each in (inside, path) if each)
             reason = f"bucket {bucket}{f', key {key}' if path else ''}: {reason}"
@@ -346,7 +342,7 @@ class Folder:
 
     def _require_bucket(self, problem: Exception, path: str | None = None) -> None:
         """A missing file may mean a missing bucket."""
-        if self._store is not None and names_no_bucket(problem):
+        if self._store is not None and object_stores.names_no_bucket(problem):
             raise self.unavailable(problem, "read", path) from problem
 
     def _read_if_there(self, path: str) -> bytes | None:

@@ -8,15 +8,8 @@ from collections import Counter
 from collections.abc import Awaitable, Iterable
 from typing import Any
 
-from temporalio import workflow
+from temporalio import exceptions, workflow
 from temporalio.common import WorkflowIDReusePolicy
-from temporalio.exceptions import (
-    ApplicationError,
-    ChildWorkflowError,
-    FailureError,
-    WorkflowAlreadyStartedError,
-    is_cancelled_exception,
-)
 
 from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
@@ -89,7 +82,7 @@ class Campaign:
             await self._play_all(plan, progress)
             summed = await self._sum_up("completed")
         except (Exception, asyncio.CancelledError) as problem:
-            if is_cancelled_exception(problem):
+            if exceptions.is_cancelled_exception(problem):
                 await self._call_off()
                 raise
             raise await self._fail(problem) from None
@@ -245,13 +238,13 @@ class Campaign:
                 search_attributes=names.owned_by(self._payload.owner) if self._payload.owner else None,
                 static_summary=due.cell.label,
             )
-        except WorkflowAlreadyStartedError:
+        except exceptions.WorkflowAlreadyStartedError:
             return await self._steps.do(
                 CampaignActivities.join_cell,
                 JoinInput(workflow_id=workflow_id),
                 **limits.joined(f"{due.cell.label} was started before"),
             )
-        except ChildWorkflowError as problem:
+        except exceptions.ChildWorkflowError as problem:
             return _lost_outcome(problem)
         return outcome
 
@@ -259,8 +252,8 @@ class Campaign:
         due = self._at_play.pop(task)
         try:
             outcome = task.result()
-        except FailureError as problem:
-            if is_cancelled_exception(problem):
+        except exceptions.FailureError as problem:
+            if exceptions.is_cancelled_exception(problem):
                 raise
             outcome = _lost_outcome(problem)
         progress.note_play(due, outcome)
@@ -366,18 +359,18 @@ class Campaign:
 
     # The ways out
 
-    async def _fail(self, problem: BaseException) -> ApplicationError:
+    async def _fail(self, problem: BaseException) -> exceptions.ApplicationError:
         failure = failure_of(problem)
         if failure.is_defect:
             workflow.logger.error("%s", failure.sentence, exc_info=problem)
         if failure.kind == failures.REJECTED:
             await self._end(names.Status.REJECTED)
-            return ApplicationError(failure.sentence, type=names.REJECTED_FAILURE, non_retryable=True)
+            return exceptions.ApplicationError(failure.sentence, type=names.REJECTED_FAILURE, non_retryable=True)
         await run_undisturbed(self._stop_cells())
         self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
         await self._sum_up_so_far("failed", failure)
         await self._end(names.Status.FAILED)
-        return ApplicationError(failure.sentence, type=names.ASSESSMENT_FAILURE, non_retryable=True)
+        return exceptions.ApplicationError(failure.sentence, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
     async def _call_off(self) -> None:
         """End a cancelled campaign: its cells first. The memo names the results so far."""
@@ -391,7 +384,7 @@ class Campaign:
         async def sum_up() -> None:
             try:
                 await self._sum_up(status, failure.sentence)
-            except FailureError:
+            except exceptions.FailureError:
                 workflow.logger.exception("the results so far can't be made")
 
         if self._plan is not None and self._progress is not None:
@@ -440,7 +433,7 @@ class Campaign:
 
 
 def _lost_outcome(problem: BaseException) -> CellOutcome:
-    cause = problem.cause if isinstance(problem, ChildWorkflowError) and problem.cause else problem
+    cause = problem.cause if isinstance(problem, exceptions.ChildWorkflowError) and problem.cause else problem
     return CellOutcome(
         status="failed",
         failure_kind=failures.UNKNOWN,

@@ -39,17 +39,8 @@ from activities.simulation.lifecycle import summarise
 from activities.simulation.payloads import TurnApplied
 from activities.simulation.simulations import Simulations
 from activities.simulation.turns import Settling
+from proctor_protocol import messages
 from proctor_protocol.json_safe import json_safe_text
-from proctor_protocol.messages import (
-    AssessmentCompleteMessage,
-    AssessmentStartMessage,
-    EarlyCompletionMessage,
-    FromParticipant,
-    InitialStateSummary,
-    ToParticipant,
-    TurnCompleteMessage,
-    TurnStartMessage,
-)
 from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.results import Clarification
@@ -177,7 +168,7 @@ class ParticipantActivities:
             kind=message.message_type,
             reported=message.actions or [],
             is_reported=message.actions is not None,
-            notes=message.reason if isinstance(message, EarlyCompletionMessage) else message.notes,
+            notes=message.reason if isinstance(message, messages.EarlyCompletionMessage) else message.notes,
             time_step=_time_step(message),
             model_usage=message.model_usage,
             clarifications=clarifications,
@@ -188,7 +179,7 @@ class ParticipantActivities:
             trajectory=await self._keep_trajectory(message),
         )
 
-    async def _keep_trajectory(self, message: FromParticipant) -> BlobRef | None:
+    async def _keep_trajectory(self, message: messages.FromParticipant) -> BlobRef | None:
         store, trajectory = self._store, message.trajectory
         if store is None or trajectory is None:
             return None
@@ -226,7 +217,7 @@ class ParticipantActivities:
                 # its notes, or the participant says so.
                 await _stop_all(participant, unfinished)
                 await participant.send(
-                    AssessmentCompleteMessage(reason=payload.reason),
+                    messages.AssessmentCompleteMessage(reason=payload.reason),
                     message_id(plan.assessment_id, _run(), "complete"),
                     fence=own_fence(),
                 )
@@ -350,7 +341,7 @@ class ParticipantActivities:
             return None
 
     async def _play(self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation) -> Answer:
-        message = TurnStartMessage(
+        message = messages.TurnStartMessage(
             turn_number=payload.turn,
             current_time=payload.current_time,
             events_processed=payload.events_processed,
@@ -404,7 +395,7 @@ class ParticipantActivities:
         self,
         participant: ParticipantClient,
         simulation: Simulation,
-        message: ToParticipant,
+        message: messages.ToParticipant,
         message_id: str,
         on_event: Callable[[Answer], None] | None = None,
     ) -> Answer:
@@ -444,7 +435,7 @@ class ParticipantActivities:
         self,
         participant: ParticipantClient,
         simulation: Simulation,
-        message: ToParticipant,
+        message: messages.ToParticipant,
         message_id_before: str,
         answer: Answer,
         on_event: Callable[[Answer], None] | None = None,
@@ -511,11 +502,11 @@ class ParticipantActivities:
         plan: Plan,
         access: Access,
         current_time: datetime,
-        summary: InitialStateSummary,
+        summary: messages.InitialStateSummary,
         resumes_turn: int | None = None,
-    ) -> AssessmentStartMessage:
+    ) -> messages.AssessmentStartMessage:
         scenario = await self._scenarios.load_scenario(plan.scenario)
-        return AssessmentStartMessage(
+        return messages.AssessmentStartMessage(
             ues_url=access.address,
             api_key=access.secret,
             assessment_instructions=scenario.user_prompt,
@@ -603,8 +594,8 @@ async def _stop_all(participant: ParticipantClient, task_ids: Iterable[str]) -> 
             await asyncio.gather(*map(participant.cancel, {*task_ids, *await participant.list_unfinished()}))
 
 
-def _time_step(message: FromParticipant) -> str | None:
-    if not isinstance(message, TurnCompleteMessage) or "time_step" not in message.model_fields_set:
+def _time_step(message: messages.FromParticipant) -> str | None:
+    if not isinstance(message, messages.TurnCompleteMessage) or "time_step" not in message.model_fields_set:
         return None
     return message.time_step
 

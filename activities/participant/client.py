@@ -15,16 +15,7 @@ from a2a.client import A2ACardResolver, AgentCardResolutionError, Client
 from a2a.client.client import ClientConfig
 from a2a.client.client_factory import ClientFactory
 from a2a.helpers.proto_helpers import new_data_part, new_text_part
-from a2a.types.a2a_pb2 import (
-    AgentCard,
-    CancelTaskRequest,
-    GetTaskRequest,
-    ListTasksRequest,
-    Message,
-    Part,
-    Role,
-    SendMessageRequest,
-)
+from a2a.types import a2a_pb2 as a2a
 from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import TaskNotFoundError
 from temporalio.exceptions import ApplicationError
@@ -73,7 +64,7 @@ class ParticipantClient:
     """An A2A client for one participant, in one context (the assessment's)."""
 
     def __init__(
-        self, url: str, line: "_Line", card: AgentCard, client: Client, context_id: str, bounds: ParticipantBounds
+        self, url: str, line: "_Line", card: a2a.AgentCard, client: Client, context_id: str, bounds: ParticipantBounds
     ) -> None:
         self._url = url
         self.line = line
@@ -131,20 +122,20 @@ class ParticipantClient:
         return await self._receive(self._request(message_id, [new_text_part(text)], fence, task_id), on_event)
 
     def _request(
-        self, message_id: str, parts: list[Part], fence: int, task_id: str | None = None
-    ) -> SendMessageRequest:
-        return SendMessageRequest(
-            message=Message(
+        self, message_id: str, parts: list[a2a.Part], fence: int, task_id: str | None = None
+    ) -> a2a.SendMessageRequest:
+        return a2a.SendMessageRequest(
+            message=a2a.Message(
                 message_id=message_id,
                 context_id=self._context_id,
                 task_id=task_id,
-                role=Role.ROLE_USER,
+                role=a2a.Role.ROLE_USER,
                 metadata={FENCE_METADATA: str(fence)} if fence else None,
                 parts=parts,
             )
         )
 
-    async def _receive(self, request: SendMessageRequest, on_event: Callable[[Answer], None] | None) -> Answer:
+    async def _receive(self, request: a2a.SendMessageRequest, on_event: Callable[[Answer], None] | None) -> Answer:
         answer = Answer(self._bounds)
         try:
             async for event in self._client.send_message(request):
@@ -178,7 +169,7 @@ class ParticipantClient:
         Protocol 0.3 has no such question, and no answer to it, however odd, is worth failing for.
         """
         with suppress(Exception):
-            listed = await self._client.list_tasks(ListTasksRequest(context_id=self._context_id))
+            listed = await self._client.list_tasks(a2a.ListTasksRequest(context_id=self._context_id))
             return [
                 task.id for task in listed.tasks if task.context_id == self._context_id and task.status.state in AT_WORK
             ]
@@ -187,7 +178,9 @@ class ParticipantClient:
     async def find_task(self, message_id: str) -> str | None:
         """The id of the task that the participant made of a message; None where it knows none, or can't say so."""
         with suppress(Exception):
-            listed = await self._client.list_tasks(ListTasksRequest(context_id=self._context_id, history_length=100))
+            listed = await self._client.list_tasks(
+                a2a.ListTasksRequest(context_id=self._context_id, history_length=100)
+            )
             for task in listed.tasks:
                 if task.context_id == self._context_id and any(each.message_id == message_id for each in task.history):
                     return task.id
@@ -196,14 +189,14 @@ class ParticipantClient:
     async def cancel(self, task_id: str) -> None:
         """Ask for a task to be canceled; failures of that are ignored."""
         with suppress(Exception):
-            await self._client.cancel_task(CancelTaskRequest(id=task_id))
+            await self._client.cancel_task(a2a.CancelTaskRequest(id=task_id))
 
     async def _wait(self, answer: Answer, on_event: Callable[[Answer], None] | None) -> Answer:
         failures_in_a_row = 0
         while answer.task_id is not None and not answer.has_ended:
             pause = _POLL_SECONDS
             try:
-                task = await self._client.get_task(GetTaskRequest(id=answer.task_id))
+                task = await self._client.get_task(a2a.GetTaskRequest(id=answer.task_id))
                 answer.take_task(task)
             except (TaskNotFoundError, *NO_LOOKING):
                 raise
@@ -318,7 +311,7 @@ class ParticipantClients:
             assert line.card is not None
             card = line.card
             if protocol_version is not None:
-                card = AgentCard()
+                card = a2a.AgentCard()
                 card.CopyFrom(line.card)
                 del card.supported_interfaces[:]
                 card.supported_interfaces.extend(
@@ -339,7 +332,7 @@ class ParticipantClients:
                 f"HTTP+JSON."
             ) from None
 
-    async def _fetch_card(self, url: str, http: httpx.AsyncClient) -> AgentCard:
+    async def _fetch_card(self, url: str, http: httpx.AsyncClient) -> a2a.AgentCard:
         resolver = A2ACardResolver(http, url)
         options = {"extensions": {BOUNDS: self._bounds.card}}
         try:
@@ -362,7 +355,7 @@ class _Line:
 
     def __init__(self, http: httpx.AsyncClient) -> None:
         self.http = http
-        self.card: AgentCard | None = None
+        self.card: a2a.AgentCard | None = None
         self.takes_data = True
         self.users = 0
 

@@ -28,7 +28,7 @@ import httpx
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 from pydantic_core import from_json
 
-from activities.scenario_code import frames
+from activities.scenario_code import frames, paraphrases
 from activities.scenario_code.confinement import enclose
 from activities.scenario_code.evaluator_modules import MAKER, compile_modules, take_compiled
 from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, ReadByModel, judge_by_evaluator
@@ -40,15 +40,6 @@ from activities.scenario_code.manager import (
     load_evaluators,
     load_facts,
     load_package,
-)
-from activities.scenario_code.paraphrases import (
-    AUDIT,
-    Held,
-    ParaphrasesError,
-    audit,
-    hold,
-    patterns_of_checks,
-    read_paraphrases,
 )
 from proctor_language.facts import Answer, Question
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
@@ -221,16 +212,18 @@ def _hold(job: socket.socket, directory: Path) -> None:
     try:
         config = load_package(directory).config
         facts = load_facts(directory)
-        patterns = {fact.id: fact.patterns for fact in facts if fact.patterns is not None} | patterns_of_checks(config)
+        patterns = {
+            fact.id: fact.patterns for fact in facts if fact.patterns is not None
+        } | paraphrases.patterns_of_checks(config)
         by_model = {fact.id for fact in facts if fact.patterns is None}
-        held = hold(read_paraphrases(directory), patterns, by_model)
-        held.audited = audit(read_paraphrases(directory, AUDIT), patterns)
+        held = paraphrases.hold(paraphrases.read_paraphrases(directory), patterns, by_model)
+        held.audited = paraphrases.audit(paraphrases.read_paraphrases(directory, paraphrases.AUDIT), patterns)
         held.statements = {fact.id: fact.statement for fact in facts}
-    except (ScenarioError, ParaphrasesError) as problem:
-        _say(job, Held(faults=[str(problem)]))
+    except (ScenarioError, paraphrases.ParaphrasesError) as problem:
+        _say(job, paraphrases.Held(faults=[str(problem)]))
     except Exception as problem:
         place = _place(problem, directory)
-        _say(job, Held(faults=[f"a pattern of facts.py raised {type(problem).__name__}: {problem}{place}"]))
+        _say(job, paraphrases.Held(faults=[f"a pattern of facts.py raised {type(problem).__name__}: {problem}{place}"]))
     else:
         _say(job, held)
 

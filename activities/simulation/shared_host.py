@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
 from activities.attempts import failures
+from activities.simulation import keys
 from activities.simulation.addresses import public_address
 from activities.simulation.hosts import (
     Access,
@@ -19,18 +20,6 @@ from activities.simulation.hosts import (
     SimulationHost,
     Step,
     Stepped,
-)
-from activities.simulation.keys import (
-    ADMIN_KEY_ID,
-    PARTICIPANT,
-    READER_KEY_ID,
-    READER_PERMISSIONS,
-    USER_PERMISSIONS,
-    admin_key,
-    host_key,
-    participant_key,
-    participant_key_id,
-    reader_key,
 )
 from proctor_protocol.modalities import SHOWN
 from proctor_settings.config import GreenAgentConfig
@@ -77,15 +66,15 @@ class HostedSimulation(Simulation):
         self._secret = config.secret.get_secret_value()
         self._simulation_id = simulation_id
         inside = f"{at}/simulations/{simulation_id}"
-        self.reader_secret = reader_key(self._secret, simulation_id)
-        self.admin = AsyncUESClient(inside, admin_key(self._secret, simulation_id), http=http, fence=fence)
+        self.reader_secret = keys.reader_key(self._secret, simulation_id)
+        self.admin = AsyncUESClient(inside, keys.admin_key(self._secret, simulation_id), http=http, fence=fence)
         self.reader = AsyncUESClient(inside, self.reader_secret, http=http)
         self._address = f"{public_address(config, at)}/simulations/{simulation_id}"
         self.mark, self.life = where.mark, where.life
         self._store, self._http, self._fence = store, http, fence
 
     def make_access(self, issue: int) -> Access:
-        secret = participant_key(self._secret, self._simulation_id, issue)
+        secret = keys.participant_key(self._secret, self._simulation_id, issue)
         return Access(self._address, secret, mcp=f"{self._address.rstrip('/')}/mcp")
 
     async def look(self) -> CurrentCheckpoint:
@@ -122,7 +111,7 @@ class HostedSimulation(Simulation):
                 yield piece
             yield b"}"
 
-        headers = {"X-API-Key": admin_key(self._secret, self._simulation_id), "Content-Type": "application/json"}
+        headers = {"X-API-Key": keys.admin_key(self._secret, self._simulation_id), "Content-Type": "application/json"}
         if self._fence is not None:
             headers["X-UES-Fence"] = str(self._fence)
         try:
@@ -136,7 +125,7 @@ class HostedSimulation(Simulation):
     async def make_reader_key(self) -> None:
         """Checkpoints carry the key, so it is made once."""
         await self.admin.keys.create(
-            name="evaluators", permissions=READER_PERMISSIONS, secret=self.reader_secret, key_id=READER_KEY_ID
+            name="evaluators", permissions=keys.READER_PERMISSIONS, secret=self.reader_secret, key_id=keys.READER_KEY_ID
         )
 
     async def check_public_address(self) -> None:
@@ -155,13 +144,13 @@ class HostedSimulation(Simulation):
 
     async def change_keys(self) -> None:
         for key in (await self.admin.keys.list()).keys:
-            if key.is_active and key.key_id != ADMIN_KEY_ID:
+            if key.is_active and key.key_id != keys.ADMIN_KEY_ID:
                 await self.admin.keys.revoke(key.key_id)
         await self.admin.keys.create(
             name="evaluators",
-            permissions=READER_PERMISSIONS,
+            permissions=keys.READER_PERMISSIONS,
             secret=self.reader_secret,
-            key_id=f"{READER_KEY_ID}-{self._simulation_id[-50:]}",
+            key_id=f"{keys.READER_KEY_ID}-{self._simulation_id[-50:]}",
         )
 
 
@@ -187,7 +176,7 @@ class SharedHost(SimulationHost):
         self._store = store
 
     async def create(self, simulation_id: str, seed: int, fence: int) -> HostedSimulation:
-        asked = {"fence": fence, "admin_key": admin_key(self._secret, simulation_id), "seed": seed, "anew": True}
+        asked = {"fence": fence, "admin_key": keys.admin_key(self._secret, simulation_id), "seed": seed, "anew": True}
         head, _ = await self._ask(simulation_id, asked, b"")
         return self._claimed_simulation(simulation_id, fence, head)
 
@@ -261,7 +250,7 @@ class SharedHost(SimulationHost):
     def _asked_by(self, claim: Claim) -> dict[str, Any]:
         asked: dict[str, Any] = {
             "fence": claim.fence,
-            "admin_key": admin_key(self._secret, claim.simulation_id),
+            "admin_key": keys.admin_key(self._secret, claim.simulation_id),
             "checkpoint": claim.checkpoint.sha256 if claim.checkpoint else None,
             "keep": claim.keep,
             "mark": claim.mark,
@@ -273,10 +262,10 @@ class SharedHost(SimulationHost):
             asked["sets_course"] = True
         if claim.issue is not None:
             asked["key"] = {
-                "key_id": participant_key_id(claim.issue),
-                "name": PARTICIPANT,
-                "secret": participant_key(self._secret, claim.simulation_id, claim.issue),
-                "permissions": USER_PERMISSIONS,
+                "key_id": keys.participant_key_id(claim.issue),
+                "name": keys.PARTICIPANT,
+                "secret": keys.participant_key(self._secret, claim.simulation_id, claim.issue),
+                "permissions": keys.USER_PERMISSIONS,
             }
         return asked
 
@@ -293,7 +282,7 @@ class SharedHost(SimulationHost):
         return HostedSimulation(self._config, simulation_id, fence, where, self._http, self._address, self._store)
 
     def _host(self, fence: int | None = None) -> AsyncUESHost:
-        return AsyncUESHost(self._address, host_key(self._secret), http=self._http, fence=fence or None)
+        return AsyncUESHost(self._address, keys.host_key(self._secret), http=self._http, fence=fence or None)
 
 
 class _Pieces(BaseModel):
@@ -318,10 +307,10 @@ def _needs_of(problem: ConflictError) -> list[str]:
 
 def _asked_of(step: Step) -> dict[str, Any]:
     return {
-        "revoke": PARTICIPANT if step.closes else None,
+        "revoke": keys.PARTICIPANT if step.closes else None,
         "events": [event.model_dump() for event in step.events],
         "to": step.to,
-        "actions_of": PARTICIPANT,
+        "actions_of": keys.PARTICIPANT,
         "actions_at": step.actions_at,
         "states": SHOWN if step.shows_all else (),
         **({"ends_turn": True} if step.ends_turn else {}),
