@@ -7,20 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_address
 
+from temporalio import converter
 from temporalio.api.common.v1 import Payload
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.converter import (
-    DataConverter,
-    DefaultFailureConverter,
-    DefaultFailureConverterWithEncodedAttributes,
-    ExternalStorage,
-    PayloadCodec,
-    StorageDriver,
-    StorageDriverClaim,
-    StorageDriverRetrieveContext,
-    StorageDriverStoreContext,
-)
 from temporalio.runtime import Runtime
 from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
 
@@ -56,7 +46,7 @@ class TemporalUnreachableError(ConnectionError):
     """No server answers at the Temporal address."""
 
 
-class BlobPayloads(StorageDriver):
+class BlobPayloads(converter.StorageDriver):
     """Keeps large payloads in the blob store.
 
     A payload that was put there a moment ago is not looked for again: a payload that was stored twice, because the
@@ -71,14 +61,16 @@ class BlobPayloads(StorageDriver):
         """How a reference says where its payload is."""
         return "proctor-blobs"
 
-    async def store(self, context: StorageDriverStoreContext, payloads: Sequence[Payload]) -> list[StorageDriverClaim]:
+    async def store(
+        self, context: converter.StorageDriverStoreContext, payloads: Sequence[Payload]
+    ) -> list[converter.StorageDriverClaim]:
         refs = await asyncio.gather(*(self._keep(payload.SerializeToString()) for payload in payloads))
-        return [StorageDriverClaim(claim_data={"sha256": ref.sha256, "size": str(ref.size)}) for ref in refs]
+        return [converter.StorageDriverClaim(claim_data={"sha256": ref.sha256, "size": str(ref.size)}) for ref in refs]
 
     async def retrieve(
-        self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
+        self, context: converter.StorageDriverRetrieveContext, claims: Sequence[converter.StorageDriverClaim]
     ) -> list[Payload]:
-        async def fetch(claim: StorageDriverClaim) -> Payload:
+        async def fetch(claim: converter.StorageDriverClaim) -> Payload:
             ref = BlobRef(sha256=claim.claim_data["sha256"], size=int(claim.claim_data["size"]))
             return Payload.FromString(await self._store.get(ref))
 
@@ -93,7 +85,7 @@ class BlobPayloads(StorageDriver):
         return ref
 
 
-def data_converter(store: BlobStore, codec: PayloadCodec | None = None) -> DataConverter:
+def data_converter(store: BlobStore, codec: converter.PayloadCodec | None = None) -> converter.DataConverter:
     """Pydantic models to payloads and back, the large ones by way of ``store``.
 
     With a codec all payloads are encrypted before they leave the process, also for the store. The messages and stack
@@ -102,8 +94,10 @@ def data_converter(store: BlobStore, codec: PayloadCodec | None = None) -> DataC
     return replace(
         pydantic_data_converter,
         payload_codec=codec,
-        failure_converter_class=DefaultFailureConverterWithEncodedAttributes if codec else DefaultFailureConverter,
-        external_storage=ExternalStorage(drivers=[BlobPayloads(store)], payload_size_threshold=PAYLOAD_LIMIT),
+        failure_converter_class=converter.DefaultFailureConverterWithEncodedAttributes
+        if codec
+        else converter.DefaultFailureConverter,
+        external_storage=converter.ExternalStorage(drivers=[BlobPayloads(store)], payload_size_threshold=PAYLOAD_LIMIT),
     )
 
 

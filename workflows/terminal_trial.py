@@ -17,19 +17,8 @@ from proctor_protocol.provenance import added_up, tokens_of
 from proctor_protocol.results import ResultStatus
 from proctor_protocol.terminal import Blame, FailureMode, TrialResult
 from proctor_storage.blobs import BlobRef
+from proctor_terminal import plan as plans
 from proctor_terminal.archiving import TrialArchiving
-from proctor_terminal.plan import (
-    Collected,
-    CollectInput,
-    EnvironmentInput,
-    PreparedTrial,
-    StartedTrial,
-    StepInput,
-    Tested,
-    TrialArchiveInput,
-    TrialPlan,
-    Worked,
-)
 from proctor_terminal.trials import INTERACTION_LOG, TrialActivities
 from workflows import limits, names
 from workflows.archiving import archive_trial
@@ -48,7 +37,7 @@ class TerminalTrial:
         self._campaign_id = payload.campaign_id
         self._owner = payload.owner
         self._label = payload.cell.label
-        self._plan = TrialPlan.model_validate(
+        self._plan = plans.TrialPlan.model_validate(
             {
                 **payload.shared,
                 **payload.cell.given,
@@ -124,7 +113,7 @@ class TerminalTrial:
 
     async def _play_in_environment(self, began_at: datetime, number: int) -> TrialResult:
         plan = self._plan
-        prepared: PreparedTrial = await self._steps.do(
+        prepared: plans.PreparedTrial = await self._steps.do(
             TrialActivities.prepare_image,
             plan,
             task_queue=plan.queue,
@@ -139,39 +128,39 @@ class TerminalTrial:
         finally:
             await run_undisturbed(self._take_down(prepared))
 
-    async def _work(self, began_at: datetime, number: int, prepared: PreparedTrial) -> TrialResult:
+    async def _work(self, began_at: datetime, number: int, prepared: plans.PreparedTrial) -> TrialResult:
         plan, host = self._plan, prepared.host_queue
-        started: StartedTrial = await self._steps.do(
+        started: plans.StartedTrial = await self._steps.do(
             TrialActivities.start_environment,
-            EnvironmentInput(plan=plan, prepared=prepared, number=number),
+            plans.EnvironmentInput(plan=plan, prepared=prepared, number=number),
             task_queue=host,
             **limits.on_engine("start the environment", 600),
         )
         self._phases["start"] = started.seconds
-        step = StepInput(plan=plan, prepared=prepared, started=started, number=number)
+        step = plans.StepInput(plan=plan, prepared=prepared, started=started, number=number)
         worked = await self._hand_over(step)
         self._phases["agent"] = (worked.ended_at - worked.started_at).total_seconds()
         if worked.is_over:
-            tested = Tested(failure_mode=FailureMode.NONE, started_at=worked.ended_at, ended_at=worked.ended_at)
+            tested = plans.Tested(failure_mode=FailureMode.NONE, started_at=worked.ended_at, ended_at=worked.ended_at)
         else:
             tested = await self._test(step)
         self._phases["tests"] = (tested.ended_at - tested.started_at).total_seconds()
         logs = {INTERACTION_LOG: worked.interaction, "sessions/tests.log": tested.output}
-        collected: Collected = await self._steps.do(
+        collected: plans.Collected = await self._steps.do(
             TrialActivities.collect_logs,
-            CollectInput(step=step, more={name: ref for name, ref in logs.items() if ref is not None}),
+            plans.CollectInput(step=step, more={name: ref for name, ref in logs.items() if ref is not None}),
             task_queue=host,
             **limits.on_engine("collect the logs", 300),
         )
         self._phases["logs"] = collected.seconds
         return self._result(began_at, worked, tested, collected)
 
-    async def _hand_over(self, step: StepInput) -> Worked:
+    async def _hand_over(self, step: plans.StepInput) -> plans.Worked:
         """Let the agent work; that it fails is a result, and its tests are run all the same."""
         began_at = workflow.now()
         plan = step.plan
         try:
-            worked: Worked = await self._steps.do(
+            worked: plans.Worked = await self._steps.do(
                 TrialActivities.hand_over,
                 step,
                 task_queue=step.prepared.host_queue,
@@ -181,7 +170,7 @@ class TerminalTrial:
             kind, sentence = _kind_of(problem)
             if is_cancelled_exception(problem) or kind in _LOST or _details_of(problem) is not None:
                 raise
-            return Worked(
+            return plans.Worked(
                 failure_mode=FailureMode.UNKNOWN_AGENT_ERROR,
                 failure=sentence,
                 started_at=began_at,
@@ -189,8 +178,8 @@ class TerminalTrial:
             )
         return worked
 
-    async def _test(self, step: StepInput) -> Tested:
-        tested: Tested = await self._steps.do(
+    async def _test(self, step: plans.StepInput) -> plans.Tested:
+        tested: plans.Tested = await self._steps.do(
             TrialActivities.run_trial_tests,
             step,
             task_queue=step.prepared.host_queue,
@@ -198,7 +187,7 @@ class TerminalTrial:
         )
         return tested
 
-    async def _take_down(self, prepared: PreparedTrial) -> None:
+    async def _take_down(self, prepared: plans.PreparedTrial) -> None:
         """At every end; if it fails, the next sweep removes the leftovers."""
         began_at = workflow.now()
         try:
@@ -217,12 +206,14 @@ class TerminalTrial:
         await run_undisturbed(self._archive(result, "canceled"))
 
     async def _archive(self, result: TrialResult, status: ResultStatus) -> None:
-        payload = TrialArchiveInput(plan=self._plan, owner=self._owner, result=result, status=status, updates=[])
+        payload = plans.TrialArchiveInput(plan=self._plan, owner=self._owner, result=result, status=status, updates=[])
         await archive_trial(self._steps, self._publisher, payload)
 
     # What came of it
 
-    def _result(self, began_at: datetime, worked: Worked, tested: Tested, collected: Collected) -> TrialResult:
+    def _result(
+        self, began_at: datetime, worked: plans.Worked, tested: plans.Tested, collected: plans.Collected
+    ) -> TrialResult:
         is_agents = worked.failure_mode != FailureMode.NONE
         failed = worked if is_agents else tested
         blame: Blame | None = "participant" if is_agents and self._plan.agent == "a2a" else tested.blame

@@ -8,20 +8,14 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 from a2a.client import A2AClientError, A2AClientTimeoutError
-from a2a.utils.errors import (
-    A2AError,
-    ContentTypeNotSupportedError,
-    InternalError,
-    MethodNotFoundError,
-    UnsupportedOperationError,
-)
+from a2a.utils import errors as a2a_errors
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant.addresses import RefusedAddressError
 from activities.participant.bounded_http import BrokenOffError, RefusedBodyError
 
-NO_LOOKING = (MethodNotFoundError, UnsupportedOperationError)
+NO_LOOKING = (a2a_errors.MethodNotFoundError, a2a_errors.UnsupportedOperationError)
 """How a participant says that it can't be asked for a task: simple ones know ``message/send`` alone."""
 
 _LOST = (httpx.TransportError, A2AClientTimeoutError)
@@ -62,7 +56,7 @@ def message_of_failure(problem: BaseException) -> str | None:
 
     An ordinary agent that raises is answered for by its server: with an internal error, or one of the server's own.
     """
-    if isinstance(problem, InternalError | ContentTypeNotSupportedError):
+    if isinstance(problem, a2a_errors.InternalError | a2a_errors.ContentTypeNotSupportedError):
         return shortened(str(problem))
     if isinstance(problem, A2AClientError) and problem.__cause__ is None:
         message = str(problem)
@@ -128,7 +122,7 @@ def shortened(text: str) -> str:
 
 def _description(problem: BaseException) -> str:
     cause = problem.__cause__
-    if isinstance(problem, A2AError) and not isinstance(problem, A2AClientError):
+    if isinstance(problem, a2a_errors.A2AError) and not isinstance(problem, A2AClientError):
         return shortened(str(problem))
     if isinstance(cause, httpx.HTTPStatusError):
         return f"HTTP Error: {cause.response.status_code}"

@@ -10,21 +10,11 @@ from tempfile import TemporaryFile
 from typing import NamedTuple
 
 from activities.plan import Plan
+from activities.scenario_code import manager
 from activities.scenario_code.confinement import Limits, find_missing_protections
 from activities.scenario_code.evaluator_modules import KIT, installed_kit
 from activities.scenario_code.families import has_only_the_kit, read_family, write_day
 from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
-from activities.scenario_code.manager import (
-    Fingerprint,
-    InstanceError,
-    ScenarioError,
-    ScenarioManager,
-    ScenarioNotFoundError,
-    ScenarioPackage,
-    ScenarioValidationError,
-    fingerprint,
-    is_shipped,
-)
 from activities.scenario_code.processes import ScenarioCode
 from proctor_processes.own_folders import OwnFolder
 from proctor_protocol.instances import USUAL_DIFFICULTY, Instance
@@ -43,7 +33,7 @@ _READINGS = 3
 class Loaded(NamedTuple):
     """A scenario, all its files as one blob, and the family's day that it is, where it is one."""
 
-    package: ScenarioPackage
+    package: manager.ScenarioPackage
     files: bytes
     instance: Instance | None = None
 
@@ -55,10 +45,10 @@ class Scenarios:
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore) -> None:
         self.code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
-        self._manager = ScenarioManager(config.scenarios_dir)
+        self._manager = manager.ScenarioManager(config.scenarios_dir)
         self._store = store
         self._trusts_all = config.trust_scenarios
-        self._loaded: dict[str | Instance, tuple[Fingerprint, ScenarioPackage, bytes]] = {}
+        self._loaded: dict[str | Instance, tuple[manager.Fingerprint, manager.ScenarioPackage, bytes]] = {}
         self._unpacked: OwnFolder | None = None
         self._folders: dict[str, Path] = {}
         self._unpacking = asyncio.Lock()
@@ -69,22 +59,24 @@ class Scenarios:
         if self._unpacked is not None:
             self._unpacked.cleanup()
 
-    async def load_package(self, scenario_id: str) -> tuple[ScenarioPackage, bytes]:
+    async def load_package(self, scenario_id: str) -> tuple[manager.ScenarioPackage, bytes]:
         """A scenario as its files are now, and all of them as one blob; they are read once, and again whenever one of
         them has changed, unless they are large.
         """
         directory = self._manager.find(scenario_id)
         await asyncio.to_thread(self._require_protection, directory)
         for _ in range(_READINGS):
-            state = await asyncio.to_thread(fingerprint, directory)
+            state = await asyncio.to_thread(manager.fingerprint, directory)
             if (kept := self._kept(scenario_id, state)) is not None:
                 return kept
             package = await self.read_package(directory)
             files = await asyncio.to_thread(packed, directory)
-            if await asyncio.to_thread(fingerprint, directory) == state:  # what was checked is what was packed
+            if await asyncio.to_thread(manager.fingerprint, directory) == state:  # what was checked is what was packed
                 self._keep(scenario_id, state, package, files)
                 return package, files
-        raise ScenarioValidationError(f"{scenario_id} is being changed just now: ask again when its files are complete")
+        raise manager.ScenarioValidationError(
+            f"{scenario_id} is being changed just now: ask again when its files are complete"
+        )
 
     def is_family(self, scenario_id: str) -> bool:
         return self._manager.find_family(scenario_id) is not None
@@ -101,30 +93,32 @@ class Scenarios:
             return Loaded(*await self.load_instance(instance), instance)
         loaded = Loaded(*await self.load_package(scenario_id))
         if difficulty is not None:
-            raise ScenarioValidationError(
+            raise manager.ScenarioValidationError(
                 f"config.difficulty is {difficulty}, and {scenario_id} is a fixed scenario, which has none: "
                 "leave it out"
             )
         return loaded
 
-    async def load_instance(self, instance: Instance) -> tuple[ScenarioPackage, bytes]:
+    async def load_instance(self, instance: Instance) -> tuple[manager.ScenarioPackage, bytes]:
         """A family's day as a scenario, and its files as one blob; the last ones are kept, unless they are large."""
         directory = self._manager.find_family(instance.family)
         if directory is None:
-            raise ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
+            raise manager.ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
         await asyncio.to_thread(self._require_protection, directory)
-        state = await asyncio.to_thread(lambda: fingerprint(directory) + fingerprint(installed_kit()))
+        state = await asyncio.to_thread(lambda: manager.fingerprint(directory) + manager.fingerprint(installed_kit()))
         if (kept := self._kept(instance, state)) is not None:
             return kept
         package, files = await self._make(directory, instance)
         self._keep(instance, state, package, files)
         return package, files
 
-    def _kept(self, name: str | Instance, state: Fingerprint) -> tuple[ScenarioPackage, bytes] | None:
+    def _kept(self, name: str | Instance, state: manager.Fingerprint) -> tuple[manager.ScenarioPackage, bytes] | None:
         kept = self._loaded.get(name)
         return kept[1:] if kept is not None and kept[0] == state else None
 
-    def _keep(self, name: str | Instance, state: Fingerprint, package: ScenarioPackage, files: bytes) -> None:
+    def _keep(
+        self, name: str | Instance, state: manager.Fingerprint, package: manager.ScenarioPackage, files: bytes
+    ) -> None:
         self._loaded.pop(name, None)
         if package.large_state is None and len(files) <= _KEPT_UP_TO:
             while len(self._loaded) >= _SCENARIOS_KEPT:
@@ -135,11 +129,11 @@ class Scenarios:
         """The SHA-256 of a family's files and of the kit, which together decide all of its days."""
         directory = self._manager.find_family(name)
         if directory is None:
-            raise ScenarioNotFoundError(f"family {name} not found", self._manager.list_families())
+            raise manager.ScenarioNotFoundError(f"family {name} not found", self._manager.list_families())
         code = await asyncio.to_thread(lambda: packed(directory) + packed(installed_kit()))
         return hashlib.sha256(code).hexdigest()
 
-    async def _make(self, directory: Path, instance: Instance) -> tuple[ScenarioPackage, bytes]:
+    async def _make(self, directory: Path, instance: Instance) -> tuple[manager.ScenarioPackage, bytes]:
         made = await self.code.make(directory, instance)
         with OwnFolder("proctor-day-") as folder:
             day = Path(folder) / instance.family
@@ -147,14 +141,14 @@ class Scenarios:
                 await asyncio.to_thread(write_day, made, day)
                 package = await self.read_package(day)
                 files = await asyncio.to_thread(packed, day)
-            except ScenarioError as problem:
-                raise InstanceError(instance, str(problem)) from None
+            except manager.ScenarioError as problem:
+                raise manager.InstanceError(instance, str(problem)) from None
         if package.config.scenario_id != instance.family:
             reason = f"its scenario_id is {package.config.scenario_id}: a day is called as its family"
-            raise InstanceError(instance, reason)
+            raise manager.InstanceError(instance, reason)
         return package, files
 
-    async def read_package(self, directory: Path) -> ScenarioPackage:
+    async def read_package(self, directory: Path) -> manager.ScenarioPackage:
         """The scenario in a folder, without its initial state where that is large."""
         package = await self.code.load(directory)
         if len(package.initial_state) <= _KEPT_UP_TO:
@@ -170,9 +164,9 @@ class Scenarios:
         """
         if self._trusts_all or not (missing := find_missing_protections()):
             return
-        has_come = is_shipped(directory) if sha256 is None else is_shipped_as_frozen(directory.name, sha256)
+        has_come = manager.is_shipped(directory) if sha256 is None else is_shipped_as_frozen(directory.name, sha256)
         if not has_come and not (sha256 and has_only_the_kit(directory)) and any(directory.rglob("*.py")):
-            raise ScenarioValidationError(
+            raise manager.ScenarioValidationError(
                 f"{directory.name} has code, and this machine can't confine it: {'; '.join(missing)}. Play it "
                 "elsewhere, or set AGENTBEATS_GREEN_TRUST_SCENARIOS=true if you trust the authors of all scenarios"
             )

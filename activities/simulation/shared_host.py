@@ -9,31 +9,15 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
 from activities.attempts import failures
-from activities.simulation import keys
+from activities.simulation import hosts, keys
 from activities.simulation.addresses import public_address
-from activities.simulation.hosts import (
-    Access,
-    Claim,
-    Content,
-    Simulation,
-    SimulationGoneError,
-    SimulationHost,
-    Step,
-    Stepped,
-)
 from proctor_protocol.modalities import SHOWN
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 from proctor_storage.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
+from purple_sdk.ues import errors as ues_errors
 from purple_sdk.ues.answers import CurrentCheckpoint
-from purple_sdk.ues.errors import (
-    UESConnectionError,
-    UESError,
-    UESTimeoutError,
-    UnexpectedAnswerError,
-    refusal,
-)
 
 
 def is_of_this_simulator(checkpoint: bytes) -> bool:
@@ -47,7 +31,7 @@ _ROUNDS = 3
 """How often a checkpoint is sent to the simulator, should it have let go of parts before it had them all."""
 
 
-class HostedSimulation(Simulation):
+class HostedSimulation(hosts.Simulation):
     """A simulation on the embedded simulator's server, whose keys are all derived.
 
     With a ``store`` its checkpoints are in parts, which go there as soon as the checkpoint is taken.
@@ -73,15 +57,15 @@ class HostedSimulation(Simulation):
         self.mark, self.life = where.mark, where.life
         self._store, self._http, self._fence = store, http, fence
 
-    def make_access(self, issue: int) -> Access:
+    def make_access(self, issue: int) -> hosts.Access:
         secret = keys.participant_key(self._secret, self._simulation_id, issue)
-        return Access(self._address, secret, mcp=f"{self._address.rstrip('/')}/mcp")
+        return hosts.Access(self._address, secret, mcp=f"{self._address.rstrip('/')}/mcp")
 
     async def look(self) -> CurrentCheckpoint:
         try:
             return await self.admin.simulation.current()
         except (AuthenticationError, NotFoundError, ConflictError) as problem:
-            raise SimulationGoneError(str(problem)) from None
+            raise hosts.SimulationGoneError(str(problem)) from None
 
     async def checkpoint(self, *, everything: bool = False) -> bytes:
         if self._store is None:
@@ -118,9 +102,11 @@ class HostedSimulation(Simulation):
             answer = await self._http.post(f"{self.admin.base_url}{_IMPORT}", content=body(), headers=headers)
         except httpx.RequestError as problem:
             reason = str(problem) or type(problem).__name__
-            raise UESConnectionError(f"POST {_IMPORT}: can't talk to {self.admin.base_url}: {reason}") from None
+            raise ues_errors.UESConnectionError(
+                f"POST {_IMPORT}: can't talk to {self.admin.base_url}: {reason}"
+            ) from None
         if not answer.is_success:
-            raise refusal(f"POST {_IMPORT}", answer.status_code, answer.content)
+            raise ues_errors.refusal(f"POST {_IMPORT}", answer.status_code, answer.content)
 
     async def make_reader_key(self) -> None:
         """Checkpoints carry the key, so it is made once."""
@@ -134,9 +120,9 @@ class HostedSimulation(Simulation):
             return
         try:
             await AsyncUESClient(self._address, self.reader_secret, http=self._http).time.get_state()
-        except (UESConnectionError, UESTimeoutError):
+        except (ues_errors.UESConnectionError, ues_errors.UESTimeoutError):
             return
-        except UESError as problem:
+        except ues_errors.UESError as problem:
             raise failures.UNKNOWN.final(
                 f"Participants would be sent to {self._address}, where this simulation is not ({problem}): set "
                 "AGENTBEATS_GREEN_UES_PUBLIC_URL to the address of the simulator that AGENTBEATS_GREEN_UES_URL names."
@@ -154,7 +140,7 @@ class HostedSimulation(Simulation):
         )
 
 
-class SharedHost(SimulationHost):
+class SharedHost(hosts.SimulationHost):
     """The simulations of one server of the embedded simulator; ``address`` is the one that the settings name, unless
     they name several. Without a ``store``, checkpoints are whole.
     """
@@ -180,22 +166,22 @@ class SharedHost(SimulationHost):
         head, _ = await self._ask(simulation_id, asked, b"")
         return self._claimed_simulation(simulation_id, fence, head)
 
-    async def claim(self, claim: Claim, content: Content) -> HostedSimulation:
+    async def claim(self, claim: hosts.Claim, content: hosts.Content) -> HostedSimulation:
         head, _ = await self._claim(claim, {}, content)
         return self._claimed_simulation(claim.simulation_id, None if claim.looks else claim.fence, head)
 
-    async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
+    async def step(self, claim: hosts.Claim, step: hosts.Step, content: hosts.Content) -> tuple[hosts.Stepped, bytes]:
         """All of it is one request, unless there are more new parts than come along with it."""
         how = "takes_checkpoint" if self._store is None else "takes_parts"
         head, checkpoint = await self._claim(claim, {**_asked_of(step), how: True}, content)
         if self._store is not None:
             simulation = self._claimed_simulation(claim.simulation_id, claim.fence, head)
             checkpoint = await simulation.keep_parts(_Pieces.model_validate_json(head).model_dump(), checkpoint)
-        return Stepped.model_validate_json(head), checkpoint
+        return hosts.Stepped.model_validate_json(head), checkpoint
 
-    async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
+    async def show(self, simulation: hosts.Simulation, claim: hosts.Claim, content: hosts.Content) -> hosts.Stepped:
         """Data in the checkpoint's parts stays there."""
-        stepped, _ = await self.step(replace(claim, looks=True), Step(shows_all=True), content)
+        stepped, _ = await self.step(replace(claim, looks=True), hosts.Step(shows_all=True), content)
         return stepped
 
     async def end(self, simulation_id: str, fence: int) -> None:
@@ -211,13 +197,13 @@ class SharedHost(SimulationHost):
     async def list_standing(self) -> dict[str, int]:
         return {str(each["simulation_id"]): int(each["fence"]) for each in (await self._host().list())["simulations"]}
 
-    async def _claim(self, claim: Claim, step: Mapping[str, Any], content: Content) -> tuple[bytes, bytes]:
+    async def _claim(self, claim: hosts.Claim, step: Mapping[str, Any], content: hosts.Content) -> tuple[bytes, bytes]:
         """Claim and carry out; the checkpoint's content goes along only where the simulator turns out to need it."""
         asked = {**self._asked_by(claim), **step}
         try:
             return await self._ask(claim.simulation_id, asked, b"")
         except NotFoundError as problem:
-            raise SimulationGoneError(str(problem)) from None
+            raise hosts.SimulationGoneError(str(problem)) from None
         except ConflictError as problem:
             _needs_of(problem)
         checkpoint = await content()
@@ -247,7 +233,7 @@ class SharedHost(SimulationHost):
                 await self._host().leave_parts(simulation_id, b"".join((head, b"\n", *batch)))
         return await self._ask(simulation_id, asked, content)
 
-    def _asked_by(self, claim: Claim) -> dict[str, Any]:
+    def _asked_by(self, claim: hosts.Claim) -> dict[str, Any]:
         asked: dict[str, Any] = {
             "fence": claim.fence,
             "admin_key": keys.admin_key(self._secret, claim.simulation_id),
@@ -278,7 +264,7 @@ class SharedHost(SimulationHost):
         try:
             where = CurrentCheckpoint.read(head)
         except ValidationError:
-            raise UnexpectedAnswerError(f"the server at {self._address} isn't a proctor simulator") from None
+            raise ues_errors.UnexpectedAnswerError(f"the server at {self._address} isn't a proctor simulator") from None
         return HostedSimulation(self._config, simulation_id, fence, where, self._http, self._address, self._store)
 
     def _host(self, fence: int | None = None) -> AsyncUESHost:
@@ -305,7 +291,7 @@ def _needs_of(problem: ConflictError) -> list[str]:
     return list(problem.detail.get("parts", []))
 
 
-def _asked_of(step: Step) -> dict[str, Any]:
+def _asked_of(step: hosts.Step) -> dict[str, Any]:
     return {
         "revoke": keys.PARTICIPANT if step.closes else None,
         "events": [event.model_dump() for event in step.events],

@@ -12,16 +12,8 @@ from activities.attempts.elapsed import counting_stops
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.plan import Plan
+from activities.simulation import hosts
 from activities.simulation.addresses import are_several
-from activities.simulation.hosts import (
-    Claim,
-    Conditions,
-    Simulation,
-    SimulationGoneError,
-    SimulationHost,
-    Step,
-    Stepped,
-)
 from activities.simulation.own_servers import OwnServers
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.shared_hosts import SharedHosts
@@ -44,7 +36,7 @@ class Simulations:
     where a newer one holds the simulation, ``SimulationGoneError`` where the work in hand isn't there any more.
     """
 
-    def __init__(self, host: SimulationHost, store: BlobStore, several_at: str | None = None) -> None:
+    def __init__(self, host: hosts.SimulationHost, store: BlobStore, several_at: str | None = None) -> None:
         self.host = host
         self.are_on_several_servers = several_at is not None
         self._store = store
@@ -67,7 +59,7 @@ class Simulations:
     def at(self, simulator: str | None) -> "Simulations":
         return Simulations(self.host.at(simulator), self._store)
 
-    async def create(self, simulation_id: str, seed: int) -> Simulation:
+    async def create(self, simulation_id: str, seed: int) -> hosts.Simulation:
         """Make an empty simulation, in the place of one that may stand there from an earlier attempt."""
         return await self.host.create(simulation_id, seed, own_fence())
 
@@ -78,61 +70,61 @@ class Simulations:
         *,
         mark: str,
         issue: int,
-        conditions: Conditions | None = None,
-    ) -> Simulation:
+        conditions: hosts.Conditions | None = None,
+    ) -> hosts.Simulation:
         """Have a simulation at a checkpoint, marked, and open to one key of the participant's."""
-        claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue, conditions=conditions)
+        claim = hosts.Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue, conditions=conditions)
         sent_at = counting_stops()
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
         simulation.claimed_at = sent_at
         return simulation
 
-    async def adopt(self, simulation_id: str, checkpoint: BlobRef) -> Simulation:
+    async def adopt(self, simulation_id: str, checkpoint: BlobRef) -> hosts.Simulation:
         """Make a simulation in the state that another one had, with keys of its own."""
-        claim = Claim(simulation_id, own_fence(), checkpoint)
+        claim = hosts.Claim(simulation_id, own_fence(), checkpoint)
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
         await simulation.change_keys()
         return simulation
 
-    async def take_over(self, simulation_id: str, *, mark: str) -> Simulation:
+    async def take_over(self, simulation_id: str, *, mark: str) -> hosts.Simulation:
         """Continue the work in hand, which has this mark."""
-        return await self.host.claim(Claim(simulation_id, own_fence(), keep=mark), _no_content)
+        return await self.host.claim(hosts.Claim(simulation_id, own_fence(), keep=mark), _no_content)
 
-    async def set_conditions(self, simulation_id: str, mark: str, conditions: Conditions | None) -> None:
+    async def set_conditions(self, simulation_id: str, mark: str, conditions: hosts.Conditions | None) -> None:
         """Have the participant's requests meet these conditions from now on, unless they meet some already; or none,
         while it is greeted again. For the work in hand, which has this mark.
         """
-        claim = Claim(simulation_id, own_fence(), keep=mark, conditions=conditions, sets_course=True)
+        claim = hosts.Claim(simulation_id, own_fence(), keep=mark, conditions=conditions, sets_course=True)
         await self.host.claim(claim, _no_content)
 
-    async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
+    async def step(self, simulation_id: str, checkpoint: BlobRef, step: hosts.Step) -> tuple[hosts.Stepped, BlobRef]:
         """Carry out a step from a checkpoint; returns its result, and the stored checkpoint that it reached."""
-        claim = Claim(simulation_id, own_fence(), checkpoint)
+        claim = hosts.Claim(simulation_id, own_fence(), checkpoint)
         stepped, reached = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
         return stepped, await self._store.put(reached)
 
-    async def step_in_hand(self, simulation_id: str, mark: str, step: Step) -> tuple[Stepped, BlobRef]:
+    async def step_in_hand(self, simulation_id: str, mark: str, step: hosts.Step) -> tuple[hosts.Stepped, BlobRef]:
         """The same with the work in hand, which has this mark and keeps it: an attempt that comes after an interrupted
         one takes it over, and does the same step again. The participant can change nothing any more. An absent
         simulator or store is waited for.
         """
-        claim, last = Claim(simulation_id, own_fence(), keep=mark), replace(step, ends_turn=True)
+        claim, last = hosts.Claim(simulation_id, own_fence(), keep=mark), replace(step, ends_turn=True)
         stepped, reached = await patiently(lambda: self.host.step(claim, last, _no_content))
         return stepped, await patiently(lambda: self._store.put(reached))
 
-    async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> Simulation:
+    async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> hosts.Simulation:
         """Have a simulation at a checkpoint, for those who only look at it. A fence below the simulation's is refused
         only where it has to be restored.
         """
-        claim = Claim(simulation_id, fence, checkpoint, looks=True)
+        claim = hosts.Claim(simulation_id, fence, checkpoint, looks=True)
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
 
-    async def show(self, simulation: Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
-        claim = Claim(simulation_id, own_fence(), checkpoint)
+    async def show(self, simulation: hosts.Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
+        claim = hosts.Claim(simulation_id, own_fence(), checkpoint)
         stepped = await self.host.show(simulation, claim, lambda: self._store.get(checkpoint))
         return Shown.of(self._store, stepped)
 
-    async def keep(self, simulation: Simulation, *, everything: bool = False) -> BlobRef:
+    async def keep(self, simulation: hosts.Simulation, *, everything: bool = False) -> BlobRef:
         """Take a checkpoint of a simulation as it is now; ``everything`` for the first one of an assessment."""
         return await self._store.put(await simulation.checkpoint(everything=everything))
 
@@ -143,7 +135,7 @@ class Simulations:
         return await self.host.find_holder(simulation_id) > own_fence()
 
 
-async def require_still(simulation: Simulation) -> None:
+async def require_still(simulation: hosts.Simulation) -> None:
     """Make sure that what was seen in a simulation was there: one that was lost answers like an empty one, or not.
     Fails as ``SimulationLost``, to be tried again, where it was restored meanwhile.
     """
@@ -152,4 +144,4 @@ async def require_still(simulation: Simulation) -> None:
 
 
 async def _no_content() -> bytes:
-    raise SimulationGoneError("the work in hand has no checkpoint")
+    raise hosts.SimulationGoneError("the work in hand has no checkpoint")
