@@ -134,16 +134,9 @@ class RunConfig(WireModel):
     def of_one(
         self, scenario_id: str, seed: int, from_turn: int | None = None, difficulty: int | None = None
     ) -> AssessmentConfig:
-        """The settings of one of the assessments.
+        """The settings of one of the assessments, in the names of ``AssessmentConfig``.
 
-        Args:
-            scenario_id: the scenario, as in ``scenarios``.
-            seed: the seed of its random choices.
-            from_turn: for a fork, the first turn that it plays itself (from 1).
-            difficulty: of a family's day, 1 to 4; None for a fixed scenario.
-
-        Raises:
-            pydantic.ValidationError: the settings don't fit together.
+        Raises ``pydantic.ValidationError`` where they don't fit together.
         """
         shared = self.model_dump(include=set(AssessmentConfig.model_fields), exclude={"verbose_updates"})
         own = {"scenario_id": scenario_id, "difficulty": difficulty, "seed": seed, "from_turn": from_turn}

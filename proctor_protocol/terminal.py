@@ -193,15 +193,10 @@ def parse_terminal_request(raw: Raw, defaults: Mapping[str, Any] | None = None) 
     """Read a request for a run from a message's data part, or from its text.
 
     The text is JSON, or has one JSON object in it. The object is the request, or the flat configuration that the seed
-    sends with "Launch terminal-bench evaluation…", in which ``white_agent_url`` names the agent.
+    sends with "Launch terminal-bench evaluation…", in which ``white_agent_url`` names the agent. ``defaults`` hold
+    where a flat configuration has no such setting; with them the seed's words need no JSON.
 
-    Args:
-        raw: the data part, or the text.
-        defaults: settings that hold where a flat configuration has none, by the names that these have; with them the
-            seed's words need no JSON.
-
-    Raises:
-        BadRequestError: with a sentence that says what is wrong and what to send instead.
+    Raises ``BadRequestError`` with a sentence that says what is wrong and what to send instead.
     """
     value = _value_of(raw, defaults)
     if isinstance(value, dict) and "config" not in value:

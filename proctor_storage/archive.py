@@ -220,7 +220,6 @@ class Archive:
         return self._checked(f"{_folder_of(entry)}/{name}", expected)
 
     def read_content(self, entry: ArchiveEntry, name: str) -> bytes:
-        """Something that an entry shares with others."""
         expected = entry.contents.get(name)
         if expected is None:
             raise EntryDamagedError(f"the entry {entry.id} names no {name}")
@@ -236,7 +235,6 @@ class Archive:
         return _model(entry, RESULT, lambda: parse_campaign_results(json.loads(self.read(entry, RESULT))))
 
     def runs(self, entry: ArchiveEntry) -> list[Run]:
-        """What the statistics of a campaign are of."""
         return self._lines_of(entry, RUNS, Run) if RUNS in entry.files else []
 
     def transcript(self, entry: ArchiveEntry) -> list[CommandRecord]:
@@ -334,7 +332,6 @@ class Archive:
             self.folder.write(path, content)
 
     def _folders_of(self, entry_id: str) -> list[str]:
-        """All folders of an id, complete or not."""
         is_known = self._ids.is_complete()
         folders = self._ids.of(entry_id) if is_known else []
         if not folders and is_known:
@@ -394,7 +391,6 @@ def table_of(state: str, url: str) -> str:
 
 
 def open_archive(config: GreenAgentConfig) -> Archive:
-    """The archive that the settings name, with this machine's table of it."""
     return Archive(config.archive_url, table_of(config.state, config.archive_url))
 
 

@@ -75,7 +75,6 @@ class BlobStore:
         return await self._folder.within_time(lambda: self._has(ref), "read", ref.size)
 
     def put_blocking(self, content: bytes) -> BlobRef:
-        """``put`` for callers without an event loop."""
         ref = blob_ref(content)
         if self._folder.is_of_objects and self._folder.write_first(_path(ref), _packed(content)):
             return ref
@@ -84,7 +83,6 @@ class BlobStore:
         return ref
 
     def get_blocking(self, ref: BlobRef) -> bytes:
-        """``get`` for callers without an event loop."""
         return b"".join(self._pieces(ref, self._read_packed(ref)))
 
     def _read_packed(self, ref: BlobRef) -> bytes:

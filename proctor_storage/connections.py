@@ -22,12 +22,7 @@ class ConnectionSettingsError(ValueError):
 
 @dataclass(frozen=True)
 class Profile:
-    """How to connect.
-
-    Attributes:
-        address, namespace: None where unset.
-        options: everything else, for ``Client.connect``.
-    """
+    """How to connect: where ``address`` and ``namespace`` are set, and all other ``options`` for ``Client.connect``."""
 
     address: str | None = None
     namespace: str | None = None

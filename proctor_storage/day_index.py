@@ -91,7 +91,6 @@ class DayIndex:
         return self._write_packed(_line(entry, folder, is_written=True) for entry, folder in entries)
 
     def remove(self, folders: Iterable[str]) -> None:
-        """Write that the entries in these folders are removed."""
         self._write_packed(to_json({"at": _now(), "folder": each, "is_written": True}) for each in folders)
 
     def days(self) -> list[str]:

@@ -65,7 +65,6 @@ class EntryIds:
         return [each for each in self.of(entry_id) if each != folder]
 
     def of(self, entry_id: str) -> list[str]:
-        """All folders of an id, complete or not."""
         first = self._first_of(entry_id)
         again = [_folder_again(entry_id, name) for name in self._folder.names(_again(entry_id))]
         folders = [*([first] if first else []), *again, *self._earlier(entry_id)]

@@ -102,9 +102,6 @@ class MatrixCell:
     """All runs of one agent in one scenario.
 
     Attributes:
-        agent: the agent's name.
-        scenario: the scenario's id.
-        runs: how many there are.
         scored: how many of them have a share. A run that its agent failed has 0.
         share: the mean of these shares, 0 to 1; None if no run has one.
     """
@@ -189,7 +186,6 @@ class EntryTable:
         )
 
     def unindexed(self) -> Iterator[tuple[EntrySummary, str]]:
-        """Entries of which the index has no line, with their folders."""
         for row in self._db.execute(f"{_SELECT.format('entries e')} WHERE e.is_indexed = 0"):
             if (summary := _summary(row)) is not None:
                 yield summary, f"{row[4]}/{quote(row[2], safe='')}.{row[3]}"
@@ -311,7 +307,6 @@ class EntryTable:
         return int(self._db.execute(f"SELECT count(*) FROM entries e {where}", parameters).fetchone()[0])
 
     def _where(self, query: EntryQuery) -> tuple[str, dict[str, Any]]:
-        """The condition of a query, and its parameters."""
         sets, parameters = _sets(query)
         words, terms = _words(query.search)
         own, times = _own_conditions(query)
@@ -559,7 +554,6 @@ def _ordered(query: EntryQuery) -> str:
 
 
 def _summary(row: Sequence[Any]) -> EntrySummary | None:
-    """The summary of a row; None where the row is invalid."""
     try:
         content = {**json.loads(row[0]), **json.loads(row[1]), "id": row[2], "fence": row[3]}
         return EntrySummary.model_validate(content)

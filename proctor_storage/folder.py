@@ -362,7 +362,6 @@ def _version_of(about: dict[str, object]) -> str:
 
 
 def _written_at(about: dict[str, object]) -> datetime | None:
-    """When a file was written, in the words of its file system."""
     for name in ("mtime", "LastModified", "last_modified", "updated", "created"):
         instant = about.get(name)
         if isinstance(instant, int | float):

@@ -151,7 +151,6 @@ def names_no_bucket(problem: BaseException) -> bool:
 
 
 def _causes_of(problem: BaseException) -> Iterator[BaseException]:
-    """An error, and those that it came from."""
     each: BaseException | None = problem
     while each is not None:
         yield each

@@ -377,7 +377,6 @@ class Campaign:
             await run_undisturbed(sum_up())
 
     async def _stop_cells(self) -> None:
-        """Cancel all cells that are at play, and wait until each has cleaned up after itself."""
         tasks = list(self._at_play)
         for task in tasks:
             task.cancel()

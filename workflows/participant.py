@@ -124,7 +124,6 @@ def _was_lost_with_workers(problem: ActivityError) -> bool:
 
 
 def _has_stopped(problem: ActivityError) -> bool:
-    """Whether the participant has certainly stopped this try of the turn."""
     return isinstance(problem.cause, ApplicationError) and failures.OVER in problem.cause.details
 
 

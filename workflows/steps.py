@@ -156,7 +156,6 @@ class _RunningSteps:
 
     @contextmanager
     def begin_step(self, name: str) -> Iterator[None]:
-        """A step of this name (the activity's type) is under way."""
         if not self._steps[name]:
             self._published = {seen for seen in self._published if seen[0] != name}
         self._steps[name] += 1
