@@ -54,14 +54,10 @@ from proctor_protocol.terminal import TrialResult
 FORMAT = 1
 """The version of an entry's form; it rises when a reader of the version before would misread it."""
 
-ENTRY, RESULT, UPDATES, TURNS, STATES = (
-    "entry.json",
-    "result.json",
-    "updates.jsonl",
-    "turns.jsonl",
-    "states.jsonl",
-)
-"""The files of an assessment's entry."""
+ENTRY, RESULT, UPDATES = "entry.json", "result.json", "updates.jsonl"
+"""The files that every entry has."""
+TURNS, STATES = "turns.jsonl", "states.jsonl"
+"""What an assessment's entry has besides."""
 
 TRANSCRIPT, RECORDING, LOGS = "transcript.jsonl", "recording.cast", "logs/"
 """What a trial's entry has besides; names of logs begin with the last."""

@@ -139,12 +139,7 @@ def sentence_of(update: TaskUpdate | CampaignUpdate) -> str:
 
 
 def parse_any_update(data: dict[str, Any]) -> TaskUpdate | CampaignUpdate:
-    """Read an update of an assessment or of a campaign from its data part.
-
-    Raises:
-        UnknownMessageTypeError: ``message_type`` is missing or none of theirs.
-        pydantic.ValidationError: the fields don't fit that type; every location begins with the type.
-    """
+    """Read an update of an assessment or of a campaign from its data part; raises as ``parse_update``."""
     is_campaigns = data.get("message_type") in set(CampaignUpdateType)
     return _UPDATES.read(data) if is_campaigns else parse_update(data)
 

@@ -28,11 +28,7 @@ class Clock(NamedTuple):
 
 
 def read_clock(text: str) -> Clock:
-    """The clock that a request names.
-
-    Raises:
-        ValueError: there is none of that name; the message says which there are.
-    """
+    """The clock that a request names. Raises ``ValueError``, whose message says which there are."""
     if text == STANDING:
         return Clock()
     if (measured := _MEASURED.fullmatch(text)) is not None:

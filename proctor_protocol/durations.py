@@ -8,16 +8,10 @@ from pydantic import AfterValidator
 
 
 def parse_iso8601_duration(text: str) -> timedelta:
-    """Read an ISO 8601 duration.
+    """Read an ISO 8601 duration, for example ``PT30M``; zero or more. Years and months have no fixed length and are
+    refused.
 
-    Args:
-        text: for example ``PT30M``. Years and months have no fixed length and are refused.
-
-    Returns:
-        The duration, zero or more.
-
-    Raises:
-        ValueError: not a duration, negative, or with years or months; the message names the text and the remedy.
+    Raises ``ValueError``; the message names the text and the remedy.
     """
     remedy = "write an ISO 8601 duration such as PT30M, PT1H or P1D"
     try:

@@ -60,11 +60,7 @@ class AgentBeatsEvalContext:
     turn_notes: dict[int, str] = field(default_factory=dict)
 
     async def get_state(self, modality: str) -> Any:
-        """Fetch a modality's state from the simulation, as JSON data.
-
-        Raises:
-            ValueError: no modality of that name.
-        """
+        """Fetch a modality's state from the simulation, as JSON data. Raises ``ValueError`` for an unknown modality."""
         if modality not in self.final_state:
             raise ValueError(f"Unknown modality: {modality}; there are {', '.join(sorted(self.final_state))}")
         return await getattr(self.client, modality).get_state()

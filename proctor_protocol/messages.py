@@ -169,12 +169,7 @@ _FROM_PARTICIPANT = ByMessageType[FromParticipant](FromParticipant)
 
 
 def parse_to_participant(data: dict[str, Any]) -> ToParticipant:
-    """Read a message of the evaluator.
-
-    Raises:
-        UnknownMessageTypeError: ``message_type`` isn't one of the three.
-        pydantic.ValidationError: the fields don't fit that type; every location begins with the type.
-    """
+    """Read a message of the evaluator; raises as ``parse_from_participant``."""
     return _TO_PARTICIPANT.read(data)
 
 

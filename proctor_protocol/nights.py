@@ -29,24 +29,16 @@ class Night(BaseModel):
 def end_of_turn(began_at: datetime, step: timedelta, nights: Sequence[Night], end_time: datetime) -> datetime:
     """The instant that time moves to after a turn: in one step to the morning where a night comes before it.
 
-    Args:
-        began_at: when the turn began.
-        step: how far time moves in the daytime.
-        nights: of the scenario, in order.
-        end_time: the scenario's end, which no turn passes.
+    ``step`` is how far time moves in the daytime. ``nights`` are in order. No turn passes ``end_time``.
     """
     target = began_at + step if step < end_time - began_at else end_time
     return next((night.end for night in nights if began_at < night.end and target >= night.start), target)
 
 
 def start_of_turn(turn: int, start: datetime, end: datetime, step: timedelta, nights: Sequence[Night]) -> datetime:
-    """When a turn begins, where each turn before it took a step; the end, for turns that there is no time for.
+    """When a turn (from 1) begins, where each turn before it took a step; the end, for turns that there is no time for.
 
-    Args:
-        turn: its number, from 1.
-        start, end: of the scenario.
-        step: how far time moves in the daytime, more than nothing.
-        nights: of the scenario, in order.
+    ``step`` is how far time moves in the daytime, more than nothing. ``nights`` are in order.
     """
     at = start
     while turn > 1 and at < end:
@@ -64,9 +56,7 @@ def count_turns(start: datetime, end: datetime, step: timedelta, nights: Sequenc
 def last_turns(turns: Iterable[tuple[int, datetime, datetime]], zone: tzinfo | None) -> list[int]:
     """The last turn of each day but the last: those that reach a later date than they begin at.
 
-    Args:
-        turns: the number of each turn, when it began, and when the next one did.
-        zone: the scenario's.
+    ``turns`` are the number of each turn, when it began, and when the next one did.
     """
     return [
         number for number, began, reached in turns if began.astimezone(zone).date() < reached.astimezone(zone).date()

@@ -98,12 +98,8 @@ def _sentence(error: ErrorDetails, root: str) -> str:
 
 
 def describe(error: ValidationError, root: str = "", most: int = 3) -> str:
-    """Turn a pydantic error into one line.
-
-    Args:
-        error: what pydantic raised.
-        root: what the paths start with, for example a file's name or ``config``.
-        most: how many problems are spelled out; the rest are counted.
+    """Turn a pydantic error into one line. ``root`` is what the paths start with, for example a file's name; ``most``
+    problems are spelled out, the rest are counted.
     """
     problems = error.errors(include_url=False)
     sentences = [_sentence(problem, root) for problem in problems[:most]]

@@ -13,13 +13,10 @@ _EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzin
 
 
 def instant(value: str | datetime) -> datetime:
-    """A time; a naive one is UTC (UES contract, ground rules).
+    """A time; a naive one is UTC (UES contract, ground rules). Raises ``ValueError`` where it isn't ISO 8601.
 
-    One before 1900 or after 2200 is read as the nearest within. So sums and other zones stay within Python's
-    calendar: a participant may write the year 9999.
-
-    Raises:
-        ValueError: it isn't ISO 8601.
+    One before 1900 or after 2200 is read as the nearest within. So sums and other zones stay within Python's calendar:
+    a participant may write the year 9999.
     """
     read = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     aware = read if read.tzinfo else read.replace(tzinfo=UTC)

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
@@ -16,12 +16,15 @@ from proctor_protocol.instances import DIFFICULTIES
 from proctor_protocol.json_text import in_braces, is_cut_off
 from proctor_protocol.problems import describe, show_value
 
+Raw = dict[str, Any] | str | None
+"""A request before its checks: a message's data part, else its text."""
+
+RequestT = TypeVar("RequestT", bound=WireModel)
+
 PARTICIPANT_ROLES = ("personal_assistant", "assistant")
 """The roles that name the participant among several, in order of preference."""
 
-
 _SHAPE = '{"participants": {"personal_assistant": URL}, "config": {"scenario_id": ID}}'
-
 
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|sig|credential", re.IGNORECASE)
 """Names of query parameters that carry credentials."""
@@ -32,10 +35,8 @@ class BadRequestError(ValueError):
 
 
 def check_addresses(participants: dict[str, str]) -> dict[str, str]:
-    """Addresses of participants by role, as they are.
-
-    Raises:
-        ValueError: one isn't an address, or has credentials in it; the message names its role.
+    """Addresses of participants by role, as they are. Raises ``ValueError`` where one isn't an address, or has
+    credentials in it; the message names its role.
     """
     for role, url in participants.items():
         try:
@@ -58,10 +59,8 @@ def check_addresses(participants: dict[str, str]) -> dict[str, str]:
 
 
 def check_roles(participants: dict[str, str], assessed: Sequence[str], remedy: str) -> None:
-    """Refuse several participants of whom none has a role that is assessed.
-
-    Raises:
-        ValueError: with a sentence that names the roles, and ``remedy``: those to name one of them by.
+    """Refuse several participants of whom none has a role that is assessed. The ``ValueError`` names the roles, and
+    ``remedy``: those to name one of them by.
     """
     if len(participants) > 1 and not any(role in participants for role in assessed):
         raise ValueError(
@@ -145,11 +144,7 @@ class AssessmentConfig(WireModel):
 
 
 def check_difficulty(difficulty: int) -> int:
-    """A difficulty, as it is.
-
-    Raises:
-        ValueError: there is none of that number; the message names the nearest.
-    """
+    """A difficulty, as it is. Raises ``ValueError`` where there is none of that number, with the nearest."""
     if difficulty not in DIFFICULTIES:
         nearest = min(DIFFICULTIES, key=lambda known: abs(known - difficulty))
         raise ValueError(f"choose from {DIFFICULTIES[0]} to {DIFFICULTIES[-1]}; the nearest is {nearest}")
@@ -157,15 +152,40 @@ def check_difficulty(difficulty: int) -> int:
 
 
 def require_fork(fork_of: str | None, turns: object, name: str) -> None:
-    """A fork needs the assessment and the turns, which have this name.
-
-    Raises:
-        ValueError: one of them is missing.
-    """
+    """A fork needs the assessment and the turns, which have this name; ``ValueError`` where one of them is missing."""
     if fork_of is not None and turns is None:
         raise ValueError(f"fork_of is there and {name} is not: say from which turn on the fork plays itself")
     if fork_of is None and turns is not None:
         raise ValueError(f"{name} is there and fork_of is not: name the assessment to fork")
+
+
+def settings_in(raw: Raw) -> dict[str, Any]:
+    """What a message of any kind has under ``config``; nothing where it can't be read. Says nothing of whether the
+    request is a good one.
+    """
+    if isinstance(raw, str):
+        try:
+            raw = read_text(raw)
+        except BadRequestError:
+            return {}
+    config = raw.get("config") if isinstance(raw, dict) else None
+    return config if isinstance(config, dict) else {}
+
+
+def built_on(raw: Raw) -> dict[str, str]:
+    """The ids of the tasks that a request of any kind builds on, by the setting that names each."""
+    config = settings_in(raw)
+    return {name: config[name] for name in _NAMES_A_TASK if isinstance(config.get(name), str)}
+
+
+def is_fork_request(raw: Raw) -> bool:
+    """Whether a message asks for a fork."""
+    return settings_in(raw).get("fork_of") is not None
+
+
+def with_participants(data: Any) -> Any:
+    """A request before its checks: one for a fork may leave out the participants."""
+    return {"participants": {}, **data} if isinstance(data, dict) and is_fork_request(data) else data
 
 
 class AssessmentRequest(WireModel):
@@ -179,16 +199,11 @@ class AssessmentRequest(WireModel):
 
     _addresses_are_urls = field_validator("participants")(check_addresses)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _a_fork_may_name_nobody(cls, data: Any) -> Any:
-        return {"participants": {}, **data} if is_fork(data) else data
+    _a_fork_may_name_nobody = model_validator(mode="before")(with_participants)
 
     @model_validator(mode="after")
     def _one_participant(self) -> Self:
-        if not self.participants:
-            if self.config.fork_of:
-                return self
+        if not self.participants and not self.config.fork_of:
             raise ValueError(
                 "participants is empty: name the agent to assess, such as "
                 '{"personal_assistant": "http://localhost:8001"}'
@@ -196,11 +211,7 @@ class AssessmentRequest(WireModel):
         return self
 
     def require_participant(self) -> tuple[str, str]:
-        """The role and the address of the one agent to assess.
-
-        Raises:
-            BadRequestError: there are several, and none has a role that is assessed.
-        """
+        """The role and the address of the one agent to assess; ``BadRequestError`` where it isn't clear which it is."""
         try:
             check_roles(self.participants, PARTICIPANT_ROLES, " or ".join(PARTICIPANT_ROLES))
         except ValueError as problem:
@@ -208,11 +219,7 @@ class AssessmentRequest(WireModel):
         return choose_participant(self.participants, PARTICIPANT_ROLES)
 
     def require_roles(self, roles: Iterable[str]) -> dict[str, str]:
-        """The address of the agent for each role of the scenario, in the roles' order.
-
-        Raises:
-            BadRequestError: a role has no agent, or there is no such role.
-        """
+        """The agent's address for each role of the scenario, in order; ``BadRequestError`` where they don't fit."""
         wanted, scenario_id = list(roles), self.config.scenario_id
         remedy = f"give each role of {scenario_id} an agent's address: {', '.join(wanted)}"
         for role in self.participants:
@@ -224,73 +231,35 @@ class AssessmentRequest(WireModel):
         return {role: self.participants[role] for role in wanted}
 
 
-def is_fork(request: Any) -> bool:
-    """Whether a request, read from JSON and not checked yet, is for a fork."""
-    config = request.get("config") if isinstance(request, dict) else None
-    return isinstance(config, dict) and config.get("fork_of") is not None
-
-
-def built_on(raw: dict[str, Any] | str | None) -> dict[str, str]:
-    """The ids of the tasks that a request of any kind builds on, by the setting that names each.
-
-    Says nothing of whether the request is a good one.
-    """
-    if isinstance(raw, str):
-        try:
-            raw = read_text(raw)
-        except BadRequestError:
-            return {}
-    config = raw.get("config") if isinstance(raw, dict) else None
-    named = {name: config.get(name) for name in _NAMES_A_TASK} if isinstance(config, dict) else {}
-    return {name: task_id for name, task_id in named.items() if isinstance(task_id, str)}
-
-
-def is_fork_request(raw: dict[str, Any] | str | None) -> bool:
-    """Whether a message asks for a fork; says nothing of whether the request is a good one."""
-    if isinstance(raw, str):
-        try:
-            raw = read_text(raw)
-        except BadRequestError:
-            return False
-    return is_fork(raw)
-
-
-def parse_request(raw: dict[str, Any] | str | None) -> AssessmentRequest:
-    """Read a request from a message's data part, or from its text.
-
-    Args:
-        raw: the data part, else the text (``read_text`` says what it may look like), else None where the message had
-            neither.
-
-    Raises:
-        BadRequestError: with a sentence that says what is wrong and what to send instead.
+def parse_request(raw: Raw) -> AssessmentRequest:
+    """Read a request from a message's data part, or from its text (``read_text``). Raises ``BadRequestError``, with a
+    sentence that says what is wrong and what to send instead.
     """
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         raise BadRequestError(f"The message has no request: send {_SHAPE} as a data part, as JSON text or a JSON file.")
-    value = read_text(raw) if isinstance(raw, str) else raw
+    return checked(AssessmentRequest, read_text(raw) if isinstance(raw, str) else raw, _SHAPE)
+
+
+def checked(kind: type[RequestT], value: Any, shape: str) -> RequestT:
+    """A request of a kind from JSON data; ``shape`` is what its sender should have sent. Raises ``BadRequestError``."""
     if not isinstance(value, dict):
-        raise BadRequestError(f"The request is {show_value(value)}: send an object, {_SHAPE}.")
+        raise BadRequestError(f"The request is {show_value(value)}: send an object, {shape}.")
     try:
-        return AssessmentRequest.model_validate(value)
+        return kind.model_validate(value)
     except ValidationError as problem:
         raise BadRequestError(f"Bad request: {describe(problem)}.") from None
 
 
-def unknown_settings(raw: dict[str, Any] | str | None) -> list[str]:
+def unknown_settings(raw: Raw) -> list[str]:
     """Names under ``config`` that this evaluator doesn't know, so that a misspelt one can be pointed out."""
-    if isinstance(raw, str):
-        raw = read_text(raw)
-    config = raw.get("config") if isinstance(raw, dict) else None
-    return sorted(set(config) - set(AssessmentConfig.model_fields)) if isinstance(config, dict) else []
+    return sorted(set(settings_in(raw)) - set(AssessmentConfig.model_fields))
 
 
 def read_text(text: str) -> Any:
-    """The JSON value that a text is, or the one JSON object in it: fenced, or with prose around it.
+    """The JSON value that a text is, or the one JSON object in it: fenced, or with prose around it. Raises
+    ``BadRequestError`` where there is none, or there are several that differ.
 
     The time is in proportion to the text's length for every text.
-
-    Raises:
-        BadRequestError: there is none, or there are several that differ.
     """
     try:
         return json.loads(text)

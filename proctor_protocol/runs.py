@@ -3,33 +3,30 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import Field, JsonValue, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.clocks import ClockName, NoiseLevel
-from proctor_protocol.problems import describe, show_value
+from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import Drafts
 from proctor_protocol.request import (
     AssessmentConfig,
-    BadRequestError,
+    Raw,
     check_addresses,
     check_difficulty,
-    is_fork,
+    checked,
     read_text,
     require_fork,
+    settings_in,
+    with_participants,
 )
 from proctor_protocol.statistics import Comparison, ForkSpread, Item, RunStatus, Summary
 
 _ASKS_FOR_A_RUN = {"scenarios", "seeds", "repeats", "num_shards", "grows", "from_turns"}
 MOST_CELLS = 100_000
 FirstTurn = Annotated[int, Field(ge=1, le=100_000)]
-_LISTS = {
-    "scenario_id": "scenarios",
-    "difficulty": "difficulties",
-    "seed": "seeds",
-    "from_turn": "from_turns",
-}
+_LISTS = {"scenario_id": "scenarios", "difficulty": "difficulties", "seed": "seeds", "from_turn": "from_turns"}
 """What names a single one, and the setting that it stands for."""
 _SHAPE = '{"participants": {NAME: URL, …}, "config": {"scenarios": [ID, …], "seeds": [N, …], "repeats": N}}'
 
@@ -126,31 +123,20 @@ class RunConfig(WireModel):
         return values
 
     @model_validator(mode="after")
-    def _shard_is_one_of_them(self) -> Self:
+    def _is_consistent(self) -> Self:
         if self.shard_index >= self.num_shards:
             raise ValueError(
                 f"shard_index is {self.shard_index} with num_shards {self.num_shards}: shards are counted from 0"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _a_fork_has_both(self) -> Self:
         require_fork(self.fork_of, self.from_turns, "from_turns")
         return self
 
     def of_one(
         self, scenario_id: str, seed: int, from_turn: int | None = None, difficulty: int | None = None
     ) -> AssessmentConfig:
-        """The settings of one of the assessments.
+        """The settings of one of the assessments, in the names of ``AssessmentConfig``.
 
-        Args:
-            scenario_id: the scenario, as in ``scenarios``.
-            seed: the seed of its random choices.
-            from_turn: for a fork, the first turn that it plays itself (from 1).
-            difficulty: of a family's day, 1 to 4; None for a fixed scenario.
-
-        Raises:
-            pydantic.ValidationError: the settings don't fit together.
+        Raises ``pydantic.ValidationError`` where they don't fit together.
         """
         shared = self.model_dump(include=set(AssessmentConfig.model_fields), exclude={"verbose_updates"})
         own = {"scenario_id": scenario_id, "difficulty": difficulty, "seed": seed, "from_turn": from_turn}
@@ -165,21 +151,14 @@ class RunRequest(WireModel):
 
     _addresses_are_urls = field_validator("participants")(check_addresses)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _a_fork_may_name_nobody(cls, data: Any) -> Any:
-        return {"participants": {}, **data} if is_fork(data) else data
+    _a_fork_may_name_nobody = model_validator(mode="before")(with_participants)
 
     @model_validator(mode="after")
-    def _somebody_plays(self) -> Self:
+    def _somebody_plays_and_it_ends(self) -> Self:
         if not self.participants and not self.config.fork_of:
             raise ValueError(
                 'participants is empty: name the agents to assess, such as {"mine": "http://localhost:8001"}'
             )
-        return self
-
-    @model_validator(mode="after")
-    def _not_without_end(self) -> Self:
         config = self.config
         turns = len(config.from_turns) if isinstance(config.from_turns, list) else 1
         each = max(len(self.participants), 1) * max(len(config.scenarios), 1) * turns
@@ -189,38 +168,20 @@ class RunRequest(WireModel):
         return self
 
 
-def is_run_request(raw: dict[str, Any] | str | None) -> bool:
+def is_run_request(raw: Raw) -> bool:
     """Whether a message asks for a campaign of assessments; says nothing of whether the request is a good one."""
-    if isinstance(raw, str):
-        try:
-            raw = read_text(raw)
-        except BadRequestError:
-            return False
-    config = raw.get("config") if isinstance(raw, dict) else None
-    return isinstance(config, dict) and not _ASKS_FOR_A_RUN.isdisjoint(config) and "benchmark" not in config
+    config = settings_in(raw)
+    return not _ASKS_FOR_A_RUN.isdisjoint(config) and "benchmark" not in config
 
 
-def parse_run_request(raw: dict[str, Any] | str | None) -> RunRequest:
-    """Read a request for a campaign of assessments from a message's data part, or from its text.
-
-    Raises:
-        BadRequestError: with a sentence that says what is wrong and what to send instead.
-    """
-    value = read_text(raw) if isinstance(raw, str) else raw
-    if not isinstance(value, dict):
-        raise BadRequestError(f"The request is {show_value(value)}: send an object, {_SHAPE}.")
-    try:
-        return RunRequest.model_validate(value)
-    except ValidationError as problem:
-        raise BadRequestError(f"Bad request: {describe(problem)}.") from None
+def parse_run_request(raw: Raw) -> RunRequest:
+    """Read a request for a campaign of assessments from a message's data part, or its text; raises as ``checked``."""
+    return checked(RunRequest, read_text(raw) if isinstance(raw, str) else raw, _SHAPE)
 
 
-def unknown_run_settings(raw: dict[str, Any] | str | None) -> list[str]:
+def unknown_run_settings(raw: Raw) -> list[str]:
     """Names under ``config`` that a campaign doesn't know, so that a misspelt one can be pointed out."""
-    value = read_text(raw) if isinstance(raw, str) else raw
-    config = value.get("config") if isinstance(value, dict) else None
-    known = {*RunConfig.model_fields, *_LISTS, "num_instances"}
-    return sorted(set(config) - known) if isinstance(config, dict) else []
+    return sorted(set(settings_in(raw)) - {*RunConfig.model_fields, *_LISTS, "num_instances"})
 
 
 class RunCell(WireModel):

@@ -201,21 +201,13 @@ class EvaluationCriterion(ScenarioModel):
     rubric: list[RubricItem] | None = None
 
     @model_validator(mode="after")
-    def _somebody_judges_it(self) -> Self:
+    def _is_consistent(self) -> Self:
         if not self.evaluator_id and not self.evaluation_prompt:
             raise ValueError(
                 f"criterion {self.criterion_id!r} has neither evaluator_id nor evaluation_prompt: give it one of them"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _points_from_add_up(self) -> Self:
         if self.points_from is not None and (points := sum(self.points_from.values())) != self.max_score:
             raise ValueError(f"points_from adds up to {points}, but max_score is {self.max_score}")
-        return self
-
-    @model_validator(mode="after")
-    def _needs_no_more_than_there_is(self) -> Self:
         if self.needs_model_for > self.max_score:
             raise ValueError(f"needs_model_for is {self.needs_model_for}, above max_score {self.max_score}")
         if self.needs_model_for and not self.evaluator_id:
@@ -224,17 +216,11 @@ class EvaluationCriterion(ScenarioModel):
             raise ValueError(
                 "work_evaluator_id is for criteria without an evaluator_id: a function can see to the work itself"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _rubric_adds_up(self) -> Self:
-        if self.rubric is None:
-            return self
-        ids = [item.id for item in self.rubric]
-        if doubled := _repeated(ids):
-            raise ValueError(f"rubric item id {doubled!r} appears twice")
-        if (points := sum(item.points for item in self.rubric)) != self.max_score:
-            raise ValueError(f"the rubric's points sum to {points}, but max_score is {self.max_score}")
+        if self.rubric is not None:
+            if doubled := _repeated([item.id for item in self.rubric]):
+                raise ValueError(f"rubric item id {doubled!r} appears twice")
+            if (points := sum(item.points for item in self.rubric)) != self.max_score:
+                raise ValueError(f"the rubric's points sum to {points}, but max_score is {self.max_score}")
         return self
 
     @property
@@ -285,10 +271,8 @@ def _with_whole_roles(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_roles(roles: dict[str, "ScenarioConfig"]) -> None:
-    """Make sure that roles can be played side by side, and that each counts the same.
-
-    Raises:
-        ValueError: a sentence with the role, the field and the remedy.
+    """Make sure that roles can be played side by side, and that each counts the same. The ``ValueError`` has the role,
+    the field and the remedy.
     """
     if len(roles) > MOST_ROLES:
         raise ValueError(f"roles has {len(roles)} names: at most {MOST_ROLES} participants play side by side")
@@ -356,11 +340,6 @@ class ScenarioConfig(ScenarioModel):
     def _roles_are_whole_scenarios(cls, data: Any) -> Any:
         return _with_whole_roles(data) if isinstance(data, dict) and data.get("roles") else data
 
-    @model_validator(mode="after")
-    def _roles_fit_together(self) -> Self:
-        _check_roles(self.roles)
-        return self
-
     @field_validator("default_time_step")
     @classmethod
     def _time_moves(cls, step: str) -> str:
@@ -369,16 +348,13 @@ class ScenarioConfig(ScenarioModel):
         return step
 
     @model_validator(mode="after")
-    def _ends_after_start(self) -> Self:
+    def _is_consistent(self) -> Self:
+        _check_roles(self.roles)
         if self.end_time <= self.start_time:
             raise ValueError(
                 f"end_time {self.end_time.isoformat()} is not after start_time {self.start_time.isoformat()}"
             )
         check_nights(self.start_time, self.end_time, self.nights)
-        return self
-
-    @model_validator(mode="after")
-    def _ids_and_addresses_are_unique(self) -> Self:
         if doubled := _repeated([c.criterion_id for c in self.criteria]):
             raise ValueError(f"criterion_id {doubled!r} appears twice")
         emails = [c.email.lower() for c in self.characters.values() if c.email]

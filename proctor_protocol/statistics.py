@@ -34,14 +34,10 @@ class Run(WireModel):
         seed: the seed of its characters, and of a family's day; None where it has none.
         group_size: how many days of the family are a group (``instances.group_of``); None where days are alone.
         repeat: which of the runs of this agent, scenario, difficulty and seed it is, from 0.
-        status: how it ended.
         failed_by_participant: for one that did not complete, whether the participant is to blame.
         is_doubtful: whether its verdict is in doubt; the points are those of the verdict.
-        overall: all points; None where it was not judged.
-        dimensions: points by dimension.
-        criteria: points by criterion.
-        tokens: of all models that it asked; None where unknown.
-        cost: of these models, in the price table's currency; None where unknown.
+        overall: all points; None where it was not judged. They are in ``dimensions`` and ``criteria``, too.
+        tokens, cost: of all models that it asked, in the price table's currency; None where unknown.
     """
 
     run_id: str
@@ -152,11 +148,9 @@ class Counts(WireModel):
     """What became of the runs; all that are not judged stand here, none silently outside.
 
     Attributes:
-        runs: all.
         judged: completed, with a score.
         failed_by_participant: ended by the participant's fault.
         failed_otherwise: ended by another one's failure, a failed judging included.
-        canceled: by a caller.
         unjudged: completed, and no point of it was judged.
         doubtful: those of all whose verdict is in doubt.
     """
@@ -239,10 +233,8 @@ class Item(WireModel):
     """One criterion over many runs.
 
     Attributes:
-        scenario, criterion: which.
         runs: in which it was judged.
-        percent: the mean share earned, 0 to 100.
-        by_agent: the same by agent.
+        percent, by_agent: the mean share earned, 0 to 100, of all and by agent.
         discrimination: -1 to 1; None where nothing varies or fewer than three runs were judged.
         met_by: ``everybody`` (no run lost a point), ``nobody`` (no run earned one), or ``some``.
     """
@@ -261,9 +253,7 @@ class TurnSpread(WireModel):
 
     Attributes:
         turn: the first that was played again.
-        forks: how many there are.
-        mean: of their percent.
-        variance: of their percent (n - 1 in the denominator).
+        mean, variance: of the forks' percent (n - 1 in the denominator).
         decided: the share of the first turn's variance that this turn decided; None for the last turn that was forked
             and where the first turn's forks don't vary. Chance can make it negative.
     """
@@ -276,13 +266,10 @@ class TurnSpread(WireModel):
 
 
 class ForkSpread(WireModel):
-    """What one agent's forks of an assessment say together.
+    """What one agent's forks of an assessment say together, by the turn that they began with.
 
-    Attributes:
-        agent: who played them.
-        turns: the forks from each turn.
-        deciding: the turn that decided most of what the first turn's forks still varied by; of the last turn that was
-            forked, that and all after it count. None where they don't vary, or were all from one turn.
+    ``deciding`` is the turn that decided most of what the first turn's forks still varied by; of the last turn that was
+    forked, that and all after it count. None where they don't vary, or were all from one turn.
     """
 
     agent: str

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, Self
 
-from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from proctor_protocol._wire import Instant, WireModel
-from proctor_protocol.problems import describe, show_value
+from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import ModelUse
-from proctor_protocol.request import BadRequestError, check_addresses, read_text
+from proctor_protocol.request import Raw, check_addresses, checked, read_text, settings_in
 from proctor_protocol.results import Doubt
 from proctor_protocol.statistics import Comparison
 
@@ -183,58 +183,33 @@ class TerminalRequest(WireModel):
         ]
 
 
-def is_terminal_request(raw: dict[str, Any] | str | None) -> bool:
-    """Whether a message asks for a run of terminal trials: by ``config.benchmark``, or in the words of the seed.
-
-    Reads no more than it needs for that; ``parse_terminal_request`` says what is wrong with the request.
-    """
-    if isinstance(raw, str):
-        if _LAUNCH.search(raw):
-            return True
-        try:
-            raw = read_text(raw)
-        except BadRequestError:
-            return False
-    if not isinstance(raw, dict):
-        return False
-    config = raw.get("config")
-    return isinstance(config, dict) and config.get("benchmark") is not None
+def is_terminal_request(raw: Raw) -> bool:
+    """Whether a message asks for a run of terminal trials: by ``config.benchmark``, or in the words of the seed."""
+    is_launch = isinstance(raw, str) and _LAUNCH.search(raw) is not None
+    return is_launch or settings_in(raw).get("benchmark") is not None
 
 
-def parse_terminal_request(
-    raw: dict[str, Any] | str | None, defaults: Mapping[str, Any] | None = None
-) -> TerminalRequest:
+def parse_terminal_request(raw: Raw, defaults: Mapping[str, Any] | None = None) -> TerminalRequest:
     """Read a request for a run from a message's data part, or from its text.
 
     The text is JSON, or has one JSON object in it. The object is the request, or the flat configuration that the seed
-    sends with "Launch terminal-bench evaluation…", in which ``white_agent_url`` names the agent.
+    sends with "Launch terminal-bench evaluation…", in which ``white_agent_url`` names the agent. ``defaults`` hold
+    where a flat configuration has no such setting; with them the seed's words need no JSON.
 
-    Args:
-        raw: the data part, or the text.
-        defaults: settings that hold where a flat configuration has none, by the names that these have; with them the
-            seed's words need no JSON.
-
-    Raises:
-        BadRequestError: with a sentence that says what is wrong and what to send instead.
+    Raises ``BadRequestError`` with a sentence that says what is wrong and what to send instead.
     """
     value = _value_of(raw, defaults)
-    if not isinstance(value, dict):
-        raise BadRequestError(f"The request is {show_value(value)}: send an object, {_SHAPE}.")
-    if "config" not in value:
+    if isinstance(value, dict) and "config" not in value:
         value = _from_flat(_with_defaults(value, defaults or {}))
-    try:
-        return TerminalRequest.model_validate(value)
-    except ValidationError as problem:
-        raise BadRequestError(f"Bad request: {describe(problem)}.") from None
+    return checked(TerminalRequest, value, _SHAPE)
 
 
-def unknown_terminal_settings(raw: dict[str, Any] | str | None) -> list[str]:
+def unknown_terminal_settings(raw: Raw) -> list[str]:
     """Names under ``config`` that a run doesn't know, so that a misspelt one can be pointed out."""
-    raw = _value_of(raw, {})
-    config = raw.get("config") if isinstance(raw, dict) else None
-    if isinstance(raw, dict) and config is None:
-        config = _from_flat(raw)["config"]
-    return sorted(set(config) - set(TerminalConfig.model_fields)) if isinstance(config, dict) else []
+    value = _value_of(raw, {})
+    is_flat = isinstance(value, dict) and value.get("config") is None
+    config = _from_flat(value)["config"] if is_flat else settings_in(value)
+    return sorted(set(config) - set(TerminalConfig.model_fields))
 
 
 _FLAT_NAMES = {
@@ -251,7 +226,7 @@ _FLAT_NAMES = {
 _NOT_OURS = {"white_agent_url", "agent_url", "agents", "dataset_version", "output_path"}
 
 
-def _value_of(raw: dict[str, Any] | str | None, defaults: Mapping[str, Any] | None) -> Any:
+def _value_of(raw: Raw, defaults: Mapping[str, Any] | None) -> Any:
     """The JSON of a request; an empty object for the seed's words alone, where there are defaults."""
     if not isinstance(raw, str):
         return raw

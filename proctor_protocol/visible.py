@@ -27,37 +27,15 @@ _CLASS_RULE = r"\.([a-z_][\w-]*)[^{}]*\{([^{}]*)\}"
 _DECLARATION = r"([a-z-]+)\s*:\s*([^;]+)"
 
 _VOID = frozenset(
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
 _NEVER_SHOWN = frozenset(["head", "script", "style", "template", "title", "noscript", "noembed"])
 _LINES = frozenset(
-    [
-        "address",
-        "br",
-        "blockquote",
-        "div",
-        "dd",
-        "dt",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "li",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "table",
-        "td",
-        "th",
-        "tr",
-        "ul",
-    ]
+    (
+        *("address", "br", "blockquote", "div", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol"),
+        *("p", "pre", "section", "table", "td", "th", "tr", "ul"),
+    )
 )
-
 _ZERO = r"\A[+-]?0*(?:\.0+)?(?:px|pt|em|rem|%|ex|vh|vw)?\z"
 _TINY = r"\A(?:0*[01](?:\.\d+)?(?:px|pt)|0*\.[0-2]\d*(?:em|rem))\z"
 _FAR_OFF = r"\A-\s*\d{3,}"
@@ -69,10 +47,8 @@ _SEE_THROUGH = r"\A(?:transparent|rgba\(.*,\s*0?\.?0+\s*\)|#[0-9a-f]{6}00|#[0-9a
 
 
 def visible(text: str) -> str:
-    """The part of a text that its reader sees, without markup; characters in their usual form (Unicode's NFKC).
-
-    Args:
-        text: a message as it was sent, plain, in Markdown or in HTML.
+    """The part of a text, plain, in Markdown or in HTML, that its reader sees, without markup; characters in their
+    usual form (Unicode's NFKC).
     """
     seen = text[:READ_AT_MOST]
     if not seen.isascii():

@@ -58,11 +58,7 @@ class BadWebhookError(ValueError):
 
 
 def check_webhook(webhook: Webhook) -> SplitResult:
-    """Refuse what no notification can be sent with; returns the address in parts.
-
-    Raises:
-        BadWebhookError: with a sentence that says what is wrong and what to give instead.
-    """
+    """Refuse what no notification can be sent with (``BadWebhookError``); returns the address in parts."""
     if not webhook.id.isprintable() or len(webhook.id) > 255:
         raise BadWebhookError("the webhook's id isn't a short text: leave it out, or use letters, digits and hyphens")
     for name, value in (("token", webhook.token), ("scheme", webhook.scheme), ("credentials", webhook.credentials)):
@@ -88,10 +84,8 @@ def check_webhook(webhook: Webhook) -> SplitResult:
 
 
 async def look_up(host: str) -> list[str]:
-    """The IP addresses of a host, by threads of its own: a slow name server holds up nothing but webhooks.
-
-    Raises:
-        OSError: it has none, or they are not found out soon; TimeoutError is one too.
+    """The IP addresses of a host, by threads of its own: a slow name server holds up nothing but webhooks. Raises
+    ``OSError`` where it has none, or they are not found out soon.
     """
     asking = partial(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
     async with asyncio.timeout(_LOOK_UP_SECONDS):
@@ -103,8 +97,7 @@ async def look_up(host: str) -> list[str]:
 
 
 def is_forbidden(address: str) -> bool:
-    """Whether an IP address is one that no webhook may have: link-local, a cloud's metadata, or one that no host
-    owns."""
+    """Whether no webhook may have an IP address: link-local, a cloud's metadata, or one that no host owns."""
     try:
         ip = ip_address(address.partition("%")[0])
     except ValueError:

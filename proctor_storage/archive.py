@@ -93,7 +93,9 @@ class EntryDamagedError(ValueError):
 class Archive:
     """The entries below an fsspec URL or a local folder. All methods wait; each access has a time limit (``Folder``).
 
-    The entries that were read last are kept in memory, since they never change.
+    The entries that were read last are kept in memory, since they never change. Methods raise ``StoreUnavailableError``
+    where the archive can't be read or written just now. Readers of an entry raise ``EntryDamagedError`` where a file
+    isn't there, or not as it was written.
 
     Args:
         url: where it is.
@@ -119,17 +121,9 @@ class Archive:
     ) -> ArchiveEntry:
         """Keep an entry; earlier ones of the same id go. It costs the same, however many entries there are.
 
-        Args:
-            entry: the entry; its ``files`` and ``contents`` are filled in here.
-            files: its other files, by name.
-            contents: what it shares with others, by what it is to it.
-            is_indexed: add it to the index; otherwise the caller does, with ``indexing``.
-
-        Returns:
-            The entry as it was written. Where a newer one is there already, that one.
-
-        Raises:
-            StoreUnavailableError: the archive can't be written just now.
+        ``files`` are its other files by name, ``contents`` what it shares with others, by what it is to it: the entry's
+        fields of these names are filled in here. Unless ``is_indexed``, the caller adds it to the index, with
+        ``indexing``. Returns the entry as it was written, or a newer one where that is there already.
         """
         at = _folder_of(entry)
         others = self._add(at)
@@ -155,7 +149,7 @@ class Archive:
 
     @contextmanager
     def indexing(self, entry: ArchiveEntry) -> Iterator[None]:
-        """Index an entry that the caller writes meanwhile; raises as ``write``."""
+        """Index an entry that the caller writes meanwhile."""
         with self._index.entering(entry, _folder_of(entry)):
             yield
 
@@ -178,40 +172,26 @@ class Archive:
         return entries
 
     def forks_of(self, entry_id: str) -> list[EntrySummary]:
-        """The assessments that began with turns of this one, the latest first; raises as ``select``."""
+        """The assessments that began with turns of this one, the latest first."""
         return self.select(EntryQuery(origin=entry_id))
 
     def select(self, query: EntryQuery) -> list[EntrySummary]:
-        """The summaries that a query asks for.
-
-        Raises:
-            StoreUnavailableError: the archive can't be read just now.
-        """
         own = self._own(query)
         return [] if own is None else self._local.ask(lambda table: table.select(own))
 
     def matrix(self, query: EntryQuery) -> list[MatrixCell]:
-        """Means by agent and scenario of what a query asks for; raises as ``select``."""
         own = self._own(query)
         return [] if own is None else self._local.ask(lambda table: table.matrix(own))
 
     def survey(self, query: EntryQuery, *others: EntryQuery) -> tuple[list[EntrySummary], list[int]]:
-        """The summaries that match a query, and the number of matches for it and each of the others (``most`` ignored).
-
-        Raises:
-            StoreUnavailableError: the archive can't be read just now.
-        """
+        """The summaries that match a query, and the number of matches for each query (``most`` ignored)."""
         own = [restricted for each in (query, *others) if (restricted := self._own(each)) is not None]
         if not own:
             return [], [0] * (1 + len(others))
         return self._local.ask(lambda table: (table.select(own[0]), [table.count(each) for each in own]))
 
     def find(self, prefix: str) -> ArchiveEntry:
-        """The entry whose id is, or alone begins with, ``prefix``.
-
-        Raises:
-            NoSuchEntryError: there is none, or more than one.
-        """
+        """The entry whose id is, or alone begins with, ``prefix``. Raises ``NoSuchEntryError``."""
         if prefix and (entry := self.get(prefix)) is not None:
             return entry
         own = self._own(EntryQuery())
@@ -228,68 +208,54 @@ class Archive:
         return match
 
     def get(self, entry_id: str) -> ArchiveEntry | None:
-        """The entry of exactly this id, or None."""
         for folder in sorted(self._folders_of(entry_id), key=fence_of, reverse=True):
             if (entry := self._read_entry(folder)) is not None:
                 return entry if self._caller.may_see(entry.owner) else None
         return None
 
     def read(self, entry: ArchiveEntry, name: str) -> bytes:
-        """One of an entry's files.
-
-        Raises:
-            EntryDamagedError: it isn't there, or not as it was written.
-        """
         expected = entry.files.get(name)
         if expected is None:
             raise EntryDamagedError(f"the entry {entry.id} has no {name}")
         return self._checked(f"{_folder_of(entry)}/{name}", expected)
 
     def read_content(self, entry: ArchiveEntry, name: str) -> bytes:
-        """Something that an entry shares with others; raises as ``read``."""
         expected = entry.contents.get(name)
         if expected is None:
             raise EntryDamagedError(f"the entry {entry.id} names no {name}")
         return self._checked(_content_path(expected), expected)
 
     def results(self, entry: ArchiveEntry) -> AssessmentResults:
-        """The results of an assessment; raises as ``read``."""
         return _model(entry, RESULT, lambda: AssessmentResults.model_validate_json(self.read(entry, RESULT)))
 
     def trial_result(self, entry: ArchiveEntry) -> TrialResult:
-        """The result of a trial; raises as ``read``."""
         return _model(entry, RESULT, lambda: TrialResult.model_validate_json(self.read(entry, RESULT)))
 
     def campaign_results(self, entry: ArchiveEntry) -> CampaignResults:
-        """The results of a campaign; raises as ``read``."""
         return _model(entry, RESULT, lambda: parse_campaign_results(json.loads(self.read(entry, RESULT))))
 
     def runs(self, entry: ArchiveEntry) -> list[Run]:
-        """What the statistics of a campaign are of; raises as ``read``."""
         return self._lines_of(entry, RUNS, Run) if RUNS in entry.files else []
 
     def transcript(self, entry: ArchiveEntry) -> list[CommandRecord]:
-        """What a trial's agent did, as far as the evaluator has seen it; raises as ``read``."""
+        """What a trial's agent did, as far as the evaluator has seen it."""
         return self._lines_of(entry, TRANSCRIPT, CommandRecord) if TRANSCRIPT in entry.files else []
 
     def updates(self, entry: ArchiveEntry) -> list[ArchivedUpdate]:
-        """All task updates; raises as ``read``."""
         return self._lines_of(entry, UPDATES, ArchivedUpdate)
 
     def turns(self, entry: ArchiveEntry) -> list[TurnRecord]:
-        """All turns; raises as ``read``."""
         return self._lines_of(entry, TURNS, TurnRecord)
 
     def state_records(self, entry: ArchiveEntry) -> list[StateRecord]:
-        """What is known of the states; raises as ``read``."""
         return self._lines_of(entry, STATES, StateRecord)
 
     def states(self, entry: ArchiveEntry) -> Iterator[tuple[StateRecord, Items]]:
-        """Every state in order, from the one before the first turn; raises as ``read``."""
+        """Every state in order, from the one before the first turn."""
         return states_of(self.initial_state(entry), self.state_records(entry))
 
     def initial_state(self, entry: ArchiveEntry) -> Items:
-        """The state before the first turn, empty where it wasn't kept; raises as ``read``."""
+        """The state before the first turn, empty where it wasn't kept."""
         if _INITIAL_STATE not in entry.contents:
             return {}
         return _model(entry, _INITIAL_STATE, lambda: _ITEMS.validate_json(self.read_content(entry, _INITIAL_STATE)))
@@ -302,7 +268,6 @@ class Archive:
             return None
 
     def copy(self, entry: ArchiveEntry, to: "Archive") -> ArchiveEntry:
-        """Have another archive keep an entry of this one."""
         return to.write(
             entry,
             {name: self.read(entry, name) for name in entry.files},
@@ -367,7 +332,6 @@ class Archive:
             self.folder.write(path, content)
 
     def _folders_of(self, entry_id: str) -> list[str]:
-        """All folders of an id, complete or not."""
         is_known = self._ids.is_complete()
         folders = self._ids.of(entry_id) if is_known else []
         if not folders and is_known:
@@ -427,7 +391,6 @@ def table_of(state: str, url: str) -> str:
 
 
 def open_archive(config: GreenAgentConfig) -> Archive:
-    """The archive that the settings name, with this machine's table of it."""
     return Archive(config.archive_url, table_of(config.state, config.archive_url))
 
 

@@ -50,27 +50,18 @@ class BlobStore:
     Contents are kept zlib-compressed, large ones better than small ones. A local blob is written beside its place,
     flushed to the disk and renamed, so neither a reader nor a crash ever meets half a file. A blob is
     believed only if its content has its hash: a writer that has the content and finds a damaged blob writes it again.
+    All methods raise ``StoreUnavailableError`` where the store is full, read-only, away or doesn't answer.
     """
 
     def __init__(self, url: str) -> None:
         self._folder = Folder(url, "store")
 
     async def put(self, content: bytes) -> BlobRef:
-        """Keep a content and return its name; one that is there already is written again after ``RENEWED_AFTER``.
-
-        Raises:
-            StoreUnavailableError: the store is full, read-only, away or doesn't answer.
-        """
+        """Keep a content and return its name; one that is there already is written again after ``RENEWED_AFTER``."""
         return await self._folder.within_time(lambda: self.put_blocking(content), "written", len(content))
 
     async def get(self, ref: BlobRef) -> bytes:
-        """Fetch a content.
-
-        Raises:
-            BlobNotFoundError: the store has no such blob.
-            BlobDamagedError: the stored content doesn't have the hash in its name.
-            StoreUnavailableError: the store can't be read or doesn't answer.
-        """
+        """Fetch a content. Raises ``BlobNotFoundError`` and ``BlobDamagedError``."""
         return await self._folder.within_time(lambda: self.get_blocking(ref), "read", ref.size)
 
     async def read_in_pieces(self, ref: BlobRef) -> AsyncIterator[bytes]:
@@ -80,15 +71,10 @@ class BlobStore:
             yield piece
 
     async def holds(self, ref: BlobRef) -> bool:
-        """Whether a content is there, sound, and written lately: it needn't be put there then.
-
-        Raises:
-            StoreUnavailableError: the store can't be read or doesn't answer.
-        """
+        """Whether a content is there, sound, and written lately: it needn't be put there then."""
         return await self._folder.within_time(lambda: self._has(ref), "read", ref.size)
 
     def put_blocking(self, content: bytes) -> BlobRef:
-        """``put`` for callers without an event loop."""
         ref = blob_ref(content)
         if self._folder.is_of_objects and self._folder.write_first(_path(ref), _packed(content)):
             return ref
@@ -97,7 +83,6 @@ class BlobStore:
         return ref
 
     def get_blocking(self, ref: BlobRef) -> bytes:
-        """``get`` for callers without an event loop."""
         return b"".join(self._pieces(ref, self._read_packed(ref)))
 
     def _read_packed(self, ref: BlobRef) -> bytes:

@@ -43,10 +43,8 @@ class EncryptedPayloads(PayloadCodec):
         return [self._encrypt(payload) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Decrypt; plain payloads stay as they are.
-
-        Raises:
-            PayloadKeyError: none of our keys opens one of them.
+        """Decrypt; plain payloads stay as they are. Raises ``PayloadKeyError`` where none of our keys opens one of
+        them.
         """
         return [self._decrypt(payload) for payload in payloads]
 
@@ -75,22 +73,14 @@ class EncryptedPayloads(PayloadCodec):
 
 
 def payload_codec(config: GreenAgentConfig) -> EncryptedPayloads | None:
-    """The codec that encrypts a deployment's payloads; None without keys.
-
-    Raises:
-        PayloadKeyError: a key is invalid.
-    """
+    """The codec that encrypts a deployment's payloads; None without keys. Raises as ``read_keys``."""
     if config.payload_keys is None:
         return None
     return EncryptedPayloads(read_keys(config.payload_keys.get_secret_value()))
 
 
 def read_keys(text: str) -> dict[str, bytes]:
-    """Keys as ``ID:BASE64`` each, separated by commas or spaces.
-
-    Raises:
-        PayloadKeyError: something in it isn't one.
-    """
+    """Keys as ``ID:BASE64`` each, separated by commas or spaces. Raises ``PayloadKeyError``."""
     keys: dict[str, bytes] = {}
     for number, word in enumerate(text.replace(",", " ").split(), start=1):
         key_id, _, encoded = word.partition(":")

@@ -22,12 +22,7 @@ class ConnectionSettingsError(ValueError):
 
 @dataclass(frozen=True)
 class Profile:
-    """How to connect.
-
-    Attributes:
-        address, namespace: None where unset.
-        options: everything else, for ``Client.connect``.
-    """
+    """How to connect: where ``address`` and ``namespace`` are set, and all other ``options`` for ``Client.connect``."""
 
     address: str | None = None
     namespace: str | None = None
@@ -35,11 +30,7 @@ class Profile:
 
 
 def read_profile() -> Profile:
-    """What the environment says of the connection to Temporal.
-
-    Raises:
-        ConnectionSettingsError: a file can't be read, or there is no such profile in it.
-    """
+    """What the environment says of the connection to Temporal. Raises ``ConnectionSettingsError``."""
     try:
         profile = ClientConfigProfile.load()
         connect_config = profile.to_client_connect_config()

@@ -76,11 +76,7 @@ class DayIndex:
 
     @contextmanager
     def entering(self, entry: EntrySummary, folder: str) -> Iterator[None]:
-        """While an entry is written into its folder: before it a line, and after it the note that it was written.
-
-        Raises:
-            StoreUnavailableError: the index can't be written.
-        """
+        """While an entry is written into its folder: before it a line, and after it the note that it was written."""
         began = time.time()
         self._put(entry, folder)
         yield
@@ -95,11 +91,9 @@ class DayIndex:
         return self._write_packed(_line(entry, folder, is_written=True) for entry, folder in entries)
 
     def remove(self, folders: Iterable[str]) -> None:
-        """Write that the entries in these folders are removed."""
         self._write_packed(to_json({"at": _now(), "folder": each, "is_written": True}) for each in folders)
 
     def days(self) -> list[str]:
-        """The days of which there are files."""
         return self._folder.names(DAYS)
 
     def versions(self, day: str) -> dict[str, str]:
@@ -130,11 +124,7 @@ class DayIndex:
 
 
 def read_lines(content: bytes) -> Sequence[Line]:
-    """The lines of a file of the index.
-
-    Raises:
-        IndexDamagedError: it can't be read.
-    """
+    """The lines of a file of the index. Raises ``IndexDamagedError``."""
     try:
         read = [json.loads(line) for line in gzip.decompress(content).splitlines()]
         if not read:

@@ -27,8 +27,6 @@ _COMPLETE = f"{INDEX}/complete.json"
 
 
 class EntryIds:
-    """The folders of each id."""
-
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._has_earlier: bool | None = None
@@ -67,7 +65,6 @@ class EntryIds:
         return [each for each in self.of(entry_id) if each != folder]
 
     def of(self, entry_id: str) -> list[str]:
-        """All folders of an id, complete or not."""
         first = self._first_of(entry_id)
         again = [_folder_again(entry_id, name) for name in self._folder.names(_again(entry_id))]
         folders = [*([first] if first else []), *again, *self._earlier(entry_id)]
@@ -104,7 +101,6 @@ def id_of(folder: str) -> str:
 
 
 def fence_of(folder: str) -> int:
-    """The fence of the writer of a folder."""
     number = folder.rpartition(".")[2]
     return int(number) if number.isdecimal() else -1
 

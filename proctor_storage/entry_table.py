@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -33,47 +34,7 @@ _SHARED = (
     *("max_score", "total_points", "expected_turns", "max_turns", "judges", "is_partial", "currency"),
 )
 
-_SCHEMA = """
-CREATE TABLE shared (
-    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, status TEXT NOT NULL, scenario TEXT NOT NULL, agent TEXT NOT NULL,
-    campaign TEXT NOT NULL, owner TEXT NOT NULL, entries INTEGER NOT NULL DEFAULT 0, scored INTEGER NOT NULL DEFAULT 0,
-    shares REAL NOT NULL DEFAULT 0, has_failed INTEGER NOT NULL, judges TEXT NOT NULL, agents TEXT NOT NULL,
-    words TEXT NOT NULL
-);
-CREATE INDEX shared_by_campaign ON shared (campaign);
-CREATE INDEX shared_of_campaigns ON shared (kind) WHERE kind = 'campaign';
-CREATE TABLE contents (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, content TEXT NOT NULL);
-CREATE TABLE entries (
-    id TEXT NOT NULL UNIQUE, fence INTEGER NOT NULL, at INTEGER NOT NULL, date TEXT NOT NULL,
-    shared INTEGER NOT NULL, started REAL NOT NULL, ended REAL NOT NULL, seed INTEGER, cost REAL, share REAL,
-    origin TEXT, is_indexed INTEGER NOT NULL, own TEXT NOT NULL
-);
-CREATE INDEX entries_by_time ON entries (started, id, shared);
-CREATE INDEX entries_by_shared ON entries (shared, started);
-CREATE INDEX entries_by_share ON entries (share, started, id);
-CREATE INDEX entries_by_cost ON entries (cost, started, id);
-CREATE INDEX entries_by_seed ON entries (seed, started, id, shared, share);
-CREATE INDEX entries_by_end ON entries (ended);
-CREATE INDEX entries_by_origin ON entries (origin) WHERE origin IS NOT NULL;
-CREATE INDEX entries_not_indexed ON entries (is_indexed) WHERE is_indexed = 0;
-CREATE TRIGGER entries_more AFTER INSERT ON entries BEGIN
-    UPDATE shared SET entries = entries + 1, scored = scored + (new.share IS NOT NULL),
-        shares = shares + ifnull(new.share, 0) WHERE number = new.shared; END;
-CREATE TRIGGER entries_less AFTER DELETE ON entries BEGIN
-    UPDATE shared SET entries = entries - 1, scored = scored - (old.share IS NOT NULL),
-        shares = shares - ifnull(old.share, 0) WHERE number = old.shared; END;
-CREATE TRIGGER entries_moved AFTER UPDATE OF shared, share ON entries BEGIN
-    UPDATE shared SET entries = entries - 1, scored = scored - (old.share IS NOT NULL),
-        shares = shares - ifnull(old.share, 0) WHERE number = old.shared;
-    UPDATE shared SET entries = entries + 1, scored = scored + (new.share IS NOT NULL),
-        shares = shares + ifnull(new.share, 0) WHERE number = new.shared; END;
-CREATE TABLE letters (letter TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE removed (folder TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE pending (folder TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE files (path TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE closed (day TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE notes (name TEXT PRIMARY KEY) WITHOUT ROWID;
-"""
+_SCHEMA = Path(__file__).with_suffix(".sql")
 
 _WALKED = """
 CREATE TEMP TABLE walked (
@@ -141,9 +102,6 @@ class MatrixCell:
     """All runs of one agent in one scenario.
 
     Attributes:
-        agent: the agent's name.
-        scenario: the scenario's id.
-        runs: how many there are.
         scored: how many of them have a share. A run that its agent failed has 0.
         share: the mean of these shares, 0 to 1; None if no run has one.
     """
@@ -204,7 +162,6 @@ class EntryTable:
         self._db.execute("DELETE FROM walked")
 
     def walk(self, folders: Iterable[str]) -> None:
-        """Note folders that there are."""
         ids = ((id_of(folder), folder) for folder in folders)
         rows = ((entry_id, fence_of(folder), folder) for entry_id, folder in ids if not is_of_role(entry_id))
         self._db.executemany("INSERT OR REPLACE INTO walked VALUES (?, ?, ?)", rows)
@@ -229,7 +186,6 @@ class EntryTable:
         )
 
     def unindexed(self) -> Iterator[tuple[EntrySummary, str]]:
-        """Entries of which the index has no line, with their folders."""
         for row in self._db.execute(f"{_SELECT.format('entries e')} WHERE e.is_indexed = 0"):
             if (summary := _summary(row)) is not None:
                 yield summary, f"{row[4]}/{quote(row[2], safe='')}.{row[3]}"
@@ -247,7 +203,6 @@ class EntryTable:
         self._db.execute("DELETE FROM pending WHERE at < ?", (before,))
 
     def version(self, path: str) -> str | None:
-        """The version of a file of the index that was read last."""
         row = self._db.execute("SELECT version FROM files WHERE path = ?", (path,)).fetchone()
         return row and str(row[0])
 
@@ -255,11 +210,9 @@ class EntryTable:
         self._db.execute("INSERT OR REPLACE INTO files VALUES (?, ?)", (path, version))
 
     def is_closed(self, day: str) -> bool:
-        """Whether all of a closed day was read."""
         return self._db.execute("SELECT 1 FROM closed WHERE day = ?", (day,)).fetchone() is not None
 
     def close(self, day: str) -> None:
-        """Note that all of a closed day was read."""
         self._db.execute("INSERT OR REPLACE INTO closed VALUES (?)", (day,))
         self._db.execute("DELETE FROM files WHERE path LIKE ?", (f"%/{day}/%",))
 
@@ -279,7 +232,6 @@ class EntryTable:
         self._db.execute("INSERT OR REPLACE INTO notes VALUES (?)", (note,))
 
     def select(self, query: EntryQuery) -> list[EntrySummary]:
-        """The entries that match a query, in order."""
         where, parameters = self._where(query)
         order = _ordered(query)
         limit = f"LIMIT {-1 if query.most is None else int(query.most)} OFFSET {int(query.skip)}"
@@ -355,7 +307,6 @@ class EntryTable:
         return int(self._db.execute(f"SELECT count(*) FROM entries e {where}", parameters).fetchone()[0])
 
     def _where(self, query: EntryQuery) -> tuple[str, dict[str, Any]]:
-        """The condition of a query, and its parameters."""
         sets, parameters = _sets(query)
         words, terms = _words(query.search)
         own, times = _own_conditions(query)
@@ -398,12 +349,8 @@ class EntryTable:
         self._searched = key
 
     def ids_with(self, prefix: str, owner: str | None, most: int) -> tuple[int, list[str]]:
-        """How many ids begin with a prefix, and the shortest of them; members of the shortest one count as it does.
-
-        Args:
-            prefix: of the ids.
-            owner: whose entries; None for all.
-            most: the most ids that are returned.
+        """How many ids begin with a prefix, and the shortest of them, at most ``most``; members of the shortest one
+        count as it does. ``owner`` is whose entries they are, None for all.
         """
         whose = "" if owner is None else "AND shared IN (SELECT number FROM shared WHERE owner = :owner)"
         parameters = {"prefix": prefix, "end": prefix + "\U0010ffff", "owner": owner, "most": most}
@@ -434,7 +381,7 @@ class EntryTable:
             db.close()
             raise sqlite3.DatabaseError("it is of another version")
         if not version:
-            for statement in _SCHEMA.split(";\nCREATE "):
+            for statement in _SCHEMA.read_text().split(";\nCREATE "):
                 db.execute(f"CREATE {statement.strip().removeprefix('CREATE ')}")
             db.execute(f"PRAGMA user_version = {_VERSION}")
         db.execute("COMMIT")
@@ -607,7 +554,6 @@ def _ordered(query: EntryQuery) -> str:
 
 
 def _summary(row: Sequence[Any]) -> EntrySummary | None:
-    """The summary of a row; None where the row is invalid."""
     try:
         content = {**json.loads(row[0]), **json.loads(row[1]), "id": row[2], "fence": row[3]}
         return EntrySummary.model_validate(content)

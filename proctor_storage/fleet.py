@@ -27,18 +27,13 @@ _SECONDS = timedelta(seconds=2)
 _UNKNOWN = "-"
 _DIGITS = 8
 _WRITTEN = re.compile(r" store=(\S+) archive=(\S+) secret=(\S+) keys=(\S+)$")
-_REMEDIES = {
-    "store": "give all services the same AGENTBEATS_GREEN_STORAGE_URL",
-    "archive": "give all services the same AGENTBEATS_GREEN_ARCHIVE_URL",
-    "secret": "give all services the same AGENTBEATS_GREEN_SECRET",
-    "keys": "give all services the same AGENTBEATS_GREEN_PAYLOAD_KEYS",
+_SETTINGS = {
+    "store": ("another store", "AGENTBEATS_GREEN_STORAGE_URL"),
+    "archive": ("another archive", "AGENTBEATS_GREEN_ARCHIVE_URL"),
+    "secret": ("another secret", "AGENTBEATS_GREEN_SECRET"),
+    "keys": ("other payload keys", "AGENTBEATS_GREEN_PAYLOAD_KEYS"),
 }
-_NAMES = {
-    "store": "another store",
-    "archive": "another archive",
-    "secret": "another secret",
-    "keys": "other payload keys",
-}
+"""By field of ``Fingerprint``: what a worker uses that has another one, and the setting."""
 
 _ids: dict[str, str] = {}
 """The ids of the stores that this process uses: they never change."""
@@ -75,7 +70,6 @@ class Fingerprint:
 
     @classmethod
     def read(cls, identity: str) -> Self | None:
-        """The fingerprint in a worker's identity, or None."""
         match = _WRITTEN.search(identity)
         return cls(*match.groups()) if match else None
 
@@ -98,7 +92,6 @@ class Fingerprint:
 
 
 def no_worker_at(queue: str) -> Problem:
-    """That no worker asks for work at a task queue."""
     return Problem(
         f"No worker polls the task queue {queue!r}",
         "start one (`proctor worker`), or give workers and gateway the same AGENTBEATS_GREEN_TASK_QUEUE.",
@@ -108,11 +101,6 @@ def no_worker_at(queue: str) -> Problem:
 async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
     """Why the workers at the deployment's task queue can't work together; None where they can. Raises as
     ``find_stranger``.
-
-    Args:
-        client: of Temporal.
-        config: the deployment's settings.
-        timeout: of each request.
     """
     stranger = await find_stranger(client, config, timeout)
     return stranger or await _find_version_problem(client, config, timeout)
@@ -141,22 +129,14 @@ async def _find_version_problem(client: Client, config: GreenAgentConfig, timeou
 
 async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
     """A sentence about a worker at the deployment's task queue that uses other things than this process; None where all
-    use the same.
-
-    Args:
-        client: of Temporal.
-        config: the settings of this process.
-        timeout: of each request.
-
-    Raises:
-        temporalio.service.RPCError: Temporal doesn't answer.
+    use the same. ``RPCError`` where Temporal doesn't answer within ``timeout``.
     """
     own = await Fingerprint.of(config)
     for identity in await polling_now(client, config.task_queue, WORKFLOWS, timeout):
         other = Fingerprint.read(identity)
         if other is not None and (differing := own.differences(other)):
-            what = " and ".join(_NAMES[name] for name in differing)
-            remedies = ", ".join(_REMEDIES[name] for name in differing)
+            what = " and ".join(_SETTINGS[name][0] for name in differing)
+            remedies = ", ".join(f"give all services the same {_SETTINGS[name][1]}" for name in differing)
             return Problem(
                 f"The worker {identity.split()[0]} at the task queue {config.task_queue!r} uses {what}", f"{remedies}."
             )

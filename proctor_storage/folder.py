@@ -13,20 +13,10 @@ from datetime import UTC, datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
 import fsspec
+from prometheus_client import Counter, Histogram
 
 from proctor_protocol.problems import Problem
-from proctor_storage import threads
-from proctor_storage.metrics import STORE_FAILURES, STORE_SECONDS
-from proctor_storage.object_stores import (
-    MAKE_BUCKET,
-    is_being_written,
-    is_there_already,
-    names_no_bucket,
-    object_store_at,
-    open_object_store,
-    remedy_for,
-    require_openable,
-)
+from proctor_storage import object_stores, threads
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -50,6 +40,16 @@ _OPERATIONS = {"written": "write", "read": "read"}
 
 _LISTS_WITHIN = 20
 """Times ``ANSWERS_WITHIN``, for the list of everything."""
+
+_SECONDS = Histogram(
+    "proctor_store_seconds",
+    "How long the store, and the archive, take to read or write.",
+    ["operation"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+_FAILURES = Counter("proctor_store_failures", "Times that the store could not be read or written.", ["operation"])
+for _operation in _OPERATIONS.values():  # an alert on their increase takes a value from before the first failure
+    _FAILURES.labels(_operation)
 
 
 class StoreUnavailableError(Exception):
@@ -85,7 +85,7 @@ class Folder:
 
     A local file is written beside its place, flushed to the disk and renamed, so neither a reader nor a crash ever
     meets half a file. Each access waits for ``ANSWERS_WITHIN`` at most; ``within_time`` is for callers
-    with an event loop.
+    with an event loop. All raise ``StoreUnavailableError`` where the folder is full, read-only, away or doesn't answer.
 
     Args:
         url: where it is; it is made when something is written, but for a store's bucket.
@@ -96,11 +96,11 @@ class Folder:
     """
 
     def __init__(self, url: str, name: str) -> None:
-        self._store = object_store_at(url)
+        self._store = object_stores.object_store_at(url)
         if self._store is not None:
-            self._fs, self.root = open_object_store(url, self._store)
+            self._fs, self.root = object_stores.open_object_store(url, self._store)
         else:
-            require_openable(url)
+            object_stores.require_openable(url)
             self._fs, self.root = fsspec.core.url_to_fs(url if "://" in url else os.path.abspath(url))
         self.place = self.root if self._store is None else f"{url.partition('://')[0]}://{self.root}"
         self._is_local = "file" in (self._fs.protocol if isinstance(self._fs.protocol, tuple) else (self._fs.protocol,))
@@ -114,11 +114,6 @@ class Folder:
 
     @_bounded("written", lambda _, content: len(content))
     def write(self, path: str, content: bytes) -> None:
-        """Write a file, or overwrite it.
-
-        Raises:
-            StoreUnavailableError: the folder is full, read-only or away.
-        """
         try:
             if self._is_local:
                 _write_durably(self._at(path), content)
@@ -135,21 +130,22 @@ class Folder:
         """Write a file unless it is there: of two writers at the same time one gets True. A store of objects takes one
         request for it.
 
-        Returns:
-            True where it was written, False where the file is there. None where that can't be said without another
-            look: file systems that know no such request, and a store in which another upload of it is under way.
-
-        Raises:
-            StoreUnavailableError: the folder is full, read-only or away.
+        Returns True where it was written, False where the file is there. None where that can't be said without another
+        look: file systems that know no such request, and a store in which another upload of it is under way.
         """
         if self._store is None:
             return self._link_first(path, content) if self._is_local else None
         try:
             self._fs.pipe_file(self._at(path), content, mode="create", **self._store.upload)
         except Exception as problem:
-            if is_there_already(problem):
+            if object_stores.is_there_already(problem):
                 return False
-            if is_being_written(problem) or isinstance(problem, NotImplementedError) or _is_not_known(problem):
+            knows_no_conditions = getattr(problem, "errno", None) == errno.ENOSYS
+            if (
+                object_stores.is_being_written(problem)
+                or isinstance(problem, NotImplementedError)
+                or knows_no_conditions
+            ):
                 return None
             raise self.unavailable(problem, "written", path) from problem
         return True
@@ -175,9 +171,6 @@ class Folder:
     def write_once(self, path: str, content: bytes) -> bytes:
         """Write a file unless it is there, and return what it has: of two writers at the same time one wins, where the
         file system is local or a store of objects.
-
-        Raises:
-            StoreUnavailableError: the folder is full, read-only or away.
         """
         if not self.exists(path) and self.write_first(path, content) is None and not self.exists(path):
             self.write(path, content)
@@ -185,12 +178,7 @@ class Folder:
 
     @_bounded("read", lambda _, size=0: size)
     def read(self, path: str, size: int = 0) -> bytes:
-        """A file's content; give the ``size`` of a large one, which may take longer.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            StoreUnavailableError: it can't be read.
-        """
+        """A file's content; give the ``size`` of a large one, which may take longer. Raises ``FileNotFoundError``."""
         try:
             content: bytes = self._fs.cat_file(self._at(path), **self._download)
         except FileNotFoundError as problem:
@@ -264,7 +252,6 @@ class Folder:
 
     @_bounded("read")
     def exists(self, path: str) -> bool:
-        """Whether there is such a file or folder."""
         try:
             return bool(self._fs.exists(self._at(path)))
         except Exception as problem:
@@ -286,11 +273,7 @@ class Folder:
 
     @_bounded("read")
     def written_at(self, path: str) -> datetime | None:
-        """When a file was written; None where the file system doesn't say.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-        """
+        """When a file was written; None where the file system doesn't say. Raises ``FileNotFoundError``."""
         try:
             written: datetime = self._fs.modified(self._at(path))
         except NotImplementedError:
@@ -327,23 +310,19 @@ class Folder:
     def _counted(self, done: str, limit: float) -> Iterator[None]:
         operation = _OPERATIONS.get(done, done)
         try:
-            with STORE_SECONDS.labels(operation).time():
+            with _SECONDS.labels(operation).time():
                 yield
         except TimeoutError:
-            STORE_FAILURES.labels(operation).inc()
+            _FAILURES.labels(operation).inc()
             slow = TimeoutError(errno.ETIMEDOUT, f"no answer within {limit:g} s")
             raise self.unavailable(slow, done) from None
         except StoreUnavailableError:
-            STORE_FAILURES.labels(operation).inc()
+            _FAILURES.labels(operation).inc()
             raise
 
     def unavailable(self, problem: Exception, done: str, path: str | None = None) -> StoreUnavailableError:
-        """The error for a problem of the file system. Of a store of objects it names bucket and key.
-
-        Args:
-            problem: what the file system raised.
-            done: what couldn't be done: ``read``, ``written``.
-            path: the file, below the folder.
+        """The error for a problem of the file system; of a store of objects it names bucket and key. ``done`` is what
+        couldn't be done: ``read``, ``written``; ``path`` the file, below the folder.
         """
         code = problem.errno if isinstance(problem, OSError) else None
         reason = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__
@@ -351,7 +330,9 @@ class Folder:
         remedy = _REMEDIES.get(code or 0, "see whether it is there and works")
         if self._store is not None:
             is_bucket = done == "written" and isinstance(problem, FileNotFoundError)  # nothing else has to be there
-            remedy = MAKE_BUCKET if is_bucket else remedy_for(self._store, problem) or remedy
+            remedy = (
+                object_stores.MAKE_BUCKET if is_bucket else object_stores.remedy_for(self._store, problem) or remedy
+            )
             bucket, _, inside = self.root.partition("/")
             key = "/".join(each for each in (inside, path) if each)
             reason = f"bucket {bucket}{f', key {key}' if path else ''}: {reason}"
@@ -361,7 +342,7 @@ class Folder:
 
     def _require_bucket(self, problem: Exception, path: str | None = None) -> None:
         """A missing file may mean a missing bucket."""
-        if self._store is not None and names_no_bucket(problem):
+        if self._store is not None and object_stores.names_no_bucket(problem):
             raise self.unavailable(problem, "read", path) from problem
 
     def _read_if_there(self, path: str) -> bytes | None:
@@ -374,11 +355,6 @@ class Folder:
         return posixpath.join(self.root, path)
 
 
-def _is_not_known(problem: BaseException) -> bool:
-    """Whether a store doesn't know conditions of uploads."""
-    return isinstance(problem, OSError) and problem.errno == errno.ENOSYS
-
-
 def _version_of(about: dict[str, object]) -> str:
     """What changes with a file's content: the tag of its store, or its size and time."""
     tags = [about[name] for name in ("ETag", "etag", "md5Hash", "generation") if about.get(name)]
@@ -386,7 +362,6 @@ def _version_of(about: dict[str, object]) -> str:
 
 
 def _written_at(about: dict[str, object]) -> datetime | None:
-    """When a file was written, in the words of its file system."""
     for name in ("mtime", "LastModified", "last_modified", "updated", "created"):
         instant = about.get(name)
         if isinstance(instant, int | float):

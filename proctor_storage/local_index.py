@@ -58,10 +58,8 @@ class LocalIndex:
         self._turn = threading.Lock()
 
     def ask(self, work: Callable[[EntryTable], T]) -> T:
-        """Ask the table something, with all in it that was archived until now.
-
-        Raises:
-            StoreUnavailableError: the archive can't be read, or is being read for the first time.
+        """Ask the table something, with all in it that was archived until now. Raises ``StoreUnavailableError``, also
+        while the archive is being read for the first time.
         """
         if not self._turn.acquire(timeout=_WAITED_FOR):
             raise StoreUnavailableError(

@@ -22,15 +22,8 @@ _NO_ATTRIBUTE = "no mapping defined for search attribute"
 async def find_missing_attributes(
     client: Client, keys: Sequence[SearchAttributeKey[Any]], timeout: timedelta = _SECONDS
 ) -> list[SearchAttributeKey[Any]]:
-    """The search attributes that the client's namespace lacks.
-
-    Args:
-        client: of Temporal, with the namespace.
-        keys: the search attributes that are needed.
-        timeout: of the request.
-
-    Raises:
-        temporalio.service.RPCError: Temporal doesn't say.
+    """Those of the search attributes ``keys`` that the client's namespace lacks; ``RPCError`` where Temporal doesn't
+    say.
     """
     request = ListSearchAttributesRequest(namespace=client.namespace)
     known = await client.operator_service.list_search_attributes(request, timeout=timeout)
@@ -39,9 +32,7 @@ async def find_missing_attributes(
 
 async def find_namespace_problem(client: Client, keys: Sequence[SearchAttributeKey[Any]]) -> Problem | None:
     """Why assessments can't be started in the client's namespace; None where they can, or Temporal doesn't say.
-
-    Raises:
-        temporalio.service.RPCError: Temporal doesn't answer.
+    ``RPCError`` where it doesn't answer.
     """
     try:
         missing = await find_missing_attributes(client, keys)

@@ -45,11 +45,7 @@ _S3 = ObjectStore(
     package="s3fs",
     credentials="AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or the machine's role",
     options={
-        "config_kwargs": {
-            "connect_timeout": 5,
-            "read_timeout": 20,
-            "retries": {"mode": "standard", "max_attempts": 3},
-        }
+        "config_kwargs": {"connect_timeout": 5, "read_timeout": 20, "retries": {"mode": "standard", "max_attempts": 3}}
     },
     upload={"chunksize": PART_BYTES},
     download={"max_concurrency": 1},  # otherwise s3fs asks for the size first, which is a request of its own
@@ -104,11 +100,7 @@ def object_store_at(url: str) -> ObjectStore | None:
 
 
 def require_openable(url: str) -> None:
-    """Make sure that what a store of this URL takes is installed.
-
-    Raises:
-        StoreSettingsError: fsspec knows no such file system, or the package that it takes is missing.
-    """
+    """Make sure that what a store of this URL takes is installed. Raises ``StoreSettingsError``."""
     scheme = url.partition("://")[0]
     store = object_store_at(url)
     if store is not None and find_spec(store.package) is None:
@@ -124,7 +116,6 @@ def require_openable(url: str) -> None:
 
 
 def open_object_store(url: str, store: ObjectStore) -> tuple[Any, str]:
-    """The file system of a store of objects, and the path in it."""
     require_openable(url)
     own_options = fsspec.config.conf.get(url.partition("://")[0], {})
     opened: tuple[Any, str] = fsspec.core.url_to_fs(
@@ -160,7 +151,6 @@ def names_no_bucket(problem: BaseException) -> bool:
 
 
 def _causes_of(problem: BaseException) -> Iterator[BaseException]:
-    """An error, and those that it came from."""
     each: BaseException | None = problem
     while each is not None:
         yield each

@@ -6,6 +6,7 @@ they pass through a worker a few at a time, however many there are.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from pydantic_core import from_json
@@ -29,17 +30,8 @@ def is_in_parts(checkpoint: bytes) -> bool:
 async def keep_parts(
     store: BlobStore, new: Iterable[BlobRef], along: Sequence[bytes], fetch: Callable[[str], Awaitable[bytes]]
 ) -> None:
-    """See to it that parts are in the store: those that came along, and others, fetched by their names where they
-    aren't there.
-
-    Args:
-        store: where they are kept.
-        new: the parts' names.
-        along: contents that came along, in any order.
-        fetch: a part's content by its SHA-256.
-
-    Raises:
-        proctor_storage.blobs.StoreUnavailableError: the store can't be written just now.
+    """See to it that parts, named by ``new``, are in the store: those that came ``along``, in any order, and others,
+    which ``fetch`` gets by their SHA-256 where they aren't there.
     """
     contents = {blob_ref(content): content for content in along}
     few = asyncio.Semaphore(AT_ONCE)
@@ -70,7 +62,7 @@ class Contents(Protocol):
 
 
 class InParts:
-    """Something that is in parts. The error names missing parts.
+    """Something that is in parts; ``BlobNotFoundError`` and ``BlobDamagedError`` name what is missing or damaged.
 
     Args:
         store: where the parts are.
@@ -88,33 +80,18 @@ class InParts:
         self._what = what
 
     async def read_indexes(self) -> tuple[list[bytes], dict[str, BlobRef]]:
-        """The contents of the indexes, and all other parts by their names.
-
-        Raises:
-            BlobNotFoundError, BlobDamagedError: an index isn't there, or not as it was written.
-        """
+        """The contents of the indexes, and all other parts by their names."""
         indexes = [await self.read(ref) for each in self._listed for ref in _refs(each["index"])]
         pages = [ref for index in indexes for ref in _refs(from_json(index))]
         pages += [ref for each in self._listed for ref in _refs(each["pages"])]
         return indexes, {ref.sha256: ref for ref in pages}
 
     async def read(self, part: BlobRef) -> bytes:
-        """A part's content.
-
-        Raises:
-            BlobNotFoundError, BlobDamagedError: it isn't there, or not as it was written.
-        """
-        try:
+        with self._named():
             return await self._store.get(part)
-        except (BlobNotFoundError, BlobDamagedError) as problem:
-            raise self._named(problem) from None
 
     async def require(self) -> None:
-        """See whether all parts are there and sound.
-
-        Raises:
-            BlobNotFoundError, BlobDamagedError: one isn't.
-        """
+        """See whether all parts are there and sound."""
         _, parts = await self.read_indexes()
         for part in parts.values():
             await self.read(part)
@@ -122,9 +99,6 @@ class InParts:
     def paths(self, top: str | None = None) -> Iterator[tuple[tuple[str, ...], list[BlobRef]]]:
         """The collections that are in parts, or those below a name, each with its pages; for callers without an event
         loop, as the rest is.
-
-        Raises:
-            BlobNotFoundError, BlobDamagedError: an index isn't there, or not as it was written.
         """
         for each in self._listed:
             path = tuple(each["path"])
@@ -133,19 +107,10 @@ class InParts:
                 yield path, [*(ref for index in indexed for ref in _refs(index)), *_refs(each["pages"])]
 
     def pages(self, pages: Iterable[BlobRef]) -> Iterator[Any]:
-        """What is in pages, one after the other.
-
-        Raises:
-            BlobNotFoundError, BlobDamagedError: one isn't there, or not as it was written.
-        """
         return map(self._read_page, pages)
 
     def join(self, data: dict[str, Any], top: str | None = None) -> dict[str, Any]:
-        """Put into the data what is in parts, of all or below a name.
-
-        Raises:
-            BlobNotFoundError, BlobDamagedError: a part isn't there, or not as it was written.
-        """
+        """Put into the data what is in parts, of all or below a name."""
         for path, pages in self.paths(top):
             *above, last = path
             node: Any = data
@@ -162,22 +127,20 @@ class InParts:
         return self._known[part.sha256]
 
     def _read_now(self, part: BlobRef) -> Any:
-        try:
+        with self._named():
             return from_json(self._store.get_blocking(part))
-        except (BlobNotFoundError, BlobDamagedError) as problem:
-            raise self._named(problem) from None
 
-    def _named(self, problem: BlobNotFoundError | BlobDamagedError) -> BlobNotFoundError | BlobDamagedError:
-        return type(problem)(f"a part of {self._what} can't be had: {problem}")
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except (BlobNotFoundError, BlobDamagedError) as problem:
+            raise type(problem)(f"a part of {self._what} can't be had: {problem}") from None
 
 
 def parts_of_checkpoint(store: Contents, manifest: bytes, known: dict[str, Any] | None = None) -> InParts:
-    """The parts of a checkpoint that is a manifest, read as they are needed.
-
-    Args:
-        store: where they are.
-        manifest: the checkpoint's content.
-        known: decoded parts by their SHA-256, which are added to.
+    """The parts of a checkpoint, whose content is a manifest, read as they are needed; ``known`` has decoded parts by
+    their SHA-256, and is added to.
     """
     return InParts(store, from_json(manifest)["parts"], f"the checkpoint {blob_ref(manifest).sha256}", known)
 
@@ -201,7 +164,6 @@ def _refs(entries: Iterable[Sequence[Any]]) -> list[BlobRef]:
 
 
 def joined(pages: Iterable[Any], tail: Any) -> Any:
-    """A collection from its pages and its tail."""
     if isinstance(tail, dict):
         whole: dict[str, Any] = {}
         for page in pages:

@@ -1,4 +1,4 @@
-"""Who works at a task queue, as Temporal knows it."""
+"""Who works at a task queue, as Temporal knows it; ``RPCError`` where it doesn't say."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ _POLLED_WITHIN = timedelta(seconds=90)
 
 async def are_versioned(client: Client, queue: str, timeout: timedelta) -> bool:
     """Whether all workers at a task queue have a build id, so that they get work only where Temporal knows the current
-    version. Raises what ``last_polls`` does.
+    version.
     """
     pollers = await _pollers(client, queue, WORKFLOWS, timeout)
     versioned = WorkerVersioningMode.WORKER_VERSIONING_MODE_VERSIONED
@@ -27,17 +27,7 @@ async def are_versioned(client: Client, queue: str, timeout: timedelta) -> bool:
 async def last_polls(
     client: Client, queue: str, kind: TaskQueueType.ValueType, timeout: timedelta
 ) -> dict[str, datetime]:
-    """When each process asked for work at a task queue last, by its identity.
-
-    Args:
-        client: of Temporal.
-        queue: the task queue.
-        kind: its workflows or its activities.
-        timeout: of the request.
-
-    Raises:
-        temporalio.service.RPCError: Temporal doesn't say.
-    """
+    """When each process asked for work at a task queue last, by its identity."""
     last: dict[str, datetime] = {}
     for poller in await _pollers(client, queue, kind, timeout):
         asked_at = poller.last_access_time.ToDatetime(tzinfo=UTC)
@@ -46,13 +36,11 @@ async def last_polls(
 
 
 async def polling_now(client: Client, queue: str, kind: TaskQueueType.ValueType, timeout: timedelta) -> list[str]:
-    """The identities of the processes that work at a task queue. Raises what ``last_polls`` does."""
     lately = datetime.now(UTC) - _POLLED_WITHIN
     return [who for who, at in (await last_polls(client, queue, kind, timeout)).items() if at > lately]
 
 
 async def count_workers(client: Client, queue: str, kind: TaskQueueType.ValueType, timeout: timedelta) -> int:
-    """How many processes work at a task queue. Raises what ``last_polls`` does."""
     return len(await polling_now(client, queue, kind, timeout))
 
 

@@ -13,27 +13,12 @@ class NotOursError(ValueError):
 
 
 def seal(config: GreenAgentConfig, purpose: str, text: str) -> str:
-    """Encrypt a text with the deployment's secret.
-
-    Args:
-        config: has the secret.
-        purpose: what the text is for; ``unseal`` needs the same.
-        text: the text.
-    """
+    """Encrypt a text with the deployment's secret; ``unseal`` needs the same ``purpose``."""
     return _box(config, purpose).encrypt(text.encode()).decode()
 
 
 def unseal(config: GreenAgentConfig, purpose: str, sealed: str) -> str:
-    """The reverse of ``seal``.
-
-    Args:
-        config: has the secret.
-        purpose: as of ``seal``.
-        sealed: what ``seal`` returned.
-
-    Raises:
-        NotOursError: it was sealed with another secret, or changed since.
-    """
+    """The reverse of ``seal``. Raises ``NotOursError`` where it was sealed with another secret, or changed since."""
     try:
         return _box(config, purpose).decrypt(sealed.encode()).decode()
     except InvalidToken:

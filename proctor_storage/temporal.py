@@ -7,20 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_address
 
+from temporalio import converter
 from temporalio.api.common.v1 import Payload
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.converter import (
-    DataConverter,
-    DefaultFailureConverter,
-    DefaultFailureConverterWithEncodedAttributes,
-    ExternalStorage,
-    PayloadCodec,
-    StorageDriver,
-    StorageDriverClaim,
-    StorageDriverRetrieveContext,
-    StorageDriverStoreContext,
-)
 from temporalio.runtime import Runtime
 from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
 
@@ -56,7 +46,7 @@ class TemporalUnreachableError(ConnectionError):
     """No server answers at the Temporal address."""
 
 
-class BlobPayloads(StorageDriver):
+class BlobPayloads(converter.StorageDriver):
     """Keeps large payloads in the blob store.
 
     A payload that was put there a moment ago is not looked for again: a payload that was stored twice, because the
@@ -71,14 +61,16 @@ class BlobPayloads(StorageDriver):
         """How a reference says where its payload is."""
         return "proctor-blobs"
 
-    async def store(self, context: StorageDriverStoreContext, payloads: Sequence[Payload]) -> list[StorageDriverClaim]:
+    async def store(
+        self, context: converter.StorageDriverStoreContext, payloads: Sequence[Payload]
+    ) -> list[converter.StorageDriverClaim]:
         refs = await asyncio.gather(*(self._keep(payload.SerializeToString()) for payload in payloads))
-        return [StorageDriverClaim(claim_data={"sha256": ref.sha256, "size": str(ref.size)}) for ref in refs]
+        return [converter.StorageDriverClaim(claim_data={"sha256": ref.sha256, "size": str(ref.size)}) for ref in refs]
 
     async def retrieve(
-        self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
+        self, context: converter.StorageDriverRetrieveContext, claims: Sequence[converter.StorageDriverClaim]
     ) -> list[Payload]:
-        async def fetch(claim: StorageDriverClaim) -> Payload:
+        async def fetch(claim: converter.StorageDriverClaim) -> Payload:
             ref = BlobRef(sha256=claim.claim_data["sha256"], size=int(claim.claim_data["size"]))
             return Payload.FromString(await self._store.get(ref))
 
@@ -93,7 +85,7 @@ class BlobPayloads(StorageDriver):
         return ref
 
 
-def data_converter(store: BlobStore, codec: PayloadCodec | None = None) -> DataConverter:
+def data_converter(store: BlobStore, codec: converter.PayloadCodec | None = None) -> converter.DataConverter:
     """Pydantic models to payloads and back, the large ones by way of ``store``.
 
     With a codec all payloads are encrypted before they leave the process, also for the store. The messages and stack
@@ -102,22 +94,20 @@ def data_converter(store: BlobStore, codec: PayloadCodec | None = None) -> DataC
     return replace(
         pydantic_data_converter,
         payload_codec=codec,
-        failure_converter_class=DefaultFailureConverterWithEncodedAttributes if codec else DefaultFailureConverter,
-        external_storage=ExternalStorage(drivers=[BlobPayloads(store)], payload_size_threshold=PAYLOAD_LIMIT),
+        failure_converter_class=converter.DefaultFailureConverterWithEncodedAttributes
+        if codec
+        else converter.DefaultFailureConverter,
+        external_storage=converter.ExternalStorage(drivers=[BlobPayloads(store)], payload_size_threshold=PAYLOAD_LIMIT),
     )
 
 
 async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> Client:
     """Connect to Temporal: where the settings say, and in the way that the SDK's own environment configuration says
-    (TLS, client certificate, API key, metadata).
+    (TLS, client certificate, API key, metadata). ``runtime`` is what the SDK runs in, where that isn't the process's
+    usual one.
 
-    Args:
-        config: the deployment's settings.
-        runtime: what the SDK runs in, where that isn't the process's usual one.
-
-    Raises:
-        TemporalUnreachableError: no server answers at ``config.temporal_address``, or it refuses us.
-                Or the settings of the connection or the encryption are invalid.
+    Raises ``TemporalUnreachableError`` where no server answers, it refuses us, or the settings of the connection or the
+    encryption are invalid.
     """
     try:
         options = read_profile().options
@@ -158,7 +148,6 @@ def _is_here(address: str) -> bool:
 
 
 def refusal_by_temporal(config: GreenAgentConfig, problem: RPCError) -> Problem:
-    """Why Temporal doesn't let us work, and which setting to mend."""
     if problem.status == RPCStatusCode.NOT_FOUND:
         namespace = config.temporal_namespace
         return Problem(

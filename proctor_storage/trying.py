@@ -14,12 +14,8 @@ TRIED_WITHIN = 2.5
 
 
 async def find_problem_of_store(url: str, name: str = "store", seconds: float = TRIED_WITHIN) -> Problem | None:
-    """Why the store at an fsspec URL or in a folder can't be used, as a sentence; None where it can.
-
-    Args:
-        url: where it is.
-        name: what the sentence calls it.
-        seconds: how long to wait for it.
+    """Why the store at an fsspec URL or in a folder can't be used, as a sentence that calls it ``name``; None where it
+    can.
     """
     try:
         folder = await asyncio.to_thread(Folder, url, name)

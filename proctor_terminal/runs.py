@@ -22,11 +22,11 @@ from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 import proctor_terminal as terminal
 from activities.archive.lines import as_lines
 from activities.campaign.activities import keep_cells, taken_over
-from activities.campaign.plan import CampaignPlan, Cell, EndedCell, Lane, Raw, Summed, SumUpInput, groups_of
+from activities.campaign.plan import CampaignPlan, Cell, EndedCell, Lane, Summed, SumUpInput, groups_of
 from activities.plan import TRIAL_WORKFLOW
 from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import cost_of, tokens_of
-from proctor_protocol.request import BadRequestError
+from proctor_protocol.request import BadRequestError, Raw
 from proctor_protocol.statistics import Points, Run
 from proctor_protocol.terminal import (
     BENCHMARK,

@@ -231,8 +231,8 @@ class TrialActivities:
     async def _play_solution(self, payload: StepInput, task: "TerminalTask", environment: EnvironmentRef) -> Worked:
         if activity.info().attempt > 1:
             # Half a solution can't be gone on with, and the whole of it on top of that may do something else.
-            raise failures.final(
-                failures.ENVIRONMENT_LOST, "The worker was lost while the task's solution was played: it begins again."
+            raise failures.ENVIRONMENT_LOST.final(
+                "The worker was lost while the task's solution was played: it begins again."
             )
         began_at = datetime.now(UTC)
         recorder = self._recordings.of_agent(payload.plan.trial_id, is_recording=payload.plan.record)
@@ -393,9 +393,9 @@ async def _failing() -> AsyncIterator[None]:
     try:
         yield
     except EngineUnavailableError as problem:
-        raise failures.passing(failures.ENGINE_UNAVAILABLE, str(problem)) from None
+        raise failures.ENGINE_UNAVAILABLE.passing(str(problem)) from None
     except EnvironmentLostError as problem:
-        raise failures.final(failures.ENVIRONMENT_LOST, str(problem)) from None
+        raise failures.ENVIRONMENT_LOST.final(str(problem)) from None
     except TerminalError as problem:
         details = {
             "blame": problem.blame,

@@ -35,7 +35,6 @@ async def archive(
     progress: Progress | None,
     results: AssessmentResults,
 ) -> None:
-    """Archive an assessment, after its last update was published."""
     await steps.do(
         ArchiveActivities.archive,
         ArchiveInput(
@@ -70,7 +69,6 @@ async def archive_trial(steps: Steps, publisher: UpdatePublisher, payload: Trial
 
 
 async def archive_campaign(steps: Steps, payload: CampaignArchiveInput, publisher: UpdatePublisher) -> None:
-    """Archive a campaign, after its last update was published."""
     await steps.do(
         CampaignArchiving.archive_campaign,
         payload.model_copy(update={"updates": _updates(publisher)}),

@@ -29,7 +29,7 @@ from workflows.progress import Carried, Progress, Together
 from workflows.publishing import UpdatePublisher
 from workflows.several import Several
 from workflows.steps import Failure, Steps, failure_of
-from workflows.summing_up import last_update, note_score, sum_up
+from workflows.summing_up import Ending, last_update, note_score, sum_up
 from workflows.time_played import Timed, TimePlayed
 from workflows.turns import Turns
 
@@ -65,14 +65,10 @@ class Assessment:
 
     @workflow.run
     async def run(self, payload: AssessmentInput) -> AssessmentResults:
-        """Play the whole assessment.
+        """Play the whole assessment; returns the scored result.
 
-        Returns:
-            The scored result.
-
-        Raises:
-            ApplicationError: ``Rejected`` for a request that can't be carried out; ``AssessmentFailed``, with the
-                results so far as its first detail, where the assessment came to no good end.
+        Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed``, with the results so far
+        as its first detail, where the assessment came to no good end.
         """
         try:
             plan = self._plan or await self._admit()
@@ -85,10 +81,7 @@ class Assessment:
                     plan.assessment_timeout, progress, lambda: self._assess(plan, progress)
                 )
                 reason = _reason(progress)
-        except asyncio.CancelledError:
-            await self._call_off()
-            raise
-        except Exception as problem:
+        except (Exception, asyncio.CancelledError) as problem:
             if is_cancelled_exception(problem):
                 await self._call_off()
                 raise
@@ -191,7 +184,7 @@ class Assessment:
         self._publisher.show("**Closing the simulation**", begins="the judging")
         await self._judging.conclude(plan, progress)
         await self._time.measure_pauses(progress)
-        return self._tell_results(self._sum_up(plan, "completed", _reason(progress)), _reason(progress))
+        return self._tell_results(self._sum_up(plan, Ending("completed", _reason(progress))), _reason(progress))
 
     def _tell_results(self, results: AssessmentResults, reason: CompletionReason) -> AssessmentResults:
         note_score(results)
@@ -213,12 +206,12 @@ class Assessment:
                 await self._carry_on_if_long(plan, several.together)
             await several.judge()
             await self._time.measure_pauses(several.together)
-            return self._tell_results(self._sum_up(plan, "completed", "scenario_complete"), "scenario_complete")
+            results = self._sum_up(plan, Ending("completed", "scenario_complete"))
+            return self._tell_results(results, "scenario_complete")
 
         return await self._time.keep_to(plan.assessment_timeout, several.together, play)
 
     async def _carry_on_if_long(self, plan: Plan, timed: Progress | Together) -> None:
-        """Continue in a new run where this one's history has become long."""
         run = workflow.info()
         if not run.is_continue_as_new_suggested() and run.get_current_history_length() <= limits.HISTORY_EVENTS:
             return
@@ -236,7 +229,7 @@ class Assessment:
 
     # The ways out
 
-    async def _fail(self, problem: Exception) -> ApplicationError:
+    async def _fail(self, problem: BaseException) -> ApplicationError:
         """End an assessment that came to no good end; the error says why and carries what was done so far."""
         resets_before = self._time.resets
         failure = failure_of(problem)
@@ -262,7 +255,7 @@ class Assessment:
         self._publisher.show(f"**Failed**: {failure.sentence}")
         try:
             status: ResultStatus = "timeout" if reason == "timeout" else "failed"
-            results = self._sum_up(plan, status, reason, failure.sentence, failure.kind)
+            results = self._sum_up(plan, Ending(status, reason, failure.sentence, failure.kind))
             note_score(results)
         except Exception:
             workflow.logger.exception("the results of an assessment that has failed can't be made")
@@ -276,7 +269,7 @@ class Assessment:
         if self._plan is not None:
             try:
                 await run_undisturbed(self._time.measure_pauses(self._timed))
-                so_far = self._sum_up(self._plan, "canceled", "canceled", "the assessment was cancelled")
+                so_far = self._sum_up(self._plan, Ending("canceled", "canceled", "the assessment was cancelled"))
             except Exception:
                 workflow.logger.exception("the results of an assessment that is cancelled can't be made")
         await self._end("error", names.Status.CANCELED, so_far)
@@ -285,12 +278,10 @@ class Assessment:
     def _timed(self) -> Timed | None:
         return self._several.together if self._several else self._progress
 
-    def _sum_up(
-        self, plan: Plan, status: ResultStatus, reason: str, failure: str | None = None, failure_kind: str | None = None
-    ) -> AssessmentResults:
+    def _sum_up(self, plan: Plan, ending: Ending) -> AssessmentResults:
         if self._several:
-            return self._several.sum_up(status, reason, failure, failure_kind)
-        return sum_up(plan, self._progress, self._judging, status, reason, failure, failure_kind)
+            return self._several.sum_up(ending)
+        return sum_up(plan, self._progress, self._judging, ending)
 
     async def _end(
         self, reason: CompletionReason, status: names.Status, results: AssessmentResults | None = None

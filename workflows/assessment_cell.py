@@ -5,15 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
-from temporalio import workflow
+from temporalio import exceptions, workflow
 from temporalio.common import SearchAttributePair, WorkflowIDReusePolicy
-from temporalio.exceptions import (
-    ApplicationError,
-    ChildWorkflowError,
-    FailureError,
-    WorkflowAlreadyStartedError,
-    is_cancelled_exception,
-)
 
 from activities.attempts import failures
 from activities.campaign.assessments import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
@@ -47,8 +40,8 @@ class AssessmentCell:
         workflow.upsert_memo({"task": self._task_id})
         try:
             played = await self._play()
-        except FailureError as problem:
-            if is_cancelled_exception(problem):
+        except exceptions.FailureError as problem:
+            if exceptions.is_cancelled_exception(problem):
                 raise
             played = self._failed(problem)
         return await self._outcome(played, began_at)
@@ -73,7 +66,7 @@ class AssessmentCell:
                 ),
                 memo={names.MEMO_CAMPAIGN: self._campaign_id},
             )
-        except WorkflowAlreadyStartedError:
+        except exceptions.WorkflowAlreadyStartedError:
             results = await self._steps.do(
                 AssessmentRuns.join_assessment, self._task_id, **limits.joined("the assessment was started before")
             )
@@ -89,18 +82,18 @@ class AssessmentCell:
         about = {name: self._payload.get(name) for name in names}
         return PlayedAssessment.model_validate({**about, "task_id": self._task_id, **more})
 
-    def _failed(self, problem: FailureError) -> PlayedAssessment:
-        cause = problem.cause if isinstance(problem, ChildWorkflowError) and problem.cause else problem
+    def _failed(self, problem: exceptions.FailureError) -> PlayedAssessment:
+        cause = problem.cause if isinstance(problem, exceptions.ChildWorkflowError) and problem.cause else problem
         results = None
-        if isinstance(cause, ApplicationError) and cause.details:
+        if isinstance(cause, exceptions.ApplicationError) and cause.details:
             try:
                 results = AssessmentResults.model_validate(cause.details[0])
             except ValidationError:
                 workflow.logger.warning("the results of %s can't be read", self._task_id)
         kind = results.failure_kind if results else None
-        if kind is None and isinstance(cause, ApplicationError):
+        if kind is None and isinstance(cause, exceptions.ApplicationError):
             kind = cause.type
-        sentence = cause.message if isinstance(cause, ApplicationError) else str(cause)
+        sentence = cause.message if isinstance(cause, exceptions.ApplicationError) else str(cause)
         return self._assessment_played(results=results, failure_kind=kind or failures.UNKNOWN, failure=sentence)
 
     async def _outcome(self, played: PlayedAssessment, began_at: datetime) -> CellOutcome:

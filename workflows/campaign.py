@@ -8,37 +8,14 @@ from collections import Counter
 from collections.abc import Awaitable, Iterable
 from typing import Any
 
-from temporalio import workflow
+from temporalio import exceptions, workflow
 from temporalio.common import WorkflowIDReusePolicy
-from temporalio.exceptions import (
-    ApplicationError,
-    ChildWorkflowError,
-    FailureError,
-    WorkflowAlreadyStartedError,
-    is_cancelled_exception,
-)
 
 from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
 from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
+from activities.campaign import plan as plans
 from activities.campaign.activities import CampaignActivities
-from activities.campaign.plan import (
-    MEMO_LEDGER,
-    CampaignArchiveInput,
-    CampaignPlan,
-    CampaignResults,
-    CellInput,
-    CellList,
-    CellOutcome,
-    CellsInput,
-    CellStatus,
-    EndedCell,
-    JoinInput,
-    LedgerInput,
-    Summed,
-    SumUpInput,
-    cell_workflow_id,
-)
 from proctor_protocol import campaigns
 from workflows import limits, names
 from workflows.archiving import archive_campaign
@@ -67,11 +44,11 @@ class Campaign:
     def __init__(self, payload: CampaignInput) -> None:
         carried = None if payload.carried is None else CarriedCampaign.model_validate(payload.carried)
         self._payload = payload
-        self._plan: CampaignPlan | None = carried.plan if carried else None
+        self._plan: plans.CampaignPlan | None = carried.plan if carried else None
         self._progress: CampaignProgress | None = carried.progress if carried else None
-        self._grown: list[CellList] = []
-        self._ended: CampaignArchiveInput | None = None
-        self._at_play: dict[asyncio.Task[CellOutcome], Due] = {}
+        self._grown: list[plans.CellList] = []
+        self._ended: plans.CampaignArchiveInput | None = None
+        self._at_play: dict[asyncio.Task[plans.CellOutcome], Due] = {}
         self._publisher = UpdatePublisher(carried.stream if carried else None)
         if self._plan is not None:
             self._publisher.only_milestones = not self._plan.verbose_updates
@@ -79,28 +56,22 @@ class Campaign:
         self._place = PlaceInContext(self._steps, payload, is_taken=carried is not None)
 
     @workflow.run
-    async def run(self, payload: CampaignInput) -> CampaignResults:
-        """Play all cells.
-
-        Raises:
-            ApplicationError: ``Rejected`` for a request that can't be carried out; ``AssessmentFailed`` where the
-                campaign came to no good end.
+    async def run(self, payload: CampaignInput) -> plans.CampaignResults:
+        """Play all cells. Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed`` where
+        the campaign came to no good end.
         """
         try:
             plan = self._plan or await self._admit()
             progress = self._progress or self._open(plan)
             await self._play_all(plan, progress)
             summed = await self._sum_up("completed")
-        except asyncio.CancelledError:
-            await self._call_off()
-            raise
-        except Exception as problem:
-            if is_cancelled_exception(problem):
+        except (Exception, asyncio.CancelledError) as problem:
+            if exceptions.is_cancelled_exception(problem):
                 await self._call_off()
                 raise
             raise await self._fail(problem) from None
         await self._end(names.Status.COMPLETED)
-        return CampaignResults(kind=plan.kind, tally=progress.tally(), summed=summed)
+        return plans.CampaignResults(kind=plan.kind, tally=progress.tally(), summed=summed)
 
     @workflow.signal(name=GRANT_SIGNAL)
     async def begin(self) -> None:
@@ -117,16 +88,16 @@ class Campaign:
         self._publisher.publish_failure(trouble.kind, trouble.sentence())
 
     @workflow.signal(name=names.GROW_SIGNAL)
-    async def grow(self, more: CellList) -> None:
+    async def grow(self, more: plans.CellList) -> None:
         """Add cells; the sender makes sure that they are new to the campaign."""
         self._grown.append(more)
 
     # The parts, in order
 
-    async def _admit(self) -> CampaignPlan:
+    async def _admit(self) -> plans.CampaignPlan:
         waiting = asyncio.create_task(self._place.wait_for())
         try:
-            plan: CampaignPlan = await self._steps.do(
+            plan: plans.CampaignPlan = await self._steps.do(
                 CampaignActivities.plan_campaign,
                 AdmitInput(task_id=self._payload.task_id, request=self._payload.request, owner=self._payload.owner),
                 **limits.prepared("check the request"),
@@ -140,7 +111,7 @@ class Campaign:
         await waiting
         return plan
 
-    def _open(self, plan: CampaignPlan) -> CampaignProgress:
+    def _open(self, plan: plans.CampaignPlan) -> CampaignProgress:
         workflow.upsert_search_attributes(
             [
                 names.PROCTOR_STATUS.value_set(names.Status.WORKING),
@@ -164,7 +135,7 @@ class Campaign:
         )
         return progress
 
-    async def _play_all(self, plan: CampaignPlan, progress: CampaignProgress) -> None:
+    async def _play_all(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
         for due in progress.at_play:  # of the run before
             self._start(plan, due)
         most_events = limits.campaign_events(plan.at_once)
@@ -183,7 +154,7 @@ class Campaign:
             if run.is_continue_as_new_suggested() or run.get_current_history_length() > most_events:
                 await self._carry_on(plan, progress)
 
-    async def _fill(self, plan: CampaignPlan, progress: CampaignProgress) -> None:
+    async def _fill(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
         progress.lists += self._grown
         self._grown = []
         while len(self._at_play) < plan.at_once:
@@ -206,7 +177,7 @@ class Campaign:
             else:
                 progress.waiting += await self._read_more(progress)
 
-    def _next_of(self, plan: CampaignPlan, progress: CampaignProgress) -> int | None:
+    def _next_of(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> int | None:
         taken = Counter(lane for due in progress.at_play for lane in due.cell.lanes)
         for number, due in enumerate(progress.waiting):
             if all(taken[lane] < plan.lane_limits.get(lane.kind, plan.at_once) for lane in due.cell.lanes):
@@ -219,7 +190,7 @@ class Campaign:
             if start < each.count:
                 cells = await self._steps.do_here(
                     CampaignActivities.read_cells,
-                    CellsInput(cells=each, start=start, count=_PAGE),
+                    plans.CellsInput(cells=each, start=start, count=_PAGE),
                     **limits.quick("what is to be played next"),
                 )
                 progress.read += len(cells)
@@ -227,15 +198,15 @@ class Campaign:
             start -= each.count
         return []
 
-    def _start(self, plan: CampaignPlan, due: Due) -> None:
+    def _start(self, plan: plans.CampaignPlan, due: Due) -> None:
         self._at_play[asyncio.create_task(self._play(plan, due))] = due
 
-    async def _play(self, plan: CampaignPlan, due: Due) -> CellOutcome:
-        workflow_id = cell_workflow_id(plan.campaign_id, due.cell.cell_id, due.play)
+    async def _play(self, plan: plans.CampaignPlan, due: Due) -> plans.CellOutcome:
+        workflow_id = plans.cell_workflow_id(plan.campaign_id, due.cell.cell_id, due.play)
         try:
-            outcome: CellOutcome = await workflow.execute_child_workflow(
+            outcome: plans.CellOutcome = await workflow.execute_child_workflow(
                 due.cell.workflow,
-                CellInput(
+                plans.CellInput(
                     campaign_id=plan.campaign_id,
                     cell=due.cell,
                     play=due.play,
@@ -243,7 +214,7 @@ class Campaign:
                     owner=self._payload.owner,
                 ),
                 id=workflow_id,
-                result_type=CellOutcome,
+                result_type=plans.CellOutcome,
                 task_timeout=limits.WORKFLOW_TASK,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
@@ -251,22 +222,24 @@ class Campaign:
                 search_attributes=names.owned_by(self._payload.owner) if self._payload.owner else None,
                 static_summary=due.cell.label,
             )
-        except WorkflowAlreadyStartedError:
+        except exceptions.WorkflowAlreadyStartedError:
             return await self._steps.do(
                 CampaignActivities.join_cell,
-                JoinInput(workflow_id=workflow_id),
+                plans.JoinInput(workflow_id=workflow_id),
                 **limits.joined(f"{due.cell.label} was started before"),
             )
-        except ChildWorkflowError as problem:
+        except exceptions.ChildWorkflowError as problem:
             return _lost_outcome(problem)
         return outcome
 
-    async def _take(self, plan: CampaignPlan, progress: CampaignProgress, task: asyncio.Task[CellOutcome]) -> None:
+    async def _take(
+        self, plan: plans.CampaignPlan, progress: CampaignProgress, task: asyncio.Task[plans.CellOutcome]
+    ) -> None:
         due = self._at_play.pop(task)
         try:
             outcome = task.result()
-        except FailureError as problem:
-            if is_cancelled_exception(problem):
+        except exceptions.FailureError as problem:
+            if exceptions.is_cancelled_exception(problem):
                 raise
             outcome = _lost_outcome(problem)
         progress.note_play(due, outcome)
@@ -278,7 +251,7 @@ class Campaign:
         self._tell_of(plan, progress, due, outcome, is_again)
 
     def _tell_of(
-        self, plan: CampaignPlan, progress: CampaignProgress, due: Due, outcome: CellOutcome, is_again: bool
+        self, plan: plans.CampaignPlan, progress: CampaignProgress, due: Due, outcome: plans.CellOutcome, is_again: bool
     ) -> None:
         self._publisher.publish(
             campaigns.CellEndedUpdate(
@@ -301,12 +274,12 @@ class Campaign:
     def _show(self, progress: CampaignProgress) -> None:
         workflow.set_current_details(progress.tally().sentence())
 
-    async def _keep(self, ended: list[EndedCell]) -> Any:
+    async def _keep(self, ended: list[plans.EndedCell]) -> Any:
         return await self._steps.do_here(
-            CampaignActivities.keep_outcomes, LedgerInput(ended=ended), **limits.quick("keep what has ended")
+            CampaignActivities.keep_outcomes, plans.LedgerInput(ended=ended), **limits.quick("keep what has ended")
         )
 
-    async def _carry_on(self, plan: CampaignPlan, progress: CampaignProgress) -> None:
+    async def _carry_on(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
         """Continue in a new run, which finds the running cells by their ids."""
         for task in [task for task in self._at_play if task.done()]:
             await self._take(plan, progress, task)
@@ -319,14 +292,14 @@ class Campaign:
 
         await self._publisher.stream.continue_as_new(next_run)
 
-    async def _sum_up(self, status: CellStatus, failure: str | None = None) -> Summed:
+    async def _sum_up(self, status: plans.CellStatus, failure: str | None = None) -> plans.Summed:
         assert self._plan is not None
         assert self._progress is not None
         progress = self._progress
         elapsed = (workflow.now() - progress.started_at).total_seconds()
-        summed: Summed = await self._steps.do(
+        summed: plans.Summed = await self._steps.do(
             CampaignActivities.sum_up_campaign,
-            SumUpInput(
+            plans.SumUpInput(
                 plan=self._plan,
                 status=status,
                 failure=failure,
@@ -343,10 +316,10 @@ class Campaign:
             {
                 names.MEMO_SUMMARY: summed.sentence,
                 names.MEMO_RESULTS: summed.results.model_dump(mode="json"),
-                MEMO_LEDGER: summed.ledger.model_dump(mode="json") if summed.ledger else None,
+                plans.MEMO_LEDGER: summed.ledger.model_dump(mode="json") if summed.ledger else None,
             }
         )
-        self._ended = CampaignArchiveInput(
+        self._ended = plans.CampaignArchiveInput(
             context_id=self._payload.context_id,
             owner=self._payload.owner,
             message=self._payload.message,
@@ -372,18 +345,18 @@ class Campaign:
 
     # The ways out
 
-    async def _fail(self, problem: Exception) -> ApplicationError:
+    async def _fail(self, problem: BaseException) -> exceptions.ApplicationError:
         failure = failure_of(problem)
         if failure.is_defect:
             workflow.logger.error("%s", failure.sentence, exc_info=problem)
         if failure.kind == failures.REJECTED:
             await self._end(names.Status.REJECTED)
-            return ApplicationError(failure.sentence, type=names.REJECTED_FAILURE, non_retryable=True)
+            return exceptions.ApplicationError(failure.sentence, type=names.REJECTED_FAILURE, non_retryable=True)
         await run_undisturbed(self._stop_cells())
         self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
         await self._sum_up_so_far("failed", failure)
         await self._end(names.Status.FAILED)
-        return ApplicationError(failure.sentence, type=names.ASSESSMENT_FAILURE, non_retryable=True)
+        return exceptions.ApplicationError(failure.sentence, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
     async def _call_off(self) -> None:
         """End a cancelled campaign: its cells first. The memo names the results so far."""
@@ -391,20 +364,19 @@ class Campaign:
         await self._sum_up_so_far("canceled", Failure("Canceled", "the campaign was cancelled"))
         await self._end(names.Status.CANCELED)
 
-    async def _sum_up_so_far(self, status: CellStatus, failure: Failure) -> None:
+    async def _sum_up_so_far(self, status: plans.CellStatus, failure: Failure) -> None:
         """The results so far; None without any, or if they can't be made."""
 
         async def sum_up() -> None:
             try:
                 await self._sum_up(status, failure.sentence)
-            except FailureError:
+            except exceptions.FailureError:
                 workflow.logger.exception("the results so far can't be made")
 
         if self._plan is not None and self._progress is not None:
             await run_undisturbed(sum_up())
 
     async def _stop_cells(self) -> None:
-        """Cancel all cells that are at play, and wait until each has cleaned up after itself."""
         tasks = list(self._at_play)
         for task in tasks:
             task.cancel()
@@ -413,7 +385,7 @@ class Campaign:
             return
         for task, outcome in zip(tasks, outcomes, strict=True):
             due = self._at_play.pop(task)
-            if not isinstance(outcome, CellOutcome):
+            if not isinstance(outcome, plans.CellOutcome):
                 self._progress.at_play.remove(due)
                 continue
             self._progress.note_play(due, outcome)
@@ -445,9 +417,9 @@ class Campaign:
         await end(self._place, self._publisher, status, part)
 
 
-def _lost_outcome(problem: BaseException) -> CellOutcome:
-    cause = problem.cause if isinstance(problem, ChildWorkflowError) and problem.cause else problem
-    return CellOutcome(
+def _lost_outcome(problem: BaseException) -> plans.CellOutcome:
+    cause = problem.cause if isinstance(problem, exceptions.ChildWorkflowError) and problem.cause else problem
+    return plans.CellOutcome(
         status="failed",
         failure_kind=failures.UNKNOWN,
         failure=f"Its workflow failed: {cause}",

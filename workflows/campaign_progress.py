@@ -78,7 +78,6 @@ class CampaignProgress(BaseModel):
         return sum(each.count for each in self.lists)
 
     def tally(self) -> Tally:
-        """The same in numbers."""
         return Tally(
             total=self.total,
             done=self.done,
@@ -94,7 +93,6 @@ class CampaignProgress(BaseModel):
         )
 
     def note(self, due: Due, outcome: CellOutcome) -> None:
-        """A cell has ended for good."""
         self.done += 1
         self.succeeded += outcome.succeeded
         self.failed += outcome.failure_kind is not None
@@ -122,7 +120,6 @@ class CampaignProgress(BaseModel):
             self.tokens = (self.tokens or 0) + outcome.tokens
 
     def take_over(self, taken: TakenOver) -> None:
-        """Count the results taken over from another campaign."""
         self.taken_over = taken.count
         self.done += taken.count
         self.succeeded += taken.succeeded
@@ -151,15 +148,11 @@ class CampaignProgress(BaseModel):
         return None
 
     def limit_in_reach(self, plan: CampaignPlan, elapsed: float, due: Due | None) -> str | None:
-        """A sentence on the limit that a cell would probably pass, or None.
+        """A sentence on the limit that a cell would probably pass, or None. ``elapsed`` are the seconds since the
+        campaign began; ``due`` is the cell that would be next, if it is known.
 
         The forecast for a cell, and for each that is under way, is the mean of its group's plays so far; the mean of
         all plays for a group that has none yet, and for all where there is no cell.
-
-        Args:
-            plan: has the limits.
-            elapsed: seconds since the campaign began.
-            due: the cell that would be next, if it is known.
         """
         for each in self._limits(plan, elapsed):
             one = each.forecast(due)

@@ -70,7 +70,6 @@ class ContextQueue:
 
     @workflow.signal(name=LEAVE_SIGNAL)
     async def leave(self, task_id: str) -> None:
-        """An assessment has ended, or gives up waiting."""
         if task_id in self._waiting:
             self._waiting.remove(task_id)
         if task_id == self._at_work:
@@ -129,11 +128,9 @@ class PlaceInContext:
         await workflow.wait_condition(lambda: self.is_taken)
 
     def take(self) -> None:
-        """The queue says that this one may begin."""
         self.is_taken = True
 
     async def leave(self) -> None:
-        """The next one may begin."""
         if not self._is_in_queue:
             return
         try:

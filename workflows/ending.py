@@ -36,12 +36,9 @@ async def end(
 ) -> None:
     """On every way out: all are parted from, the next one of the context may begin, and the status is set.
 
-    A cancellation that arrives now has no effect: the end continues as before.
-
-    Args:
-        part: informs, removes and archives, all in parallel; its failures don't delay the
-            end.
-        so_far: results that are kept as a blob which the memo names, since a canceled workflow has no result.
+    A cancellation that arrives now has no effect: the end continues as before. ``part`` informs, removes and archives,
+    all in parallel; its failures don't delay the end. ``so_far`` are results that are kept as a blob which the memo
+    names, since a canceled workflow has no result.
     """
     await run_undisturbed(_end(place, publisher, status, part, so_far))
 
@@ -73,7 +70,6 @@ async def _keep(results: AssessmentResults | None) -> dict[str, Any]:
 
 
 def notify_participant(plan: Plan, reason: CompletionReason, unfinished: Sequence[str]) -> Awaitable[None]:
-    """Inform the participant of the end, if it can be reached."""
     return workflow.execute_activity_method(
         ParticipantActivities.farewell,
         FarewellInput(plan=plan, reason=reason, left=list(unfinished)),

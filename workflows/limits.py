@@ -55,28 +55,23 @@ LOCAL_JUDGEMENT = timedelta(seconds=10)
 workflow holds one of the worker's slots for workflow tasks.
 """
 
-_PATIENT = RetryPolicy(
-    initial_interval=timedelta(milliseconds=200),
-    backoff_coefficient=2,
-    maximum_interval=timedelta(seconds=10),
-    maximum_attempts=12,
-)
+
+def _retry(first: float, longest: float, attempts: int = 0) -> RetryPolicy:
+    """Pauses of ``first`` seconds and then each twice as long, up to ``longest``; 0 attempts are without limit."""
+    return RetryPolicy(
+        initial_interval=timedelta(seconds=first),
+        maximum_interval=timedelta(seconds=longest),
+        maximum_attempts=attempts,
+    )
+
+
+_PATIENT = _retry(0.2, 10, 12)
 """Outlasts about a minute without simulator, store or worker."""
 
-_MODELS = RetryPolicy(
-    initial_interval=timedelta(seconds=1),
-    backoff_coefficient=2,
-    maximum_interval=timedelta(minutes=1),
-    maximum_attempts=10,
-)
+_MODELS = _retry(1, 60, 10)
 """Outlasts several minutes of a model API that is overloaded or out of quota."""
 
-_PARTICIPANT = RetryPolicy(
-    initial_interval=timedelta(milliseconds=300),
-    backoff_coefficient=2,
-    maximum_interval=timedelta(seconds=5),
-    maximum_attempts=8,
-)
+_PARTICIPANT = _retry(0.3, 5, 8)
 """Gives a participant some 20 seconds to come back: frameworks for agents take long to import."""
 
 _SUMMARY_CHARACTERS = 100
@@ -85,23 +80,13 @@ _SUMMARY_CHARACTERS = 100
 _AGAIN = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_attempts=3)
 """For an attempt whose worker has died."""
 
-_WEBHOOK = RetryPolicy(
-    initial_interval=timedelta(seconds=1),
-    backoff_coefficient=2,
-    maximum_interval=timedelta(minutes=10),
-    maximum_attempts=15,
-)
+_WEBHOOK = _retry(1, 600, 15)
 """Outlasts about an hour in which a webhook takes nothing."""
 
-_FOREVER = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=10))
+_FOREVER = _retry(0.2, 10)
 """For waiting, which nothing but the end of what is waited for ends."""
 
-_ENGINE = RetryPolicy(
-    initial_interval=timedelta(milliseconds=300),
-    backoff_coefficient=2,
-    maximum_interval=timedelta(seconds=10),
-    maximum_attempts=30,
-)
+_ENGINE = _retry(0.3, 10, 30)
 """Outlasts some four minutes without a Docker engine."""
 
 HOST_GONE = timedelta(minutes=3)

@@ -27,10 +27,8 @@ _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 
 async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: Prepared, progress: Progress) -> None:
     """Greet the participant, after updates on the turns that a fork inherits; again where workers or the simulator's
-    server were lost meanwhile. The checkpoint, the key and the card are noted in ``progress``.
-
-    Raises:
-        ActivityError: the participant doesn't answer as it should, or losses repeat ``limits.TURN_LOSSES`` times.
+    server were lost meanwhile, ``limits.TURN_LOSSES`` times. The checkpoint, the key and the card are noted in
+    ``progress``.
     """
     for note in progress.turns:
         publisher.publish(
@@ -62,11 +60,8 @@ async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: 
 
 
 async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
-    """Let the participant play a turn, again where it truly failed and the request allows another try. The key, the
-    tries and unfinished tasks are noted in ``progress``.
-
-    Raises:
-        ActivityError: no further try is allowed, or another one can't help.
+    """Let the participant play a turn, again where it truly failed, the request allows another try, and that can help.
+    The key, the tries and unfinished tasks are noted in ``progress``.
     """
     failed = lost = 0
     needs_new_key = _was_reset_since(progress.key)
@@ -129,7 +124,6 @@ def _was_lost_with_workers(problem: ActivityError) -> bool:
 
 
 def _has_stopped(problem: ActivityError) -> bool:
-    """Whether the participant has certainly stopped this try of the turn."""
     return isinstance(problem.cause, ApplicationError) and failures.OVER in problem.cause.details
 
 

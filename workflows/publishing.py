@@ -29,11 +29,9 @@ class UpdatePublisher:
         return _RolePublisher(self, role)
 
     def show(self, state: str, begins: str | None = None) -> None:
-        """Show the assessment's state in the Temporal UI, under *User Metadata*, with the events that *Reset* can take.
-
-        Args:
-            state: one line of Markdown.
-            begins: the part that begins in this workflow task, such as ``turn 3``; a reset to the task repeats it.
+        """Show the assessment's state, a line of Markdown, in the Temporal UI, under *User Metadata*, with the events
+        that *Reset* can take. ``begins`` is the part that begins in this workflow task, such as ``turn 3``; a reset to
+        the task repeats it.
         """
         if begins is not None:
             # The history so far ends with the workflow task's start; its completion comes next.
@@ -47,7 +45,6 @@ class UpdatePublisher:
             self._updates.publish(record(update))
 
     def publish_failure(self, kind: str, sentence: str, is_final: bool = False) -> None:
-        """Publish a failure."""
         self.publish(
             updates.ErrorOccurredUpdate(
                 error_type=kind, error_message=sentence, turn_number=self.turn, recoverable=not is_final

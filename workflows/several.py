@@ -16,7 +16,6 @@ from proctor_protocol.provenance import Provenance, added_up
 from proctor_protocol.results import (
     ActionReport,
     AssessmentResults,
-    ResultStatus,
     RoleResults,
     assessment_results,
     unscored,
@@ -29,7 +28,7 @@ from workflows.participant import greet, set_up
 from workflows.progress import Progress, Together
 from workflows.publishing import UpdatePublisher
 from workflows.steps import Steps, failure_of
-from workflows.summing_up import sum_up
+from workflows.summing_up import Ending, sum_up
 from workflows.time_played import TimePlayed, seconds_played
 from workflows.turns import Exchange, Turns
 
@@ -54,11 +53,9 @@ class Role:
 
     @property
     def failure(self) -> tuple[str, str] | None:
-        """Type and sentence of the failure that ended it alone."""
         return self._together.failed.get(self.name)
 
     async def open(self, started_at: datetime) -> None:
-        """Prepare its simulation, and greet the participant."""
         progress, prepared = await set_up(self.steps, self.plan, started_at)
         self._together.roles[self.name] = progress
         await greet(self.steps, self.publisher, self.plan, prepared, progress)
@@ -71,17 +68,12 @@ class Role:
         return Turns(self.steps, self.publisher, self.plan, self.progress)
 
     async def judge(self) -> None:
-        """Close its simulation and judge its criteria."""
         progress = self.progress
         assert progress is not None
         await self.judging.conclude(self.plan, progress)
 
     async def or_fail(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something; a failure of the participant's is noted, and ends this role alone.
-
-        Raises:
-            BaseException: any other failure.
-        """
+        """Do something; a failure of the participant's is noted, and ends this role alone."""
         try:
             await work
         except ActivityError as problem:
@@ -91,23 +83,20 @@ class Role:
             self._together.failed[self.name] = (kind, sentence)
             self.publisher.publish_failure(kind, sentence)
 
-    def results(
-        self, status: ResultStatus, reason: str, failure: str | None, failure_kind: str | None
-    ) -> AssessmentResults:
-        """Its own result: of how it ended, else of how the assessment does."""
+    def results(self, ending: Ending) -> AssessmentResults:
         if self.failure:
-            failure_kind, failure = self.failure
-            status = "timeout" if failure_kind == failures.TURN_TIMEOUT else "failed"
-            reason = "timeout" if status == "timeout" else "error"
+            kind, failure = self.failure
+            is_timeout = kind == failures.TURN_TIMEOUT
+            ending = (
+                Ending("timeout", "timeout", failure, kind) if is_timeout else Ending("failed", "error", failure, kind)
+            )
         elif all(criterion.criterion_id in self.judging.verdicts for criterion in self.plan.criteria):
-            status, failure, failure_kind = "completed", None, None
-            reason = "early_completion" if self.progress and self.progress.early_completion else "scenario_complete"
-        return sum_up(self.plan, self.progress, self.judging, status, reason, failure, failure_kind)
+            is_early = self.progress and self.progress.early_completion
+            ending = Ending("completed", "early_completion" if is_early else "scenario_complete")
+        return sum_up(self.plan, self.progress, self.judging, ending)
 
 
 class Several:
-    """All participants of an assessment."""
-
     def __init__(
         self, plan: Plan, together: Together, steps: Steps, publisher: UpdatePublisher, time: TimePlayed
     ) -> None:
@@ -117,7 +106,6 @@ class Several:
         self.roles = [Role(each, together, steps, publisher, time) for each in plan.roles]
 
     async def open(self) -> None:
-        """Prepare and greet, side by side."""
         await _all(role.or_fail(role.open(self.together.started_at)) for role in self.roles)
 
     async def play_turn(self) -> bool:
@@ -142,11 +130,7 @@ class Several:
         return True
 
     async def judge(self) -> None:
-        """Judge the roles that have not failed.
-
-        Raises:
-            ApplicationError: of the kind of the first role's failure, where one has failed.
-        """
+        """Judge the roles that have not failed; fail as the first role did, where one has failed."""
         self._publisher.show("**Closing the simulations**", begins="the judging")
         await _all(role.judge() for role in self.roles if not role.failure)
         failed = [(role, role.failure) for role in self.roles if role.failure]
@@ -154,31 +138,17 @@ class Several:
             sentences = [f"{role.name}: {failure[1]}" for role, failure in failed]
             raise ApplicationError(" ".join(sentences), type=failed[0][1][0], non_retryable=True)
 
-    def sum_up(
-        self, status: ResultStatus, reason: str, failure: str | None = None, failure_kind: str | None = None
-    ) -> AssessmentResults:
-        """The results of all together until now; arguments as ``summing_up.sum_up`` has."""
-        parts = [role.results(status, reason, failure, failure_kind) for role in self.roles]
-        return self._joint(parts, status, reason, failure, failure_kind)
-
-    def _joint(
-        self,
-        parts: list[AssessmentResults],
-        status: ResultStatus,
-        reason: str,
-        failure: str | None,
-        failure_kind: str | None,
-    ) -> AssessmentResults:
-        plan, first = self._plan, parts[0]
+    def sum_up(self, ending: Ending) -> AssessmentResults:
+        plan, parts = self._plan, [role.results(ending) for role in self.roles]
         return assessment_results(
             assessment_id=plan.assessment_id,
             scenario_id=plan.scenario_id,
             participant=plan.participant,
-            status=status,
+            status=ending.status,
             duration_seconds=seconds_played(self.together),
             turns_taken=max(part.turns_taken for part in parts),
-            criteria_results=[unscored(criterion, failure) for criterion in plan.criteria]
-            if failure
+            criteria_results=[unscored(criterion, ending.failure) for criterion in plan.criteria]
+            if ending.failure
             else [criterion for part in parts for criterion in part.criteria_results],
             action_log=[
                 entry.model_copy(update={"role": part.participant}) for part in parts for entry in part.action_log
@@ -188,9 +158,9 @@ class Several:
                 unreported=[each for part in parts for each in part.action_report.unreported],
                 never_happened=[each for part in parts for each in part.action_report.never_happened],
             ),
-            completion_reason=reason,
-            failure=failure,
-            failure_kind=failure_kind,
+            completion_reason=ending.reason,
+            failure=ending.failure,
+            failure_kind=ending.failure_kind,
             is_partial=any(part.is_partial for part in parts),
             scenario_turns=plan.scenario_turns,
             participant_usage=[each for part in parts for each in part.participant_usage],
@@ -198,7 +168,7 @@ class Several:
             provenance=self._provenance([part.provenance or Provenance() for part in parts]),
             forked_from=plan.fork.origin if plan.fork else None,
             roles=[RoleResults.of(part, role.participant_url) for part, role in zip(parts, plan.roles, strict=True)],
-            **{name: getattr(first, name) for name in _SAME},
+            **{name: getattr(parts[0], name) for name in _SAME},
         )
 
     def _provenance(self, parts: list[Provenance]) -> Provenance:
@@ -220,7 +190,7 @@ class Several:
         """What ends each role: its participant is informed, its simulation is ended, and its part is archived."""
         for role in self.roles:
             if results is not None:
-                part = role.results(results.status, reason, results.failure, results.failure_kind)
+                part = role.results(Ending(results.status, reason, results.failure, results.failure_kind))
                 yield archive(role.steps, self._publisher, payload, role.plan, role.progress, part)
             unfinished = role.progress.tasks_left if role.progress else []
             yield notify_participant(role.steps.placed(role.plan), reason, unfinished)

@@ -113,7 +113,6 @@ class Steps:
         return True
 
     def placed(self, plan: Plan) -> Plan:
-        """A plan that says on which server the assessment is."""
         return plan if plan.simulator == self.simulator else plan.model_copy(update={"simulator": self.simulator})
 
     def _placed(self, payload: Payload) -> Payload:
@@ -157,7 +156,6 @@ class _RunningSteps:
 
     @contextmanager
     def begin_step(self, name: str) -> Iterator[None]:
-        """A step of this name (the activity's type) is under way."""
         if not self._steps[name]:
             self._published = {seen for seen in self._published if seen[0] != name}
         self._steps[name] += 1

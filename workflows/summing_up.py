@@ -1,5 +1,7 @@
 """The results of an assessment, their updates and search attributes."""
 
+from typing import NamedTuple
+
 from temporalio import workflow
 
 from activities.participant.action_report import compare
@@ -30,42 +32,38 @@ def note_score(results: AssessmentResults) -> None:
         workflow.upsert_search_attributes([names.PROCTOR_SCORE.value_set(overall.score / overall.max_score)])
 
 
-def sum_up(
-    plan: Plan,
-    progress: Progress | None,
-    judging: Judging,
-    status: ResultStatus,
-    reason: str,
-    failure: str | None = None,
-    failure_kind: str | None = None,
-) -> AssessmentResults:
-    """The results of what was done until now.
-
-    Args:
-        plan: of the assessment.
-        progress: None before the first turn can begin.
-        judging: has the verdicts.
-        status: how it ends.
-        reason: what ended it, a word of the results' ``completion_reason``.
-        failure: why no verdict counts, as a sentence: every criterion is unscored then.
-        failure_kind: the failure's type (``activities.attempts.failures``).
+class Ending(NamedTuple):
+    """How an assessment ends, and why, by a word of ``completion_reason``. ``failure`` is a sentence: every criterion
+    is unscored then; ``failure_kind`` is its type (``activities.attempts.failures``).
     """
+
+    status: ResultStatus
+    reason: str
+    failure: str | None = None
+    failure_kind: str | None = None
+
+
+def sum_up(plan: Plan, progress: Progress | None, judging: Judging, ending: Ending) -> AssessmentResults:
+    """The results of what was done until now; ``progress`` is None before the first turn can begin."""
     action_log = progress.action_log if progress else []
     return assessment_results(
-        status=status,
+        status=ending.status,
         duration_seconds=seconds_played(progress),
         turns_taken=progress.turn if progress else 0,
         criteria_results=[
             # Verdicts that stand without the others would be a score on other points than everybody's.
-            unscored(c, failure) if failure else judging.verdicts[c.criterion_id]
+            unscored(c, ending.failure) if ending.failure else judging.verdicts[c.criterion_id]
             for c in plan.criteria
         ],
         action_log=action_log,
         action_report=compare(progress.reported if progress else [], _reportable(action_log, progress)),
-        completion_reason=reason,
-        failure=failure,
-        failure_kind=failure_kind,
-        is_partial=status == "completed" and progress is not None and _was_stopped(plan, progress),
+        completion_reason=ending.reason,
+        failure=ending.failure,
+        failure_kind=ending.failure_kind,
+        is_partial=ending.status == "completed"
+        and progress is not None
+        and not progress.early_completion
+        and progress.current_time < plan.end_time,
         family=plan.instance.family if plan.instance else None,
         difficulty=plan.instance.difficulty if plan.instance else None,
         instance_seed=plan.instance.seed if plan.instance else None,
@@ -102,10 +100,6 @@ def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Prov
     )
 
 
-def _was_stopped(plan: Plan, progress: Progress) -> bool:
-    return not progress.early_completion and progress.current_time < plan.end_time
-
-
 def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | None) -> list[ActionLogEntryWithTurn]:
     """What the participant has reported, or could have: an ``early_completion`` may come without its turn's actions."""
     if progress is None or not progress.early_completion or progress.has_reported_all:
@@ -114,7 +108,6 @@ def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | N
 
 
 def last_update(results: AssessmentResults, reason: CompletionReason) -> updates.AssessmentCompletedUpdate:
-    """What a caller reads last of an assessment that has results."""
     return updates.AssessmentCompletedUpdate(
         reason=reason,
         total_turns=results.turns_taken,

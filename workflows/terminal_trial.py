@@ -13,23 +13,12 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from activities.attempts import failures
 from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
 from activities.campaign.plan import CellInput, CellOutcome
-from proctor_protocol.provenance import added_up
+from proctor_protocol.provenance import added_up, tokens_of
 from proctor_protocol.results import ResultStatus
 from proctor_protocol.terminal import Blame, FailureMode, TrialResult
 from proctor_storage.blobs import BlobRef
+from proctor_terminal import plan as plans
 from proctor_terminal.archiving import TrialArchiving
-from proctor_terminal.plan import (
-    Collected,
-    CollectInput,
-    EnvironmentInput,
-    PreparedTrial,
-    StartedTrial,
-    StepInput,
-    Tested,
-    TrialArchiveInput,
-    TrialPlan,
-    Worked,
-)
 from proctor_terminal.trials import INTERACTION_LOG, TrialActivities
 from workflows import limits, names
 from workflows.archiving import archive_trial
@@ -43,14 +32,12 @@ _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
 
 @workflow.defn(name=names.TRIAL_WORKFLOW)
 class TerminalTrial:
-    """One attempt at one task, as a cell of a campaign."""
-
     @workflow.init
     def __init__(self, payload: CellInput) -> None:
         self._campaign_id = payload.campaign_id
         self._owner = payload.owner
         self._label = payload.cell.label
-        self._plan = TrialPlan.model_validate(
+        self._plan = plans.TrialPlan.model_validate(
             {
                 **payload.shared,
                 **payload.cell.given,
@@ -71,10 +58,7 @@ class TerminalTrial:
         began_at = workflow.now()
         try:
             result = await self._play(began_at)
-        except asyncio.CancelledError:
-            await self._call_off(began_at)
-            raise
-        except FailureError as problem:
+        except (FailureError, asyncio.CancelledError) as problem:
             if is_cancelled_exception(problem):
                 await self._call_off(began_at)
                 raise
@@ -97,9 +81,9 @@ class TerminalTrial:
             result=kept,
             seconds=(workflow.now() - began_at).total_seconds(),
             cost=_cost(result),
-            tokens=_tokens(result),
+            tokens=tokens_of(result.usage),
             unpriced=self._plan.agent == "a2a" and (not result.usage or any(u.cost is None for u in result.usage)),
-            uncounted=self._plan.agent == "a2a" and _tokens(result) is None,
+            uncounted=self._plan.agent == "a2a" and tokens_of(result.usage) is None,
             places=self._places,
         )
 
@@ -129,7 +113,7 @@ class TerminalTrial:
 
     async def _play_in_environment(self, began_at: datetime, number: int) -> TrialResult:
         plan = self._plan
-        prepared: PreparedTrial = await self._steps.do(
+        prepared: plans.PreparedTrial = await self._steps.do(
             TrialActivities.prepare_image,
             plan,
             task_queue=plan.queue,
@@ -144,36 +128,39 @@ class TerminalTrial:
         finally:
             await run_undisturbed(self._take_down(prepared))
 
-    async def _work(self, began_at: datetime, number: int, prepared: PreparedTrial) -> TrialResult:
+    async def _work(self, began_at: datetime, number: int, prepared: plans.PreparedTrial) -> TrialResult:
         plan, host = self._plan, prepared.host_queue
-        started: StartedTrial = await self._steps.do(
+        started: plans.StartedTrial = await self._steps.do(
             TrialActivities.start_environment,
-            EnvironmentInput(plan=plan, prepared=prepared, number=number),
+            plans.EnvironmentInput(plan=plan, prepared=prepared, number=number),
             task_queue=host,
             **limits.on_engine("start the environment", 600),
         )
         self._phases["start"] = started.seconds
-        step = StepInput(plan=plan, prepared=prepared, started=started, number=number)
+        step = plans.StepInput(plan=plan, prepared=prepared, started=started, number=number)
         worked = await self._hand_over(step)
         self._phases["agent"] = (worked.ended_at - worked.started_at).total_seconds()
-        tested = _no_tests(worked) if worked.is_over else await self._test(step)
+        if worked.is_over:
+            tested = plans.Tested(failure_mode=FailureMode.NONE, started_at=worked.ended_at, ended_at=worked.ended_at)
+        else:
+            tested = await self._test(step)
         self._phases["tests"] = (tested.ended_at - tested.started_at).total_seconds()
         logs = {INTERACTION_LOG: worked.interaction, "sessions/tests.log": tested.output}
-        collected: Collected = await self._steps.do(
+        collected: plans.Collected = await self._steps.do(
             TrialActivities.collect_logs,
-            CollectInput(step=step, more={name: ref for name, ref in logs.items() if ref is not None}),
+            plans.CollectInput(step=step, more={name: ref for name, ref in logs.items() if ref is not None}),
             task_queue=host,
             **limits.on_engine("collect the logs", 300),
         )
         self._phases["logs"] = collected.seconds
         return self._result(began_at, worked, tested, collected)
 
-    async def _hand_over(self, step: StepInput) -> Worked:
+    async def _hand_over(self, step: plans.StepInput) -> plans.Worked:
         """Let the agent work; that it fails is a result, and its tests are run all the same."""
         began_at = workflow.now()
         plan = step.plan
         try:
-            worked: Worked = await self._steps.do(
+            worked: plans.Worked = await self._steps.do(
                 TrialActivities.hand_over,
                 step,
                 task_queue=step.prepared.host_queue,
@@ -183,7 +170,7 @@ class TerminalTrial:
             kind, sentence = _kind_of(problem)
             if is_cancelled_exception(problem) or kind in _LOST or _details_of(problem) is not None:
                 raise
-            return Worked(
+            return plans.Worked(
                 failure_mode=FailureMode.UNKNOWN_AGENT_ERROR,
                 failure=sentence,
                 started_at=began_at,
@@ -191,8 +178,8 @@ class TerminalTrial:
             )
         return worked
 
-    async def _test(self, step: StepInput) -> Tested:
-        tested: Tested = await self._steps.do(
+    async def _test(self, step: plans.StepInput) -> plans.Tested:
+        tested: plans.Tested = await self._steps.do(
             TrialActivities.run_trial_tests,
             step,
             task_queue=step.prepared.host_queue,
@@ -200,7 +187,7 @@ class TerminalTrial:
         )
         return tested
 
-    async def _take_down(self, prepared: PreparedTrial) -> None:
+    async def _take_down(self, prepared: plans.PreparedTrial) -> None:
         """At every end; if it fails, the next sweep removes the leftovers."""
         began_at = workflow.now()
         try:
@@ -219,16 +206,23 @@ class TerminalTrial:
         await run_undisturbed(self._archive(result, "canceled"))
 
     async def _archive(self, result: TrialResult, status: ResultStatus) -> None:
-        payload = TrialArchiveInput(plan=self._plan, owner=self._owner, result=result, status=status, updates=[])
+        payload = plans.TrialArchiveInput(plan=self._plan, owner=self._owner, result=result, status=status, updates=[])
         await archive_trial(self._steps, self._publisher, payload)
 
     # What came of it
 
-    def _result(self, began_at: datetime, worked: Worked, tested: Tested, collected: Collected) -> TrialResult:
+    def _result(
+        self, began_at: datetime, worked: plans.Worked, tested: plans.Tested, collected: plans.Collected
+    ) -> TrialResult:
         is_agents = worked.failure_mode != FailureMode.NONE
         failed = worked if is_agents else tested
         blame: Blame | None = "participant" if is_agents and self._plan.agent == "a2a" else tested.blame
         recording = next((file.name for file in collected.files if file.name.endswith(".cast")), None)
+        observed: dict[str, Any] = {
+            "rewards": tested.rewards if len(tested.rewards) > 1 else None,
+            "left_running": tested.left_running,
+            "limits_reached": tested.limits_reached,
+        }
         return TrialResult(
             **self._about(began_at),
             is_resolved=tested.is_resolved,
@@ -250,7 +244,7 @@ class TerminalTrial:
             test_ended_at=tested.ended_at,
             agent_message=worked.said,
             files=collected.files,
-            details=_observations(tested),
+            details={name: value for name, value in observed.items() if value},
         )
 
     def _failed(self, began_at: datetime, problem: BaseException) -> TrialResult:
@@ -281,22 +275,6 @@ class TerminalTrial:
         return {name: round(seconds, 3) for name, seconds in self._phases.items()}
 
 
-def _no_tests(worked: Worked) -> Tested:
-    return Tested(failure_mode=FailureMode.NONE, started_at=worked.ended_at, ended_at=worked.ended_at)
-
-
-def _observations(tested: Tested) -> dict[str, Any]:
-    """What a result says besides the verdict: rewards by name, the processes that the agent left, its limits."""
-    noticed: dict[str, Any] = {}
-    if len(tested.rewards) > 1:
-        noticed["rewards"] = tested.rewards
-    if tested.left_running:
-        noticed["left_running"] = tested.left_running
-    if tested.limits_reached:
-        noticed["limits_reached"] = tested.limits_reached
-    return noticed
-
-
 def _kind_of(problem: BaseException) -> tuple[str, str]:
     """A failure's type and a sentence; lost workers or hosts lose their environments."""
     cause = problem.cause if isinstance(problem, ActivityError) else None
@@ -319,11 +297,6 @@ def _details_of(problem: BaseException) -> dict[str, Any] | None:
 def _total(numbers: Any) -> int | None:
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None
-
-
-def _tokens(result: TrialResult) -> int | None:
-    counts = [count for use in result.usage for count in (use.input_tokens, use.output_tokens)]
-    return None if not counts or None in counts else sum(count or 0 for count in counts)
 
 
 def _cost(result: TrialResult) -> float | None:

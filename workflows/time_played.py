@@ -36,22 +36,18 @@ class TimePlayed:
     def __init__(self, steps: Steps, paused_before: float = 0.0) -> None:
         self._steps = steps
         self._paused_before = paused_before
-        self._resets = 0
+        self.resets = 0
+        """Those that this run has come past; a reset of a reset run counts two."""
         workflow.register_random_seed_callback(self._be_reset)
 
     @property
     def is_reset(self) -> bool:
         """Whether this run is a reset, and has come to its new part."""
-        return self._resets > 0
-
-    @property
-    def resets(self) -> int:
-        """The number of resets that this run has come past; a reset of a reset run counts two."""
-        return self._resets
+        return self.resets > 0
 
     def _be_reset(self, _seed: int) -> None:
         """Give the run of a reset a new seed from the point where it stops repeating the old run."""
-        self._resets += 1
+        self.resets += 1
 
     async def measure_pauses(self, timed: Timed | None) -> None:
         """Before the time played is reported: the run of a reset measures how much of its time was not played."""
@@ -69,11 +65,7 @@ class TimePlayed:
         timed.paused = self._paused_before + pauses
 
     async def keep_to(self, seconds: float, timed: Timed, work: Callable[[], Awaitable[Result]]) -> Result:
-        """Do work that must end before a number of seconds were played.
-
-        Raises:
-            TimeoutError: the deadline has passed.
-        """
+        """Do work that must end before a number of seconds were played; ``TimeoutError`` where they have passed."""
         loop = asyncio.get_running_loop()
         is_up: asyncio.Future[None] = loop.create_future()
         timer = loop.call_later(max(seconds - seconds_played(timed), 0.0), is_up.set_result, None)

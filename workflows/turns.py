@@ -14,15 +14,7 @@ from activities.characters.activities import CharacterActivities
 from activities.characters.messages import OutgoingMessage, RespondInput
 from activities.participant.payloads import TurnAnswer
 from activities.plan import Plan
-from activities.simulation.payloads import (
-    TURN_SETTLES,
-    Addressee,
-    AdvanceInput,
-    ApplyInput,
-    PlannedReply,
-    Sent,
-    TurnApplied,
-)
+from activities.simulation import payloads
 from activities.simulation.turns import TurnActivities
 from proctor_protocol import updates
 from proctor_protocol.durations import format_iso8601_duration
@@ -49,17 +41,17 @@ class Exchange:
     def __init__(self, roles: Sequence[str]) -> None:
         self._roles = list(roles)
         self._awaited = set(roles)
-        self._sent: dict[str, list[Sent]] = {}
+        self._sent: dict[str, list[payloads.Sent]] = {}
         self._ends: list[datetime] = []
         self._settled: list[datetime] = []
 
-    def leave(self, role: str, sent: Iterable[Sent] = ()) -> None:
+    def leave(self, role: str, sent: Iterable[payloads.Sent] = ()) -> None:
         """Have the others not wait for a role, which has ended its assessment or failed; ``sent`` still arrives."""
         if role in self._awaited:
             self._sent[role] = list(sent)
             self._awaited.discard(role)
 
-    async def meet(self, role: str, sent: Iterable[Sent], ends: datetime, settled_at: datetime) -> Meeting:
+    async def meet(self, role: str, sent: Iterable[payloads.Sent], ends: datetime, settled_at: datetime) -> Meeting:
         """Wait until every other role has come here, or left.
 
         Args:
@@ -121,7 +113,7 @@ class Turns:
         if applied is None:  # the simulator dies with its worker
             applied = await self._steps.do(
                 TurnActivities.apply,
-                ApplyInput(
+                payloads.ApplyInput(
                     plan=plan.for_step(),
                     turn=turn,
                     checkpoint=answer.checkpoint,
@@ -131,7 +123,7 @@ class Turns:
             )
         self._note(turn, answer, applied, target - began_at)
         progress.checkpoint = applied.checkpoint
-        settled_at = applied.settled_at or began_at + TURN_SETTLES
+        settled_at = applied.settled_at or began_at + payloads.TURN_SETTLES
         about: dict[str, Any] = {"turn": turn, "began_at": began_at, "moves": applied.moves, "noise": applied.noise}
         if progress.early_completion:
             progress.turns.append(TurnNote(reached=settled_at, checkpoint=applied.checkpoint, **about))
@@ -144,7 +136,7 @@ class Turns:
             target, arrivals = await self.exchange.meet(plan.participant, applied.sent, target, settled_at)
         advanced = await self._steps.do(
             TurnActivities.advance,
-            AdvanceInput(
+            payloads.AdvanceInput(
                 plan=plan.for_step(),
                 turn=turn,
                 checkpoint=applied.checkpoint,
@@ -176,10 +168,10 @@ class Turns:
             )
         )
 
-    async def _let_characters_reply(self, turn: int, applied: TurnApplied) -> list[PlannedReply]:
+    async def _let_characters_reply(self, turn: int, applied: payloads.TurnApplied) -> list[payloads.PlannedReply]:
         plan, progress = self._plan, self._progress
 
-        async def reply(addressee: Addressee) -> PlannedReply | None:
+        async def reply(addressee: payloads.Addressee) -> payloads.PlannedReply | None:
             message = applied.messages[addressee.message]
             responded = await self._steps.do(
                 CharacterActivities.respond,
@@ -195,7 +187,7 @@ class Turns:
             )
             usage.extend(responded.usage)
             progress.drafts = progress.drafts.add(responded.drafts)
-            return None if responded.reply is None else PlannedReply(reply=responded.reply, message=message)
+            return None if responded.reply is None else payloads.PlannedReply(reply=responded.reply, message=message)
 
         usage: list[ModelUse] = []
         # All are waited for, also where one fails: what they asked of models is counted.
@@ -208,7 +200,7 @@ class Turns:
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
-        replies = [outcome for outcome in outcomes if isinstance(outcome, PlannedReply)]
+        replies = [outcome for outcome in outcomes if isinstance(outcome, payloads.PlannedReply)]
         self._publisher.publish(
             updates.ResponsesGeneratedUpdate(
                 turn_number=turn,
@@ -218,7 +210,7 @@ class Turns:
         )
         return replies
 
-    def _note(self, turn: int, answer: TurnAnswer, applied: TurnApplied, time: timedelta) -> None:
+    def _note(self, turn: int, answer: TurnAnswer, applied: payloads.TurnApplied, time: timedelta) -> None:
         progress = self._progress
         progress.turn = turn
         progress.early_completion = answer.kind == "early_completion"

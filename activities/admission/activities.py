@@ -40,8 +40,6 @@ log = logging.getLogger(__name__)
 
 
 class AdmissionActivities:
-    """The one place that knows what a good request is."""
-
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios) -> None:
         self._config = config
         self._store = store
@@ -58,10 +56,9 @@ class AdmissionActivities:
 
     async def _admit(self, payload: AdmitInput) -> Plan:
         if self._config.card_subject == "terminal-bench":
-            raise failures.final(
-                failures.REJECTED,
+            raise failures.REJECTED.final(
                 "This evaluator runs terminal tasks only: write config.benchmark terminal-bench and config.dataset, or "
-                "ask an evaluator that was started with `proctor up`.",
+                "ask an evaluator that was started with `proctor up`."
             )
         try:
             request = parse_request(payload.request)
@@ -70,7 +67,7 @@ class AdmissionActivities:
                 config.scenario_id, config.difficulty, seed_of(request, payload.task_id)
             )
         except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
-            raise failures.final(failures.REJECTED, str(problem)) from None
+            raise failures.REJECTED.final(str(problem)) from None
         return await plan_assessment(
             self._config, self._store, payload.task_id, request, loaded, unknown_settings(payload.request)
         )
@@ -141,10 +138,8 @@ async def plan_assessment(
 
 
 def _participant_of(request: AssessmentRequest, scenario: ScenarioConfig) -> dict[str, str]:
-    """The plan's ``participant`` and ``participant_url``; of several, all of them.
-
-    Raises:
-        ApplicationError: ``Rejected``: the request's participants don't fit the scenario's roles.
+    """The plan's ``participant`` and ``participant_url``; of several, all of them. ``Rejected`` where they don't fit
+    the scenario's roles.
     """
     try:
         if scenario.roles:
@@ -152,7 +147,7 @@ def _participant_of(request: AssessmentRequest, scenario: ScenarioConfig) -> dic
             return {"participant": ", ".join(agents), "participant_url": ", ".join(dict.fromkeys(agents.values()))}
         role, url = request.require_participant()
     except BadRequestError as problem:
-        raise failures.final(failures.REJECTED, str(problem)) from None
+        raise failures.REJECTED.final(str(problem)) from None
     return {"participant": role, "participant_url": url}
 
 
@@ -205,11 +200,7 @@ def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
 
 
 def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, settings: GreenAgentConfig) -> None:
-    """Refuse a clock that runs, and noise, where another program than the embedded simulator is to make them.
-
-    Raises:
-        ApplicationError: ``Rejected``, with the field and the remedy.
-    """
+    """Reject a clock that runs, and noise, where another program than the embedded simulator is to make them."""
     if not settings.ues_command:
         return
     problem, remedy = "", "leave it out"
@@ -220,10 +211,9 @@ def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, se
     elif scenario.noise:
         problem, remedy = f"{scenario.scenario_id} has noise {scenario.noise}", "choose another scenario"
     if problem:
-        raise failures.final(
-            failures.REJECTED,
+        raise failures.REJECTED.final(
             f"{problem}, and only the embedded simulator can do that: {remedy}, or unset AGENTBEATS_GREEN_UES_COMMAND "
-            "for the worker.",
+            "for the worker."
         )
 
 
@@ -235,11 +225,7 @@ def seed_of(request: AssessmentRequest, task_id: str) -> int:
 
 
 def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges: list[str]) -> None:
-    """Refuse a scenario that needs a model which is not configured: playing without one is a choice.
-
-    Raises:
-        ApplicationError: ``Rejected``, with the setting that is missing.
-    """
+    """Reject a scenario that needs a model which is not configured: playing without one is a choice."""
     scenario = package.config
     needs = []
     if any(criterion.needs_model or criterion.needs_model_for for criterion in scenario.all_criteria):
@@ -250,18 +236,15 @@ def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges:
         try:
             setting = missing_setting(model, base_url)
         except ModelSettingsError as problem:
-            raise failures.final(failures.REJECTED, f"The model for the {who}: {problem}.") from None
+            raise failures.REJECTED.final(f"The model for the {who}: {problem}.") from None
         if setting:
-            raise failures.final(
-                failures.REJECTED,
+            raise failures.REJECTED.final(
                 f"Scenario {scenario.scenario_id} needs the model {model} for its {who}, but {setting} is not set: "
-                "set it for the worker, or choose to play without a model with config.offline: true.",
+                "set it for the worker, or choose to play without a model with config.offline: true."
             )
 
 
 class ForkActivities:
-    """What forks need beside what every assessment does."""
-
     def __init__(
         self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios, simulations: Simulations
     ) -> None:
@@ -281,7 +264,7 @@ class ForkActivities:
             await self._origins.require_checkpoint(origin, turn)
             loaded = await self._origins.load_package(origin)
         except BadRequestError as problem:
-            raise failures.final(failures.REJECTED, str(problem)) from None
+            raise failures.REJECTED.final(str(problem)) from None
         plan = await plan_assessment(
             self._config, self._store, payload.task_id, request, loaded, unknown_settings(payload.request)
         )

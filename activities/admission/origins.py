@@ -40,7 +40,7 @@ class Part(Model):
 
 
 class Origin(Model):
-    """An assessment that can be forked.
+    """An assessment that can be forked; ``BadRequestError`` where a fork can't have or do what is asked for.
 
     Attributes:
         task_id: its id. last: the last turn that a fork can begin with.
@@ -60,15 +60,10 @@ class Origin(Model):
     forked_from: ForkedFrom | None = None
 
     def at(self, turn: int) -> ForkedFrom:
-        """Where a fork from a turn comes from."""
         return ForkedFrom(task_id=self.task_id, turn=turn, forked_from=self.forked_from)
 
     def merged(self, asked: AssessmentRequest) -> AssessmentRequest:
-        """A request for a fork, with what it doesn't say as it was in the original.
-
-        Raises:
-            BadRequestError: it asks for what a fork can't have.
-        """
+        """A request for a fork, with what it doesn't say as it was in the original."""
         chosen = {name: getattr(asked.config, name) for name in asked.config.model_fields_set}
         if chosen.pop("scenario_id", "") not in ("", self.config.scenario_id):
             raise BadRequestError(
@@ -98,11 +93,6 @@ class Origin(Model):
         return {**self.participants, **asked}
 
     def first_turn(self, asked: AssessmentConfig) -> int:
-        """The first turn that a fork plays itself.
-
-        Raises:
-            BadRequestError: a fork can't begin there.
-        """
         if asked.from_evening is None:
             return self.require_turns([asked.from_turn or 1], "config.from_turn")[0]
         notes = max((part.played.turns for part in self.parts), key=len)
@@ -117,11 +107,7 @@ class Origin(Model):
         return evenings[asked.from_evening - 1] + 1
 
     def require_turns(self, turns: list[int], name: str) -> list[int]:
-        """The turns that a fork, or several, are to begin with.
-
-        Raises:
-            BadRequestError: a fork can't begin with one of them.
-        """
+        """The turns that a fork, or several, are to begin with."""
         for turn in turns:
             if not 1 <= turn <= self.last:
                 there_are = "turn 1" if self.last == 1 else f"turns 1 to {self.last}"
@@ -129,11 +115,7 @@ class Origin(Model):
         return turns
 
     def require_turns_left(self, turn: int, max_turns: int) -> None:
-        """A fork from a turn may play at least that one.
-
-        Raises:
-            BadRequestError: it may not.
-        """
+        """Make sure that a fork from a turn may play at least that one."""
         if max_turns < turn:
             raise BadRequestError(
                 f"config.max_turns is {max_turns}, which counts inherited turns, too, and turn {turn} is the first "
@@ -142,7 +124,9 @@ class Origin(Model):
 
 
 class Origins:
-    """Finds assessments to be forked. Nothing of them is ever changed."""
+    """Finds assessments to be forked. Nothing of them is ever changed. Raises ``BadRequestError`` where one can't be
+    forked, and the errors of the archive, the store and Temporal where these are away.
+    """
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios) -> None:
         self._has_own_servers = bool(config.ues_command)
@@ -151,12 +135,7 @@ class Origins:
         self._archive = open_archive(config)
 
     async def find(self, name: str) -> Origin:
-        """The assessment of that id, or the archived one whose id alone begins so.
-
-        Raises:
-            BadRequestError: it doesn't exist, or can't be forked.
-            StoreUnavailableError, temporalio.service.RPCError: archive or Temporal can't be asked just now.
-        """
+        """The assessment of that id, or the archived one whose id alone begins so."""
         if self._has_own_servers:
             raise BadRequestError(
                 "config.fork_of: this evaluator plays each assessment on a UES server of its own "
@@ -177,11 +156,7 @@ class Origins:
         return origin
 
     async def require_checkpoint(self, origin: Origin, turn: int) -> None:
-        """See to it that the simulation's checkpoint before a turn is there, and one of the embedded simulator.
-
-        Raises:
-            BadRequestError: it isn't.
-        """
+        """See to it that the simulation's checkpoint before a turn is there, and one of the embedded simulator."""
         inherited = [part.played.before(turn).turns for part in origin.parts]
         for note, checkpoint in {(note.turn, note.checkpoint) for turns in inherited for note in (turns[0], turns[-1])}:
             try:
@@ -201,17 +176,16 @@ class Origins:
                 )
 
     async def load_package(self, origin: Origin) -> Loaded:
-        """The original's scenario as it was frozen; of a family, no day is made.
-
-        Raises:
-            BadRequestError: they are gone, or can't be played by this proctor.
-        """
+        """The original's scenario as it was frozen; of a family, no day is made."""
         scenario_id, store = origin.config.scenario_id, self._store
         try:
             files = await store.get(origin.package)
         except (BlobNotFoundError, BlobDamagedError):
             try:
-                loaded = await self._scenarios.load(scenario_id, *_day_of(origin.instance))
+                day = origin.instance
+                loaded = await self._scenarios.load(
+                    scenario_id, day.difficulty if day else None, day.seed if day else 0
+                )
             except ScenarioError:
                 loaded = None
             if loaded is None or blob_ref(loaded.files) != origin.package:
@@ -273,7 +247,7 @@ class Origins:
         last, report = notes[-1].turn, results.action_report
         played = Inherited(
             turns=notes,
-            has_ended_early=_ends_early(turns, last),
+            has_ended_early=any(each.ends_early for each in turns if each.turn == last),
             has_reported_all=last
             in {each.turn for each in report.reported} | {each.turn for each in report.unreported},
             action_log=results.action_log,
@@ -340,10 +314,6 @@ def _config(origin: ArchiveEntry | Plan) -> AssessmentConfig:
     )
 
 
-def _day_of(instance: Instance | None) -> tuple[int | None, int]:
-    return (instance.difficulty, instance.seed) if instance else (None, 0)
-
-
 def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]:
     by_turn = {turn.turn: turn for turn in turns}
     notes: list[TurnNote] = []
@@ -364,10 +334,6 @@ def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]
             )
         )
     return notes
-
-
-def _ends_early(turns: list[TurnRecord], turn: int) -> bool:
-    return any(each.ends_early for each in turns if each.turn == turn)
 
 
 def _of_another_kind(task_id: str, kind: str) -> BadRequestError:

@@ -14,8 +14,6 @@ JOIN_SIGNAL = "join"
 
 
 class QueueActivities:
-    """What an assessment and its queue have to ask Temporal itself."""
-
     @activity.defn
     async def join_queue(self, payload: QueueInput) -> None:
         """Enter the queue of a context, starting it where there is none."""
@@ -40,9 +38,6 @@ class QueueActivities:
 async def join(client: Client, task_queue: str, payload: QueueInput) -> None:
     """Enter the queue of a context. One that is started for this begins with the task that the context was made for,
     where that is still at work.
-
-    Raises:
-        RPCError: Temporal doesn't answer.
     """
     await client.start_workflow(
         CONTEXT_QUEUE,

@@ -12,7 +12,6 @@ from proctor_protocol.updates import RECORDED_AT
 
 
 def as_lines(records: Iterable[BaseModel]) -> bytes:
-    """A record a line."""
     return b"".join(record.model_dump_json().encode() + b"\n" for record in records)
 
 

@@ -34,12 +34,8 @@ def turn_records(
 ) -> list[TurnRecord]:
     """Every turn that was begun.
 
-    Args:
-        results: the assessment's results.
-        updates: all of its updates.
-        notes: of turns that were played to their end, and of the beginning (0).
-        turn_notes: turn to what the participant left with it.
-        states: turn to the state after it, where it is known; 0 is the beginning.
+    ``notes`` are of turns that were played to their end, and of the beginning (0). ``turn_notes`` has, by turn, what
+    the participant left with it. ``states`` has the state after each turn, where it is known; 0 is the beginning.
     """
     by_turn = _updates_by_turn(updates)
     noted = {note.turn: note for note in notes}
@@ -184,11 +180,7 @@ class StateHistory:
 
 
 def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
-    """Read the states of all turns; this may take some seconds.
-
-    Raises:
-        proctor_storage.blobs.StoreUnavailableError: the store can't be read just now.
-    """
+    """Read the states of all turns; this may take some seconds. Raises ``StoreUnavailableError``."""
     history = StateHistory()
     known: dict[str, Any] = {}
     chosen = _chosen([note.checkpoint.size for note in notes])

@@ -21,8 +21,6 @@ Outbound = Callable[[ActivityOutboundInterceptor], ActivityOutboundInterceptor]
 
 
 class Around(Interceptor):
-    """A worker's interceptor that calls a guard around each attempt."""
-
     def __init__(self, guard: Guard, outbound: Outbound | None = None) -> None:
         self._guard, self._outbound = guard, outbound
 

@@ -41,6 +41,5 @@ def counting_stops() -> float | None:
 
 
 async def timing(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
-    """Guard: note when the attempt began."""
     _begun.set(time.monotonic())
     return await proceed()

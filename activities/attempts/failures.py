@@ -6,76 +6,92 @@ from typing import Any
 
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-REJECTED = "Rejected"
+
+class Kind(str):
+    """A type of failures, and the way to fail so."""
+
+    def final(self, sentence: str) -> ApplicationError:
+        """A failure that the same input would meet again."""
+        return ApplicationError(sentence, type=str(self), non_retryable=True, category=self._category)
+
+    def passing(self, sentence: str) -> ApplicationError:
+        """A failure that may be gone at the next attempt."""
+        return ApplicationError(sentence, type=str(self), category=self._category)
+
+    @property
+    def _category(self) -> ApplicationErrorCategory:
+        """What callers and their webhooks do wrong is nothing that a worker's log shows a traceback of."""
+        is_theirs = self in (REJECTED, WEBHOOK_FAILED, WEBHOOK_UNUSABLE)
+        return ApplicationErrorCategory.BENIGN if is_theirs else ApplicationErrorCategory.UNSPECIFIED
+
+
+REJECTED = Kind("Rejected")
 """The request can't be carried out; its sender has to change it."""
 
-PARTICIPANT_UNREACHABLE = "ParticipantUnreachable"
+PARTICIPANT_UNREACHABLE = Kind("ParticipantUnreachable")
 """No server answers at the participant's address."""
 
-PARTICIPANT_FAILED = "ParticipantFailed"
+PARTICIPANT_FAILED = Kind("ParticipantFailed")
 """The participant's task failed, or the participant vanished in mid-turn: a new try may help."""
 
-PARTICIPANT_MISBEHAVED = "ParticipantMisbehaved"
+PARTICIPANT_MISBEHAVED = Kind("ParticipantMisbehaved")
 """The participant's answer is not what the protocol asks for: another try would cost and not help."""
 
-PARTICIPANT_ASKED = "ParticipantAsked"
+PARTICIPANT_ASKED = Kind("ParticipantAsked")
 """The participant asked a question in its turn and got the reply that no one can answer; the turn continues."""
 
-ANSWER_UNREADABLE = "AnswerUnreadable"
+ANSWER_UNREADABLE = Kind("AnswerUnreadable")
 """The participant's answer to a turn couldn't be read and was requested again; the turn continues."""
 
-TURN_TIMEOUT = "TurnTimeout"
+TURN_TIMEOUT = Kind("TurnTimeout")
 """The participant took longer for its turn than it may."""
 
-DEADLINE = "Deadline"
+DEADLINE = Kind("Deadline")
 """The whole assessment took longer than it may."""
 
-SIMULATION_LOST = "SimulationLost"
+SIMULATION_LOST = Kind("SimulationLost")
 """The simulator lost what the participant did in this turn: the turn has to be played again."""
 
-HOST_LOST = "HostLost"
+HOST_LOST = Kind("HostLost")
 """The simulator's server that an assessment was on is gone; a detail names the one on which it continues."""
 
-ENVIRONMENT_LOST = "EnvironmentLost"
+ENVIRONMENT_LOST = Kind("EnvironmentLost")
 """A terminal trial's container is gone: the trial begins again from its image."""
 
-ENGINE_UNAVAILABLE = "EngineUnavailable"
+ENGINE_UNAVAILABLE = Kind("EngineUnavailable")
 """A Docker engine doesn't answer, or can't do what is asked just now; it may at the next attempt."""
 
-TRIAL_FAILED = "TrialFailed"
+TRIAL_FAILED = Kind("TrialFailed")
 """A terminal trial can't continue, by fault of its task or of the participant; the first detail says whose, and how."""
 
-WORKERS_LOST = "WorkersLost"
+WORKERS_LOST = Kind("WorkersLost")
 """Workers were lost at a step again and again, and none reported a result: it begins again."""
 
-CALLED_OFF = "CalledOff"
+CALLED_OFF = Kind("CalledOff")
 """The step was cancelled after it had asked models; a detail says what it asked (``activities.models.metering``)."""
 
-OVERTAKEN = "Overtaken"
+OVERTAKEN = Kind("Overtaken")
 """Another attempt has taken the simulation over: this one is from the past, and has no effect."""
 
-SERVER_FAILED = "ServerFailed"
+SERVER_FAILED = Kind("ServerFailed")
 """A UES server of one's own can't be started."""
 
-STORE_UNAVAILABLE = "StoreUnavailableError"
-"""The store of blobs is full, read-only, away or doesn't answer; ``proctor_storage.blobs`` raises it by this name."""
-
-SCENARIO_BROKEN = "ScenarioBroken"
+SCENARIO_BROKEN = Kind("ScenarioBroken")
 """The scenario can't be played as it is."""
 
-EVALUATOR_FAILED = "EvaluatorFailed"
+EVALUATOR_FAILED = Kind("EvaluatorFailed")
 """An evaluator of the scenario gave no verdict, by its own fault: it has to be mended before it can judge."""
 
-EVALUATOR_INTERRUPTED = "EvaluatorInterrupted"
+EVALUATOR_INTERRUPTED = Kind("EvaluatorInterrupted")
 """An evaluator couldn't reach the simulator, or was lost with its process; another try may help."""
 
-WEBHOOK_FAILED = "WebhookFailed"
+WEBHOOK_FAILED = Kind("WebhookFailed")
 """A webhook didn't take a notification: it may take the next one."""
 
-WEBHOOK_UNUSABLE = "WebhookUnusable"
+WEBHOOK_UNUSABLE = Kind("WebhookUnusable")
 """A webhook that will never take a notification."""
 
-MODEL_SETTING = "ModelSetting"
+MODEL_SETTING = Kind("ModelSetting")
 """A model can't be used as it is configured (no key, no such model)."""
 
 BY_PARTICIPANT = frozenset(
@@ -88,7 +104,7 @@ BY_PARTICIPANT = frozenset(
 )
 """The failures of an assessment that its participant caused: they count as 0 points (``proctor_statistics``)."""
 
-UNKNOWN = "Failure"
+UNKNOWN = Kind("Failure")
 """Anything else; the sentence has to do."""
 
 
@@ -113,11 +129,6 @@ def in_words(kind: str | None, message: str) -> str:
     return f"{kind}: {message}" if hasattr(builtins, kind or "") else message
 
 
-def final(kind: str, sentence: str) -> ApplicationError:
-    """A failure that the same input would meet again."""
-    return ApplicationError(sentence, type=kind, non_retryable=True, category=_category(kind))
-
-
 OVER = "the participant's task is over"
 """Detail of a failed turn whose participant is known to have stopped."""
 
@@ -135,14 +146,3 @@ def altered(
         next_retry_delay=problem.next_retry_delay,
         category=problem.category,
     )
-
-
-def passing(kind: str, sentence: str) -> ApplicationError:
-    """A failure that may be gone at the next attempt."""
-    return ApplicationError(sentence, type=kind, category=_category(kind))
-
-
-def _category(kind: str) -> ApplicationErrorCategory:
-    """What callers and their webhooks do wrong is nothing that a worker's log shows a traceback of."""
-    is_theirs = kind in (REJECTED, WEBHOOK_FAILED, WEBHOOK_UNUSABLE)
-    return ApplicationErrorCategory.BENIGN if is_theirs else ApplicationErrorCategory.UNSPECIFIED

@@ -25,7 +25,6 @@ _TICK = timedelta(microseconds=1)
 
 
 def own_fence() -> int:
-    """The fence of the attempt that runs."""
     return (activity.info().current_attempt_scheduled_time - _EPOCH) // _TICK
 
 
@@ -43,8 +42,7 @@ def _overtaken_error(problem: OvertakenError) -> Exception:
     holder = ""
     if isinstance(problem.detail, dict) and isinstance(problem.detail.get("fence"), int):
         holder = f", one of {(_EPOCH + problem.detail['fence'] * _TICK).isoformat()}"
-    return failures.passing(
-        failures.OVERTAKEN,
+    return failures.OVERTAKEN.passing(
         f"Another attempt has taken over{holder}; this one is of {own.isoformat()}. If there is no other, Temporal's "
-        "clock has gone back, and this continues once it has passed the later time.",
+        "clock has gone back, and this continues once it has passed the later time."
     )

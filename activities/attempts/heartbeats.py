@@ -82,11 +82,7 @@ class Heartbeats(Around):
         self._lock = threading.Lock()
 
     def beat_through(self, worker: Worker) -> None:
-        """Beat for the activities of this worker until it is gone; it is the one that has this interceptor.
-
-        Raises:
-            RuntimeError: this version of temporalio has no call to beat with from another thread.
-        """
+        """Beat for the activities of this worker until it is gone; it is the one that has this interceptor."""
         bridge = getattr(worker, "_bridge_worker", None)
         if not callable(getattr(bridge, "record_activity_heartbeat", None)):
             raise RuntimeError(

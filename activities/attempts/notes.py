@@ -36,8 +36,6 @@ class MarkNote(Model):
 
 
 class TaskNote(Model):
-    """The participant works on a task for this step."""
-
     kind: Literal["task"] = "task"
     task_id: str
 
@@ -50,8 +48,6 @@ class WaitNote(Model):
 
 
 class BeginNote(Model):
-    """When the participant's time began."""
-
     kind: Literal["begin"] = "begin"
     at: datetime
 
@@ -84,18 +80,6 @@ def has_task_after(clarification: Clarification) -> bool:
     notes: list[Note] = _NOTES.validate_python(heartbeats.notes())
     sent = ClarificationNote(clarification=clarification)
     return sent in notes and bool(_of_kind(notes[notes.index(sent) :], TaskNote))
-
-
-def noted_wait() -> float:
-    """How long the step had to wait for its first attempt, in seconds, as that has noted it; else 0."""
-    waits = noted(WaitNote)
-    return waits[-1].seconds if waits else 0.0
-
-
-def noted_mark() -> str | None:
-    """The last mark that attempts of this step have noted."""
-    marks = noted(MarkNote)
-    return marks[-1].mark if marks else None
 
 
 def noted_tasks() -> list[str]:

@@ -30,10 +30,8 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
     """Do something that may be repeated, and wait for the simulator or the store where it is away for a while.
 
     For activities that wait for the participant: their own attempts are few, so that an absent participant is given up
-    soon, and an absent simulator or a full store isn't the participant's fault.
-
-    Raises:
-        purple_sdk.ues.UESConnectionError, proctor_storage.blobs.StoreUnavailableError: it stays away.
+    soon, and an absent simulator or a full store isn't the participant's fault. Raises the last error where it stays
+    away.
     """
     clock = asyncio.get_running_loop().time
     began_at = clock()
@@ -50,7 +48,6 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
 
 
 async def keeping(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
-    """Guard: store the result before the attempt ends."""
     result = await proceed()
     if activity.info().heartbeat_timeout:
         converter = activity.client().data_converter

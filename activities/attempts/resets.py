@@ -16,14 +16,10 @@ _STEP_FAILED = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED
 
 
 class PausesInput(Model):
-    """Measure for how long an assessment was not played, since an instant."""
-
     since: datetime
 
 
 class ResetActivities:
-    """Questions that a run made by a reset has to ask Temporal itself."""
-
     @activity.defn
     async def measure_pauses(self, payload: PausesInput) -> float:
         """Seconds that this activity's run has not been played, of those since ``payload.since``."""

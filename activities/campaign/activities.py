@@ -15,31 +15,16 @@ from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
-from activities.campaign.plan import (
-    MEMO_LEDGER,
-    CampaignArchiveInput,
-    CampaignPlan,
-    Cell,
-    CellList,
-    CellOutcome,
-    CellsInput,
-    EndedCell,
-    JoinInput,
-    LedgerInput,
-    Raw,
-    Summed,
-    SumUpInput,
-    TakenOver,
-)
+from activities.campaign import plan as plans
 from activities.plan import PROCTOR_OWNER
 from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
-from proctor_protocol.request import BadRequestError
+from proctor_protocol.request import BadRequestError, Raw
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import open_archive
 from proctor_storage.blobs import BlobNotFoundError, BlobRef, BlobStore
 
-_CELLS = TypeAdapter(list[Cell])
-ENDED_CELLS = TypeAdapter(list[EndedCell])
+_CELLS = TypeAdapter(list[plans.Cell])
+ENDED_CELLS = TypeAdapter(list[plans.EndedCell])
 """A page of a ledger, as JSON."""
 
 
@@ -51,19 +36,12 @@ class Kind(Protocol):
     def is_asked_for(self, request: Raw) -> bool:
         """Whether a request is for a campaign of this kind."""
 
-    async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
-        """Check the request of a caller and fix what it plays.
-
-        Args:
-            campaign_id: the A2A task's id.
-            request: JSON data or text, as the caller sent it.
-            owner: the caller; empty without authentication.
-
-        Raises:
-            BadRequestError: a sentence for the caller.
+    async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> plans.CampaignPlan:
+        """Check the request of a caller and fix what it plays; ``owner`` is empty without authentication. Raises
+        ``BadRequestError``, with a sentence for the caller.
         """
 
-    async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
+    async def sum_up(self, payload: plans.SumUpInput, ended: Sequence[plans.EndedCell]) -> plans.Summed:
         """The result of everything that has ended, in the store."""
 
 
@@ -73,29 +51,29 @@ class CampaignActivities:
         self._kinds = list(kinds)
 
     @activity.defn
-    async def plan_campaign(self, payload: AdmitInput) -> CampaignPlan:
+    async def plan_campaign(self, payload: AdmitInput) -> plans.CampaignPlan:
         """Check a request for a campaign; a bad one is ``Rejected`` with a sentence for its sender."""
         try:
             for kind in self._kinds:
                 if kind.is_asked_for(payload.request):
                     return await kind.plan(payload.task_id, payload.request, payload.owner)
         except BadRequestError as problem:
-            raise failures.final(failures.REJECTED, str(problem)) from None
-        raise failures.final(failures.REJECTED, "The request asks for no kind of campaign that this evaluator has.")
+            raise failures.REJECTED.final(str(problem)) from None
+        raise failures.REJECTED.final("The request asks for no kind of campaign that this evaluator has.")
 
     @activity.defn
-    async def read_cells(self, payload: CellsInput) -> list[Cell]:
+    async def read_cells(self, payload: plans.CellsInput) -> list[plans.Cell]:
         cells = _CELLS.validate_json(await self._store.get(payload.cells.cells))
         return cells[payload.start : payload.start + payload.count]
 
     @activity.defn
-    async def join_cell(self, payload: JoinInput) -> CellOutcome:
+    async def join_cell(self, payload: plans.JoinInput) -> plans.CellOutcome:
         """Wait for a cell's workflow that was started before; it is cancelled with this attempt where that is."""
-        workflow = activity.client().get_workflow_handle(payload.workflow_id, result_type=CellOutcome)
+        workflow = activity.client().get_workflow_handle(payload.workflow_id, result_type=plans.CellOutcome)
         try:
-            outcome: CellOutcome = await workflow.result()
+            outcome: plans.CellOutcome = await workflow.result()
         except WorkflowFailureError as problem:
-            return CellOutcome(
+            return plans.CellOutcome(
                 status="failed",
                 failure_kind=failures.UNKNOWN,
                 failure=f"Its workflow ended without a result: {problem.cause}",
@@ -109,43 +87,41 @@ class CampaignActivities:
         return outcome
 
     @activity.defn
-    async def keep_outcomes(self, payload: LedgerInput) -> BlobRef:
+    async def keep_outcomes(self, payload: plans.LedgerInput) -> BlobRef:
         return await self._store.put(ENDED_CELLS.dump_json(payload.ended))
 
     @activity.defn
-    async def sum_up_campaign(self, payload: SumUpInput) -> Summed:
+    async def sum_up_campaign(self, payload: plans.SumUpInput) -> plans.Summed:
         pages = await asyncio.gather(*(self._store.get(page) for page in payload.ledger))
         ended = [*(each for page in pages for each in ENDED_CELLS.validate_json(page)), *payload.ended]
         summed = await self._kind(payload.plan).sum_up(payload, ended)
         return summed.model_copy(update={"ledger": await self._store.put(ENDED_CELLS.dump_json(ended))})
 
-    def _kind(self, plan: CampaignPlan) -> Kind:
+    def _kind(self, plan: plans.CampaignPlan) -> Kind:
         for kind in self._kinds:
             if kind.name == plan.kind:
                 return kind
-        raise failures.final(failures.REJECTED, f"This evaluator has no campaigns of the kind {plan.kind}.")
+        raise failures.REJECTED.final(f"This evaluator has no campaigns of the kind {plan.kind}.")
 
 
-async def keep_cells(store: BlobStore, cells: Sequence[Cell]) -> CellList:
-    return CellList(cells=await store.put(_CELLS.dump_json(list(cells))), count=len(cells))
+async def keep_cells(store: BlobStore, cells: Sequence[plans.Cell]) -> plans.CellList:
+    return plans.CellList(cells=await store.put(_CELLS.dump_json(list(cells))), count=len(cells))
 
 
 _READ_AT_ONCE = 32
 
 
 async def taken_over(
-    store: BlobStore, campaign_id: str, cells: Sequence[Cell], owner: str, kind: str
-) -> tuple[TakenOver | None, list[Cell], list[str]]:
-    """What an ended campaign of the same caller has played of these cells, those that are left, and warnings.
-
-    Raises:
-        BadRequestError: there is no such campaign, or its results were removed.
+    store: BlobStore, campaign_id: str, cells: Sequence[plans.Cell], owner: str, kind: str
+) -> tuple[plans.TakenOver | None, list[plans.Cell], list[str]]:
+    """What an ended campaign of the same caller has played of these cells, those that are left, and warnings. Raises
+    ``BadRequestError`` where there is no such campaign, or its results were removed.
     """
     handle = activity.client().get_workflow_handle(campaign_id)
     try:
         described = await handle.describe()
         is_theirs = (described.typed_search_attributes.get(PROCTOR_OWNER) or "") == owner
-        ref = await described.memo_value(MEMO_LEDGER, None, type_hint=BlobRef) if is_theirs else None
+        ref = await described.memo_value(plans.MEMO_LEDGER, None, type_hint=BlobRef) if is_theirs else None
     except RPCError as problem:
         if problem.status != RPCStatusCode.NOT_FOUND:
             raise  # Temporal is away, which is none of the caller's fault
@@ -166,7 +142,7 @@ async def taken_over(
     taken = {each.cell_id for each in mine}
     page = await store.put(ENDED_CELLS.dump_json(mine))
     return (
-        TakenOver(
+        plans.TakenOver(
             page=page,
             cell_ids=sorted(taken),
             count=len(mine),
@@ -182,11 +158,11 @@ async def taken_over(
     )
 
 
-async def _with_results(store: BlobStore, played: Sequence[EndedCell]) -> list[EndedCell]:
+async def _with_results(store: BlobStore, played: Sequence[plans.EndedCell]) -> list[plans.EndedCell]:
     """Those whose results are still there; they are as young as if they were new, so that no pruning takes them."""
     slots = asyncio.Semaphore(_READ_AT_ONCE)
 
-    async def is_there(each: EndedCell) -> bool:
+    async def is_there(each: plans.EndedCell) -> bool:
         if each.outcome.result is None:
             return False
         async with slots:
@@ -200,7 +176,7 @@ async def _with_results(store: BlobStore, played: Sequence[EndedCell]) -> list[E
     return [each for each, is_kept in zip(played, there, strict=True) if is_kept]
 
 
-def _counts(ended: EndedCell) -> bool:
+def _counts(ended: plans.EndedCell) -> bool:
     """Whether a cell needn't be played again: it came to its end, or failed by the participant's fault."""
     return not ended.outcome.may_be_played_again and ended.outcome.status != "canceled"
 
@@ -214,12 +190,12 @@ class CampaignArchiving:
         self._archive = open_archive(config)
 
     @activity.defn
-    async def archive_campaign(self, payload: CampaignArchiveInput) -> None:
+    async def archive_campaign(self, payload: plans.CampaignArchiveInput) -> None:
         """Archive a campaign that has ended; a second call writes the same entry again."""
         entry = self._entry(payload)
         await patiently(lambda: asyncio.to_thread(self._write, entry, payload))
 
-    def _entry(self, payload: CampaignArchiveInput) -> ArchiveEntry:
+    def _entry(self, payload: plans.CampaignArchiveInput) -> ArchiveEntry:
         plan, info = payload.plan, activity.info()
         return ArchiveEntry(
             kind="campaign",
@@ -244,7 +220,7 @@ class CampaignArchiving:
             message=payload.message,
         )
 
-    def _write(self, entry: ArchiveEntry, payload: CampaignArchiveInput) -> None:
+    def _write(self, entry: ArchiveEntry, payload: plans.CampaignArchiveInput) -> None:
         files = {
             RESULT: self._store.get_blocking(payload.summed.results),
             UPDATES: as_lines(updates_in(payload.updates)),

@@ -17,25 +17,15 @@ from activities.admission.activities import require_models
 from activities.admission.origins import Origins
 from activities.archive.lines import as_lines
 from activities.attempts import failures
+from activities.campaign import plan as plans
 from activities.campaign.activities import keep_cells, taken_over
-from activities.campaign.plan import (
-    CampaignPlan,
-    Cell,
-    EndedCell,
-    Lane,
-    LaneKind,
-    Raw,
-    Summed,
-    SumUpInput,
-    groups_of,
-)
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.scenario_code.scenarios import Scenarios
 from proctor_protocol.clocks import conditions_title
 from proctor_protocol.instances import USUAL_DIFFICULTY, instance_title
 from proctor_protocol.provenance import Drafts, ModelUse, cost_of, tokens_of
-from proctor_protocol.request import AssessmentConfig, BadRequestError
+from proctor_protocol.request import AssessmentConfig, BadRequestError, Raw
 from proctor_protocol.results import AssessmentResults, CriterionResult, DimensionScore, OverallScore
 from proctor_protocol.runs import (
     MOST_CELLS,
@@ -89,8 +79,6 @@ class PlayedAssessment(Model):
 
 
 class AssessmentRuns:
-    """Plans campaigns of assessments, keeps each one's result, and sums them up."""
-
     name = "assessments"
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios) -> None:
@@ -102,7 +90,7 @@ class AssessmentRuns:
     def is_asked_for(self, request: Raw) -> bool:
         return is_run_request(request)
 
-    async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
+    async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> plans.CampaignPlan:
         """Check agents and scenarios, and lay out every assessment: all once, then all of them again."""
         if self._config.card_subject == "terminal-bench":
             raise BadRequestError("This evaluator runs terminal tasks only: write config.benchmark and config.dataset.")
@@ -123,7 +111,7 @@ class AssessmentRuns:
                 self._store, config.grows, cells, owner, "a campaign of assessments"
             )
             warnings += notices
-        limits: dict[LaneKind, int | None] = {
+        limits: dict[plans.LaneKind, int | None] = {
             "participant": config.at_once_per_participant,
             "model": config.at_once_per_model,
         }
@@ -134,14 +122,14 @@ class AssessmentRuns:
         }
         if sizes := {name: size for name in config.scenarios if (size := self._scenarios.group_size(name)) > 1}:
             shared["group_sizes"] = dict(sizes)
-        return CampaignPlan(
+        return plans.CampaignPlan(
             campaign_id=campaign_id,
             kind=self.name,
             title=_title(config.scenarios),
             participant=", ".join(asked.participants)[:500],
             participant_url=next(iter(asked.participants.values())) if len(asked.participants) == 1 else "",
             cells=await keep_cells(self._store, cells),
-            groups=groups_of(cells),
+            groups=plans.groups_of(cells),
             at_once=config.at_once,
             lane_limits={kind: limit for kind, limit in limits.items() if limit is not None},
             tries=config.tries,
@@ -170,8 +158,8 @@ class AssessmentRuns:
             if isinstance(cause, ApplicationError):
                 raise ApplicationError(cause.message, *cause.details, type=cause.type, non_retryable=True) from None
             if isinstance(cause, CancelledError):
-                raise failures.final(failures.UNKNOWN, "The assessment was cancelled.") from None
-            raise failures.final(failures.UNKNOWN, f"The assessment ended without a result: {cause}") from None
+                raise failures.UNKNOWN.final("The assessment was cancelled.") from None
+            raise failures.UNKNOWN.final(f"The assessment ended without a result: {cause}") from None
         except asyncio.CancelledError:
             details = activity.cancellation_details()
             if details is not None and details.cancel_requested:
@@ -179,8 +167,7 @@ class AssessmentRuns:
             raise
         return results
 
-    async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
-        """All assessments' results as one, with the statistics of them."""
+    async def sum_up(self, payload: plans.SumUpInput, ended: Sequence[plans.EndedCell]) -> plans.Summed:
         slots = asyncio.Semaphore(_READ_AT_ONCE)
         sizes = payload.plan.shared.get("group_sizes") or {}
         assert isinstance(sizes, dict)
@@ -189,7 +176,7 @@ class AssessmentRuns:
         warnings: dict[str, None] = {}
         drafts = Drafts()
 
-        async def read(each: EndedCell) -> tuple[RunCell, Run] | None:
+        async def read(each: plans.EndedCell) -> tuple[RunCell, Run] | None:
             if each.outcome.result is None:
                 return None
             async with slots:
@@ -209,7 +196,7 @@ class AssessmentRuns:
         sentence += f"; mean {mean:.1f}% of the judged points." if mean is not None else "."
         if results.stopped:
             sentence += f" {results.stopped}"
-        return Summed(
+        return plans.Summed(
             results=await self._store.put(results.model_dump_json().encode()),
             sentence=sentence,
             score=None if mean is None else mean / 100,
@@ -251,11 +238,7 @@ class AssessmentRuns:
         return filled, {scenario_id: origin.package.sha256}, {scenario_id: roles}
 
     def _families_in(self, config: RunConfig) -> frozenset[str]:
-        """Which of the scenarios are families, whose days have difficulties.
-
-        Raises:
-            BadRequestError: difficulties are asked for, and nothing has any.
-        """
+        """Which of the scenarios are families, whose days have difficulties."""
         if config.fork_of:
             return frozenset()
         families = frozenset(filter(self._scenarios.is_family, config.scenarios))
@@ -289,7 +272,7 @@ class AssessmentRuns:
 
     def _cells(
         self, asked: RunRequest, hashes: dict[str, str], families: frozenset[str], roles: Mapping[str, Sequence[str]]
-    ) -> list[Cell]:
+    ) -> list[plans.Cell]:
         config = asked.config
         casts = {name: _casts(asked.participants, roles.get(name, ())) for name in config.scenarios}
         models = [] if config.offline else [*self._judges(config), self._config.response_generator_model]
@@ -353,7 +336,7 @@ def _cell(
     participants: Mapping[str, str],
     scenario_hash: str,
     models: Sequence[str],
-) -> Cell:
+) -> plans.Cell:
     """One assessment; its id says all that a result depends on, so that two campaigns can share it.
 
     ``participants`` are the request's, by the agent's name or by the scenario's roles. ``models`` are those that judge
@@ -368,14 +351,14 @@ def _cell(
     where = f"{scenario_id} from turn {chosen.from_turn}" if chosen.from_turn else scenario_id
     day = instance_title(where, chosen.difficulty, None) + conditions_title(chosen.clock, chosen.noise)
     name = scenario_id + (f"-{chosen.difficulty}" if chosen.difficulty else "")
-    return Cell(
+    return plans.Cell(
         cell_id=".".join([_as_id(agent), _as_id(name), str(seed), str(repeat), digest]),
         label=f"{agent} · {day} · seed {seed}" + (f" · repeat {repeat + 1}" if repeats > 1 else ""),
         group=f"{agent} · {where}",
         workflow=CELL_WORKFLOW,
         lanes=[
-            *(Lane(kind="participant", name=url) for url in dict.fromkeys(urls)),
-            *(Lane(kind="model", name=each) for each in dict.fromkeys(models)),
+            *(plans.Lane(kind="participant", name=url) for url in dict.fromkeys(urls)),
+            *(plans.Lane(kind="model", name=each) for each in dict.fromkeys(models)),
         ],
         given={
             "agent": agent,
@@ -394,7 +377,7 @@ def _as_id(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "-", name)[:60]
 
 
-def _cell_of(played: PlayedAssessment, ended: EndedCell, is_taken_over: bool) -> RunCell:
+def _cell_of(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bool) -> RunCell:
     results = played.results
     overall = results.scores.overall if results else None
     is_judged = overall is not None and overall.max_score > 0
@@ -437,7 +420,7 @@ def _run_of(played: PlayedAssessment) -> Run:
 
 
 def summed_up(
-    payload: SumUpInput, pairs: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str], drafts: Drafts
+    payload: plans.SumUpInput, pairs: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str], drafts: Drafts
 ) -> RunResults:
     """The result of a campaign, whose sums follow from its assessments.
 

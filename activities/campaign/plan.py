@@ -92,8 +92,6 @@ class EndedCell(Model):
 
 
 class CellList(Model):
-    """A number of cells, as JSON in a blob."""
-
     cells: BlobRef
     count: int
 
@@ -149,22 +147,16 @@ class CampaignPlan(Model):
 
 
 class CellsInput(Model):
-    """Some cells of a list: from ``start`` on, at most ``count``."""
-
     cells: CellList
     start: int
     count: int
 
 
 class JoinInput(Model):
-    """A cell's workflow that was started before."""
-
     workflow_id: str
 
 
 class LedgerInput(Model):
-    """Outcomes to be put away."""
-
     ended: list[EndedCell]
 
 
@@ -229,7 +221,3 @@ def groups_of(cells: Iterable[Cell]) -> dict[str, int]:
     """How many cells each group has; empty where there are more groups than anybody reads."""
     counts = Counter(cell.group for cell in cells)
     return dict(counts) if len(counts) <= _MOST_GROUPS else {}
-
-
-Raw = dict[str, Any] | str | None
-"""A request before its checks."""

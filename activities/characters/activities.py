@@ -33,5 +33,5 @@ class CharacterActivities:
                     payload.message, payload.character_id, scenario, model, payload.seed, payload.turn, guard
                 )
             except ModelSettingsError as problem:
-                raise failures.final(failures.MODEL_SETTING, str(problem)) from None
+                raise failures.MODEL_SETTING.final(str(problem)) from None
             return Responded(reply=reply, usage=meter.read(), drafts=guard.drafts)

@@ -50,10 +50,8 @@ def draft_cases(scenario: ScenarioConfig) -> list[DraftCase]:
 async def check_drafts(
     cases: Sequence[DraftCase], scenario: ScenarioConfig, checker: "BaseChatModel | None"
 ) -> list[DraftOutcome]:
-    """What the guard says of each case, one after the other; by the rules alone without a model.
-
-    Raises:
-        ModelUnavailableError, ModelSettingsError: the model can't be asked.
+    """What the guard says of each case, one after the other; by the rules alone without a model. Raises as
+    ``structured.ask`` where the model can't be asked.
     """
     outcomes = []
     for case in cases:

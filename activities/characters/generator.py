@@ -7,16 +7,9 @@ from collections.abc import Iterable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from activities.characters import prompts
 from activities.characters.guard import DRAWN_AGAIN, Guard
 from activities.characters.messages import CharacterReply, OutgoingMessage, Rsvp
-from activities.characters.prompts import (
-    CalendarAnswer,
-    Decision,
-    TextAnswer,
-    decision_question,
-    persona,
-    reply_question,
-)
 from activities.models.structured import ask
 from proctor_language.patterns import compiled
 from proctor_protocol.modalities import Written
@@ -110,17 +103,12 @@ async def respond(
     turn: int,
     guard: Guard | None = None,
 ) -> CharacterReply | None:
-    """Decide whether a character replies to a message, and with what.
+    """Decide whether a character replies to a message, and with what; None for silence, also for someone whom it didn't
+    reach.
 
     With a model, it decides first and writes then, and ``guard`` refuses drafts that can't be sent; without one, the
     first of the character's ``scripted_replies`` that matches is the reply, and silence if none does. The delay is
-    drawn by (seed, turn, character, message).
-
-    Returns:
-        The reply, or None for silence (also for someone whom the message didn't reach).
-
-    Raises:
-        activities.models.factory.ModelError: the model failed; see ``structured.ask``.
+    drawn by (seed, turn, character, message). Raises as ``structured.ask``.
     """
     if character_id not in characters_addressed(message, scenario):
         return None
@@ -173,14 +161,14 @@ def _is_due(reply: ScriptedReply, message: OutgoingMessage) -> bool:
 async def _improvised(
     message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, llm: "BaseChatModel", guard: Guard
 ) -> tuple[str, Rsvp | None]:
-    system = persona(character_id, scenario)
-    decision = await ask(llm, system, decision_question(message, scenario), Decision)
+    system = prompts.persona(character_id, scenario)
+    decision = await ask(llm, system, prompts.decision_question(message, scenario), prompts.Decision)
     if not decision.should_respond:
         return "", None
     faults: list[str] = []
     while len(faults) <= DRAWN_AGAIN:
         text, response = await _draft(
-            llm, system, reply_question(message, scenario, decision.reason, faults), message.modality
+            llm, system, prompts.reply_question(message, scenario, decision.reason, faults), message.modality
         )
         fault = await guard.find_fault(text, message, character_id, scenario)
         if fault is None:
@@ -192,13 +180,13 @@ async def _improvised(
 
 async def _draft(llm: "BaseChatModel", system: str, question: str, modality: Written) -> tuple[str, Rsvp | None]:
     if modality == "calendar":
-        rsvp = await ask(llm, system, question, CalendarAnswer, lambda answer: _too_long(answer.comment))
+        rsvp = await ask(llm, system, question, prompts.CalendarAnswer, lambda answer: _too_long(answer.comment))
         return rsvp.comment.strip(), rsvp.response
-    answer = await ask(llm, system, question, TextAnswer, _says_something)
+    answer = await ask(llm, system, question, prompts.TextAnswer, _says_something)
     return answer.text.strip(), None
 
 
-def _says_something(answer: TextAnswer) -> str | None:
+def _says_something(answer: prompts.TextAnswer) -> str | None:
     return _too_long(answer.text) if answer.text.strip() else "text is empty: write the answer"
 
 
@@ -227,14 +215,11 @@ def reply_subject(subject: str | None) -> str:
 def reply_event(
     reply: CharacterReply, message: OutgoingMessage, scenario: ScenarioConfig
 ) -> tuple[str, dict[str, Any]]:
-    """The simulator's event for a reply.
+    """The simulator's event for a reply: its modality, and the ``data`` to schedule (UES contract, "input").
 
     An email goes to the user, with the message's other readers in CC (none for a reader in BCC); an SMS goes to the
-    user, and to the others of a group; the user's words in the chat go into the same conversation. An
-    RSVP that says neither yes nor no, only something, is tentative.
-
-    Returns:
-        The event's modality, and the ``data`` to schedule (UES contract, "input").
+    user, and to the others of a group; the user's words in the chat go into the same conversation. An RSVP that says
+    neither yes nor no, only something, is tentative.
     """
     person = scenario.characters[reply.character_id]
     if reply.modality == "email":

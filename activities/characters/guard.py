@@ -70,11 +70,7 @@ class Guard:
     async def find_fault(
         self, draft: str, message: OutgoingMessage, character_id: str, scenario: ScenarioConfig
     ) -> str | None:
-        """Why a draft can't be sent, as a sentence; None where it can. Counts it.
-
-        Raises:
-            activities.models.factory.ModelError: the checking model failed; see ``structured.ask``.
-        """
+        """Why a draft can't be sent, as a sentence; None where it can. Counts it. Raises as ``structured.ask``."""
         fault = rule_broken(draft, message, character_id, scenario)
         if fault is None and self.checker is not None:
             question = check_question(draft, message, scenario, persona(character_id, scenario))

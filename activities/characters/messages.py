@@ -71,8 +71,6 @@ class CharacterReply(Model):
 
 
 class RespondInput(OfTurn, OfSeveral):
-    """Let a character decide on a reply to a message."""
-
     scenario: BlobRef
     seed: int
     offline: bool

@@ -144,7 +144,6 @@ class _Chat:
 
 
 def _written(modality: Literal["email", "sms"], sent: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
-    """A mail or a text message."""
     is_mail = modality == "email"
     body = "body_text" if is_mail else "body"
     message = sent.take(instant(event["scheduled_time"]), data.get(body), "sent" if is_mail else "outgoing")

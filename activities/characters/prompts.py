@@ -74,7 +74,6 @@ def decision_question(message: OutgoingMessage, scenario: ScenarioConfig) -> str
 
 
 def reply_question(message: OutgoingMessage, scenario: ScenarioConfig, reason: str, faults: Sequence[str] = ()) -> str:
-    """The question for a reply's text."""
     wanted = {
         "chat": "Write your answer in the chat: short, as people chat.",
         "email": "Write your reply's text: what you would really write, no longer than needed, without a subject line.",

@@ -48,7 +48,6 @@ class Agreement(Model):
 
 
 def agreement(pairs: Sequence[Pair]) -> Agreement:
-    """The figures of some cases."""
     right = sum(pair.judge == pair.author for pair in pairs)
     kappa = cohens_kappa([pair.labels for pair in pairs])
     return Agreement(
@@ -67,10 +66,8 @@ def cohens_kappa(labels: Sequence[tuple[str, str]]) -> float | None:
     """Agreement beyond chance of two who labelled the same things (Cohen 1960).
 
     ``(p_o - p_e) / (1 - p_e)``: the share on which they agree, and the share on which two would who label at random,
-    each as often as these do. 1 is full agreement, 0 that of chance.
-
-    Returns:
-        Kappa, or None where chance alone agrees on everything, or there is nothing to compare.
+    each as often as these do. 1 is full agreement, 0 that of chance; None where chance alone agrees on everything, or
+    there is nothing to compare.
     """
     total = len(labels)
     if not total:

@@ -52,21 +52,17 @@ class EvaluatorJudge:
     async def judge(
         self, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
     ) -> CriterionResult:
-        """Judge one criterion.
-
-        Raises:
-            ApplicationError: ``EvaluatorFailed``, for good, or ``EvaluatorInterrupted``, to be tried again.
-        """
+        """Judge one criterion. Fails as ``EvaluatorFailed``, for good, or ``EvaluatorInterrupted``, which may pass."""
         simulation = await self.looks.look_at(payload)
         try:
             result = await self._run(payload, scenario, criterion, models, simulation)
         except EvaluatorRetryError as problem:
             self.looks.forget(payload, simulation)
-            raise failures.passing(failures.EVALUATOR_INTERRUPTED, _blame(criterion, str(problem))) from None
+            raise failures.EVALUATOR_INTERRUPTED.passing(_blame(criterion, str(problem))) from None
         except (EvaluatorFailedError, ScenarioError) as problem:
             # A simulator that was lost meanwhile answers like an empty one, which an evaluator can't know.
             await self.looks.require_still(payload, simulation)
-            raise failures.final(failures.EVALUATOR_FAILED, _blame(criterion, str(problem))) from None
+            raise failures.EVALUATOR_FAILED.final(_blame(criterion, str(problem))) from None
         await self.looks.require_still(payload, simulation)
         return result
 

@@ -225,13 +225,8 @@ async def _judge_case(
 
 
 def keep(calibration: Calibration, state: Path) -> Path:
-    """Keep a calibration in the state folder, in place of an earlier one of the same scenario, model and prompt.
-
-    Returns:
-        The file.
-
-    Raises:
-        OSError: the folder can't be written to.
+    """Keep a calibration in the state folder, in place of an earlier one of the same scenario, model and prompt;
+    returns the file.
     """
     path = _file(state, calibration.scenario_id, calibration.model)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -116,8 +116,6 @@ class CalibrationCase(BaseModel):
 
 
 class FactCase(Model):
-    """One text, and whether it says a fact."""
-
     id: str
     fact: str
     statement: str
@@ -151,11 +149,7 @@ def fact_cases(
 
 
 def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCase]:
-    """The cases of a scenario, in order of files and lines; empty if it ships none.
-
-    Raises:
-        CasesError: a case isn't one, or names what the scenario doesn't have.
-    """
+    """The cases of a scenario, in order of files and lines; empty if it ships none. Raises ``CasesError``."""
     cases: dict[str, CalibrationCase] = {}
     for path in sorted((directory / FOLDER).glob("*.jsonl")):
         try:
@@ -180,10 +174,8 @@ def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCas
 
 
 def criterion_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> EvaluationCriterion:
-    """The criterion that a case is about, with the case's item alone.
-
-    Raises:
-        CasesError: the scenario has no such criterion or item, or no model judges it.
+    """The criterion that a case is about, with the case's item alone. Raises ``CasesError`` where no model judges it,
+    or the scenario lacks it.
     """
     where = where or f"case {case.id}"
     modelled = {each.criterion_id: each for each in scenario.criteria if not each.evaluator_id}

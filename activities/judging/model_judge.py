@@ -115,11 +115,7 @@ async def vote(
     llm: "BaseChatModel",
     judge: str,
 ) -> Ballot:
-    """Let one judge score a criterion, window by window.
-
-    Raises:
-        As ``structured.ask`` does.
-    """
+    """Let one judge score a criterion, window by window; raises as ``structured.ask`` does."""
     items = items_of(criterion)
     verdicts = [
         await ask(
@@ -142,12 +138,8 @@ async def vote(
 
 
 def doubt(criterion: EvaluationCriterion, judge: str, reason: str) -> Ballot:
-    """The ballot of a judge whose answers can't be believed: no item is met, and the result says so.
-
-    Args:
-        criterion: whose items it has.
-        judge: the judge's name in results.
-        reason: a sentence; cut to 400 characters.
+    """The ballot of a judge whose answers can't be believed: no item is met, and the result says so. Its reason is cut
+    to 400 characters.
     """
     reason = json_safe_text(reason)[:400]
     items = tuple(ItemVerdict(id=item.id, quotes=[], reason=reason, points=0) for item in items_of(criterion))

@@ -62,17 +62,10 @@ async def judge_by_panel(
     *,
     is_last_resort: bool = False,
 ) -> CriterionResult:
-    """Let every judge score a criterion.
+    """Let every judge score a criterion; raises as ``structured.ask`` does.
 
-    Args:
-        criterion: one of the scenario's.
-        scenario: the scenario as it was admitted.
-        evidence: all windows.
-        judges: one or more.
-        is_last_resort: whether a judge whose answers can't be used counts as in doubt, instead of failing.
-
-    Raises:
-        As ``structured.ask`` does.
+    ``evidence`` are all windows. With ``is_last_resort`` a judge whose answers can't be used counts as in doubt,
+    instead of failing.
     """
     item_ids = item_ids_of(scenario)
 

@@ -99,15 +99,10 @@ def score_rubric(
 
 
 def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tuple[Answer, str]:
-    """Whether a check passes on the visible part of what the participant wrote.
+    """Whether a check passes on the visible part of what the participant wrote; ``read`` is how the scenario reads a
+    text.
 
-    Args:
-        check: the rubric's check.
-        texts: all that was written; those that the check isn't about are ignored.
-        read: how the scenario reads a text.
-
-    Returns:
-        The answer, None where the check's patterns can't decide it, and the reason as a sentence.
+    Returns the answer, None where the check's patterns can't decide it, and the reason as a sentence.
     """
     looked_at = [visible(text.text) for text in texts if _is_looked_at(check, text)]
     count = len(looked_at)

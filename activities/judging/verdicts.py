@@ -54,7 +54,7 @@ class VerdictActivities:
             try:
                 verdict = await self._judge(payload, scenario, criterion, models)
             except ModelSettingsError as problem:
-                raise failures.final(failures.MODEL_SETTING, str(problem)) from None
+                raise failures.MODEL_SETTING.final(str(problem)) from None
             return verdict.model_copy(update={"usage": meter.read(), "description": criterion.description})
 
     async def _judge(
@@ -77,11 +77,7 @@ _LAST_RESORT = 3
 async def judge_by_rubric(
     store: BlobStore, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
 ) -> CriterionResult:
-    """Judge one criterion.
-
-    Raises:
-        ModelError: a model can't be asked, or gives no usable answer.
-    """
+    """Judge one criterion. Raises ``ModelError`` where a model can't be asked, or gives no usable answer."""
     content = await store.get(payload.evidence.record)
     if payload.plan.offline:  # a rubric's checks read the actions alone
         record = JudgeRecord.model_validate_json(content)

@@ -37,16 +37,8 @@ class ConfiguredModels:
     def for_judging(
         self, name: str, temperature: float, seed: int, meter: Meter, prompt_version: str | None
     ) -> "BaseChatModel":
-        """A model that judges.
-
-        Args:
-            name: as in the settings.
-            temperature, seed: of its answers.
-            meter: counts its use.
-            prompt_version: noted in results; None for a scenario's own prompts.
-
-        Raises:
-            ModelSettingsError: the name, the key or the address is wrong.
+        """A model that judges, named as in the settings; ``prompt_version`` is noted in results, None for a scenario's
+        own prompts. Raises ``ModelSettingsError`` where the name, the key or the address is wrong.
         """
         return self._make(name, self._config.evaluation_base_url, temperature, seed, meter, prompt_version)
 

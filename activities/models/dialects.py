@@ -40,7 +40,6 @@ _refused: dict[tuple[str, str], frozenset[str]] = {}
 
 
 def address_of(llm: "BaseChatModel") -> tuple[str, str]:
-    """A model's name and the address of its server."""
     model = next((value for name in _NAMES if (value := getattr(llm, name, None))), type(llm).__name__)
     base_url = next((value for name in _ADDRESSES if (value := getattr(llm, name, None))), "")
     return str(model), str(base_url)
@@ -67,14 +66,8 @@ async def invoke(
 ) -> Any:
     """Send a request in turn (``endpoint_queue``), in the dialect that the model's server takes.
 
-    Args:
-        llm: the model.
-        messages: the prompt.
-        prepare: changes the model before it is asked, for example binds tools.
-        options: go to ``ainvoke``.
-
-    Raises:
-        Exception: anything that the provider's client raises.
+    ``prepare`` changes the model before it is asked, for example binds tools; ``options`` go to ``ainvoke``. Raises
+    anything that the provider's client raises.
     """
     is_openai = type(llm).__name__ in OPENAI_CLASSES
     address = address_of(llm)

@@ -43,11 +43,7 @@ def requests_at_once(endpoint: str) -> int:
 
 @asynccontextmanager
 async def place_at_endpoint(llm: "BaseChatModel") -> AsyncIterator[None]:
-    """Wait for a place in the queue before a model's endpoint, then limit the time of the request.
-
-    Raises:
-        TimeoutError: the request took longer than the model's own time limit.
-    """
+    """Wait for a place in the queue before a model's endpoint, then limit the request's time (``TimeoutError``)."""
     endpoint = endpoint_of(llm) or type(llm).__name__
     most = requests_at_once(endpoint)
     places = _places.setdefault(asyncio.get_running_loop(), {})

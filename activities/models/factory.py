@@ -166,11 +166,7 @@ class LLMConfig:
 class LLMFactory:
     @classmethod
     def detect_provider(cls, model: str) -> LLMProvider:
-        """Say who serves a model.
-
-        Raises:
-            UnsupportedModelError: no known prefix.
-        """
+        """Say who serves a model. Raises ``UnsupportedModelError`` for a name without a known prefix."""
         name = model.strip().lower()
         for provider, known in _PROVIDERS.items():
             if re.fullmatch(known.names, name):
@@ -191,17 +187,13 @@ class LLMFactory:
         max_tokens: int = MAX_TOKENS,
         **extra_kwargs: Any,
     ) -> "BaseChatModel":
-        """Make a model (``LLMConfig``). ``seed`` is passed on where the provider takes one (OpenAI, Azure,
-        Ollama).
-
-        Raises:
-            UnsupportedModelError, MissingExtraError, ModelSettingsError (no API key).
+        """Make a model (``LLMConfig``). ``seed`` is passed on where the provider takes one (OpenAI, Azure, Ollama).
+        Raises ``ModelSettingsError`` where the name is unknown, or a package or a key is missing.
         """
         return cls.create_from_config(LLMConfig(model, temperature, seed, base_url, timeout, max_tokens, extra_kwargs))
 
     @classmethod
     def create_from_config(cls, config: LLMConfig) -> "BaseChatModel":
-        """Make a model from a configuration; raises as ``create`` does."""
         provider = cls.detect_provider(config.model)
         missing = missing_setting(config.model, config.base_url)
         if missing is not None and not _KEY_PARAMETERS & config.extra_kwargs.keys():
@@ -216,13 +208,11 @@ async def prepare() -> None:
 
 
 def missing_setting(model: str, base_url: str | None) -> str | None:
-    """The environment variable that a model needs and that isn't set, for example ``OPENAI_API_KEY``; else None.
+    """The environment variable that a model needs and that isn't set, for example ``OPENAI_API_KEY``; else None. Raises
+    as ``LLMFactory.detect_provider``.
 
     A server of one's own (``base_url``, or the provider's variable for it) needs no key. Azure's address belongs to the
     deployment, so that its key is needed in any case.
-
-    Raises:
-        UnsupportedModelError: an unknown name.
     """
     provider = LLMFactory.detect_provider(model)
     keys = _PROVIDERS[provider].keys
@@ -239,7 +229,6 @@ def _first_set(names: tuple[str, ...]) -> str | None:
 
 
 def _settings(config: LLMConfig, provider: LLMProvider) -> dict[str, Any]:
-    """The parameters of a provider's class."""
     known, name = _PROVIDERS[provider], config.model.strip()
     if name.lower().startswith(known.prefix):
         name = name[len(known.prefix) :]

@@ -26,11 +26,8 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
     """A meter that begins with what earlier attempts of this activity asked, and notes each answer for the next one.
 
     A failure that leaves this context carries what is on the meter, for ``usage_of``; so does a cancellation that was
-    requested. The notes are all that the activity leaves with its heartbeats. What an attempt asked in the last moment
-    before its worker died may be missing.
-
-    Raises:
-        ApplicationError: the failure, with its usage; ``CalledOff`` where the activity was cancelled.
+    requested (``CalledOff``). The notes are all that the activity leaves with its heartbeats. What an attempt asked in
+    the last moment before its worker died may be missing.
     """
     noted = heartbeats.notes()
     meter = Meter(prices, _USES.validate_python(noted[-1]) if noted else [])

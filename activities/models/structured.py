@@ -87,7 +87,8 @@ async def ask(
         except ModelError:
             raise
         except Exception as problem:
-            if mode != modes[-1] and _refuses_format(problem):
+            refuses_format = status_of(problem) in REFUSALS or isinstance(problem, NotImplementedError)
+            if mode != modes[-1] and refuses_format:
                 continue
             raise classified(problem, address[0]) from problem
         _working_mode[address] = mode
@@ -105,10 +106,6 @@ def _prompt(llm: "BaseChatModel", context: str, question: str) -> "HumanMessage"
     if type(llm).__name__ == "ChatAnthropic":
         shared["cache_control"] = {"type": "ephemeral"}
     return HumanMessage([shared, {"type": "text", "text": question}])
-
-
-def _refuses_format(problem: Exception) -> bool:
-    return status_of(problem) in REFUSALS or isinstance(problem, NotImplementedError)
 
 
 def classified(problem: BaseException, model: str) -> ModelError:
@@ -246,12 +243,9 @@ def _words(raw: Any) -> str:
 def read_answer(
     text: str, answer_type: type[AnswerT], check: Check[AnswerT] | None = None
 ) -> tuple[AnswerT | None, str]:
-    """Read the JSON object out of a model's words, ignoring the text around it.
+    """The JSON object in a model's words, or None, and a sentence about what is wrong. The text around it is ignored.
 
     Two objects of the right shape aren't an answer: one of them may have been put into the model's mouth.
-
-    Returns:
-        The answer and "", or None and a sentence about what is wrong.
     """
     text = _THOUGHTS.sub("", text)
     problem = "there is no JSON object in it"

@@ -37,12 +37,9 @@ class Meter:
     _counters: list["Counter"] = field(default_factory=list)
 
     def on(self, llm: "BaseChatModel", name: str, prompt_version: str | None) -> "BaseChatModel":
-        """Count what is asked of a model from now on.
+        """Count what is asked of a model from now on; the model is changed in place, and returned.
 
-        Args:
-            llm: the model; it is changed in place, and returned.
-            name: the model's name in results.
-            prompt_version: of the prompts that it gets; None for others' prompts.
+        ``name`` is the model's in results; ``prompt_version`` is None for others' prompts.
         """
         from activities.models.counting import Counter
 

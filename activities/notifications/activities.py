@@ -72,7 +72,7 @@ class NotificationActivities:
         try:
             return Webhook.model_validate_json(unseal(self._config, SEALED_WEBHOOK, payload.sealed_webhook))
         except NotOursError as problem:
-            raise failures.final(failures.WEBHOOK_UNUSABLE, f"The webhook can't be read: {problem}.") from None
+            raise failures.WEBHOOK_UNUSABLE.final(f"The webhook can't be read: {problem}.") from None
 
 
 class _Pace:
@@ -95,8 +95,8 @@ class _Pace:
         """Fail where this attempt may have been given up without knowing it."""
         self._look()
         if self._has_stood:
-            raise failures.passing(
-                failures.WEBHOOK_FAILED, "The worker was stopped for a while, so another one may have taken its place."
+            raise failures.WEBHOOK_FAILED.passing(
+                "The worker was stopped for a while, so another one may have taken its place."
             )
 
     def _look(self) -> None:
@@ -111,10 +111,8 @@ class _Pace:
 
 
 async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notification) -> None:
-    """Send one notification; only the answer's status is read and reported.
-
-    Raises:
-        ApplicationError: it was not taken. ``WebhookUnusable``, for good, where it never will be.
+    """Send one notification; only the answer's status is read and reported. Fails where it was not taken, and for good
+    (``WebhookUnusable``) where it never will be.
     """
     url = httpx.URL(webhook.url)
     problem: Exception | None = None
@@ -139,25 +137,21 @@ async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notific
         if answer.is_success:
             return
         if answer.status_code == httpx.codes.GONE:
-            raise failures.final(failures.WEBHOOK_UNUSABLE, f"The webhook at {url.host} says that it is gone (410).")
-        raise failures.passing(failures.WEBHOOK_FAILED, f"The webhook at {url.host} answered {answer.status_code}.")
-    raise failures.passing(
-        failures.WEBHOOK_FAILED, f"The webhook at {url.host} can't be reached ({type(problem).__name__})."
-    )
+            raise failures.WEBHOOK_UNUSABLE.final(f"The webhook at {url.host} says that it is gone (410).")
+        raise failures.WEBHOOK_FAILED.passing(f"The webhook at {url.host} answered {answer.status_code}.")
+    raise failures.WEBHOOK_FAILED.passing(f"The webhook at {url.host} can't be reached ({type(problem).__name__}).")
 
 
 async def _addresses(webhook: Webhook) -> list[str]:
     try:
         parts = check_webhook(webhook)
     except BadWebhookError as problem:
-        raise failures.final(failures.WEBHOOK_UNUSABLE, f"The webhook can't be used: {problem}.") from None
+        raise failures.WEBHOOK_UNUSABLE.final(f"The webhook can't be used: {problem}.") from None
     host = parts.hostname or ""
     try:
         addresses = await look_up(host)
     except OSError:
-        raise failures.passing(failures.WEBHOOK_FAILED, f"The webhook's host {host} can't be resolved.") from None
+        raise failures.WEBHOOK_FAILED.passing(f"The webhook's host {host} can't be resolved.") from None
     if any(map(is_forbidden, addresses)):
-        raise failures.final(
-            failures.WEBHOOK_UNUSABLE, f"The webhook's host {host} has an address that no webhook may have."
-        )
+        raise failures.WEBHOOK_UNUSABLE.final(f"The webhook's host {host} has an address that no webhook may have.")
     return addresses

@@ -39,17 +39,8 @@ from activities.simulation.lifecycle import summarise
 from activities.simulation.payloads import TurnApplied
 from activities.simulation.simulations import Simulations
 from activities.simulation.turns import Settling
+from proctor_protocol import messages
 from proctor_protocol.json_safe import json_safe_text
-from proctor_protocol.messages import (
-    AssessmentCompleteMessage,
-    AssessmentStartMessage,
-    EarlyCompletionMessage,
-    FromParticipant,
-    InitialStateSummary,
-    ToParticipant,
-    TurnCompleteMessage,
-    TurnStartMessage,
-)
 from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.results import Clarification
@@ -119,9 +110,8 @@ class ParticipantActivities:
         )
         current = await patiently(simulation.look)
         if current.mark != simulation.mark:
-            raise failures.passing(  # whatever the participant says: it was not its fault
-                failures.SIMULATION_LOST,
-                "The simulator lost what the participant did when it was greeted: it has to be greeted again.",
+            raise failures.SIMULATION_LOST.passing(  # whatever the participant says: it was not its fault
+                "The simulator lost what the participant did when it was greeted: it has to be greeted again."
             )
         answer.require_success()
         simulation.note_access_sent()
@@ -178,7 +168,7 @@ class ParticipantActivities:
             kind=message.message_type,
             reported=message.actions or [],
             is_reported=message.actions is not None,
-            notes=message.reason if isinstance(message, EarlyCompletionMessage) else message.notes,
+            notes=message.reason if isinstance(message, messages.EarlyCompletionMessage) else message.notes,
             time_step=_time_step(message),
             model_usage=message.model_usage,
             clarifications=clarifications,
@@ -189,7 +179,7 @@ class ParticipantActivities:
             trajectory=await self._keep_trajectory(message),
         )
 
-    async def _keep_trajectory(self, message: FromParticipant) -> BlobRef | None:
+    async def _keep_trajectory(self, message: messages.FromParticipant) -> BlobRef | None:
         store, trajectory = self._store, message.trajectory
         if store is None or trajectory is None:
             return None
@@ -227,30 +217,27 @@ class ParticipantActivities:
                 # its notes, or the participant says so.
                 await _stop_all(participant, unfinished)
                 await participant.send(
-                    AssessmentCompleteMessage(reason=payload.reason),
+                    messages.AssessmentCompleteMessage(reason=payload.reason),
                     message_id(plan.assessment_id, _run(), "complete"),
                     fence=own_fence(),
                 )
 
     async def _begin(self, work: "_Work", again: bool = False) -> Simulation:
-        """Have the simulation at the start of a step and marked with it; or continue the step, where an earlier
-        attempt has noted the mark that it made, and the simulation still has that.
+        """Have the simulation at the start of a step and marked with it; or continue the step, where an earlier attempt
+        has noted the mark that it made, and the simulation still has that. ``SimulationLost`` where the step was under
+        way and isn't any more, unless it ``may_start_over``; what earlier attempts noted is void then.
 
         Messages derive their ids from the mark: where one was lost with what the participant did, the message that
         comes next is a new one.
-
-        Raises:
-            ApplicationError: ``SimulationLost`` where the step was under way and isn't any more, unless it
-                ``may_start_over``; what earlier attempts noted is void then.
         """
         simulations, plan = self._simulations.of(work.plan), work.plan
         if (waited := _wait_seconds()) > _WORTH_NOTING:
             notes.note(notes.WaitNote(seconds=waited))
 
         async def begin() -> Simulation:
-            if (noted := notes.noted_mark()) is not None:
+            if noted := notes.noted(notes.MarkNote):
                 try:
-                    return await simulations.take_over(plan.simulation_id, mark=noted)
+                    return await simulations.take_over(plan.simulation_id, mark=noted[-1].mark)
                 except SimulationGoneError:
                     if not work.may_start_over:
                         raise _lost_error(work.step) from None
@@ -294,9 +281,8 @@ class ParticipantActivities:
         except _CutOffError:
             heartbeats.forget()  # so the next attempt begins again, with a new key
             notes.note(notes.WaitNote(seconds=_wait_seconds()))
-            raise failures.passing(
-                failures.PARTICIPANT_UNREACHABLE,
-                "The connection to the participant was lost after it had begun to act: it has to be greeted again.",
+            raise failures.PARTICIPANT_UNREACHABLE.passing(
+                "The connection to the participant was lost after it had begun to act: it has to be greeted again."
             ) from None
         return answer, simulation, participant.card
 
@@ -323,10 +309,9 @@ class ParticipantActivities:
                     break
                 answer = after
         except _CutOffError:
-            raise failures.final(
-                failures.PARTICIPANT_FAILED,
+            raise failures.PARTICIPANT_FAILED.final(
                 f"The connection to the participant was lost in turn {payload.turn}, after it had begun to act: "
-                "the turn has to be played again.",
+                "the turn has to be played again."
             ) from None
         return answer
 
@@ -356,7 +341,7 @@ class ParticipantActivities:
             return None
 
     async def _play(self, participant: ParticipantClient, payload: TurnInput, simulation: Simulation) -> Answer:
-        message = TurnStartMessage(
+        message = messages.TurnStartMessage(
             turn_number=payload.turn,
             current_time=payload.current_time,
             events_processed=payload.events_processed,
@@ -366,9 +351,8 @@ class ParticipantActivities:
         if tasks := notes.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is None:
-                raise failures.final(
-                    failures.PARTICIPANT_FAILED,
-                    f"The participant lost its task of turn {payload.turn}: it was restarted in mid-turn.",
+                raise failures.PARTICIPANT_FAILED.final(
+                    f"The participant lost its task of turn {payload.turn}: it was restarted in mid-turn."
                 )
             answer = known
         else:
@@ -411,7 +395,7 @@ class ParticipantActivities:
         self,
         participant: ParticipantClient,
         simulation: Simulation,
-        message: ToParticipant,
+        message: messages.ToParticipant,
         message_id: str,
         on_event: Callable[[Answer], None] | None = None,
     ) -> Answer:
@@ -451,14 +435,13 @@ class ParticipantActivities:
         self,
         participant: ParticipantClient,
         simulation: Simulation,
-        message: ToParticipant,
+        message: messages.ToParticipant,
         message_id_before: str,
         answer: Answer,
         on_event: Callable[[Answer], None] | None = None,
     ) -> Answer:
-        """Send a greeting again without its data part, where the participant failed before it did anything.
-
-        Returns the answer to that, where it is better than ``answer``.
+        """Send a greeting again without its data part, where the participant failed before it did anything; returns the
+        answer to that, where it is better than ``answer``.
         """
         if not (answer.may_have_refused and participant.line.takes_data):
             return answer
@@ -481,7 +464,7 @@ class ParticipantActivities:
                 participant = await _in_time(plan, what, stack.enter_async_context(talk), at_least=_LAST_KNOCK_SECONDS)
             except ApplicationError as problem:
                 if problem.type == failures.PARTICIPANT_UNREACHABLE and _seconds_left(plan) <= 0:
-                    raise failures.final(failures.PARTICIPANT_UNREACHABLE, problem.message) from None
+                    raise failures.PARTICIPANT_UNREACHABLE.final(problem.message) from None
                 raise
             try:
                 return await _in_time(plan, what, work(participant), at_least=_LAST_KNOCK_SECONDS)
@@ -519,11 +502,11 @@ class ParticipantActivities:
         plan: Plan,
         access: Access,
         current_time: datetime,
-        summary: InitialStateSummary,
+        summary: messages.InitialStateSummary,
         resumes_turn: int | None = None,
-    ) -> AssessmentStartMessage:
+    ) -> messages.AssessmentStartMessage:
         scenario = await self._scenarios.load_scenario(plan.scenario)
-        return AssessmentStartMessage(
+        return messages.AssessmentStartMessage(
             ues_url=access.address,
             api_key=access.secret,
             assessment_instructions=scenario.user_prompt,
@@ -611,18 +594,14 @@ async def _stop_all(participant: ParticipantClient, task_ids: Iterable[str]) -> 
             await asyncio.gather(*map(participant.cancel, {*task_ids, *await participant.list_unfinished()}))
 
 
-def _time_step(message: FromParticipant) -> str | None:
-    if not isinstance(message, TurnCompleteMessage) or "time_step" not in message.model_fields_set:
+def _time_step(message: messages.FromParticipant) -> str | None:
+    if not isinstance(message, messages.TurnCompleteMessage) or "time_step" not in message.model_fields_set:
         return None
     return message.time_step
 
 
 async def _require_mark(simulation: Simulation, step: str) -> CurrentCheckpoint:
-    """Make sure that the simulator still has what was done in a step.
-
-    Raises:
-        ApplicationError, SimulationGoneError: it hasn't.
-    """
+    """Make sure that the simulator still has what was done in a step; fails as ``SimulationLost``."""
     current = await patiently(simulation.look)
     if current.mark != simulation.mark:
         raise _lost_error(step)
@@ -631,9 +610,8 @@ async def _require_mark(simulation: Simulation, step: str) -> CurrentCheckpoint:
 
 def _lost_error(step: str) -> ApplicationError:
     what = step.partition(" ")[2]
-    return failures.final(
-        failures.SIMULATION_LOST,
-        f"The simulator lost what the participant did in {what}: it has to be played again.",
+    return failures.SIMULATION_LOST.final(
+        f"The simulator lost what the participant did in {what}: it has to be played again."
     )
 
 
@@ -643,9 +621,8 @@ async def _in_time(plan: Plan, what: str, work: Coroutine[Any, Any, T], at_least
         async with asyncio.timeout(max(_seconds_left(plan), at_least)):
             return await work
     except TimeoutError:
-        raise failures.final(
-            failures.TURN_TIMEOUT,
-            f"The participant did not finish {what} within {plan.turn_timeout:g} s.",
+        raise failures.TURN_TIMEOUT.final(
+            f"The participant did not finish {what} within {plan.turn_timeout:g} s."
         ) from None
 
 
@@ -656,4 +633,6 @@ def _seconds_left(plan: Plan) -> float:
 
 def _wait_seconds() -> float:
     """How many seconds the step had to wait for its first attempt: workers had others to serve, or there were none."""
-    return waited_for_worker().total_seconds() if activity.info().attempt == 1 else notes.noted_wait()
+    if activity.info().attempt == 1:
+        return waited_for_worker().total_seconds()
+    return next((each.seconds for each in reversed(notes.noted(notes.WaitNote))), 0.0)

@@ -49,11 +49,9 @@ class Destinations:
         self._own = sorted(set(own))
 
     def allows_host(self, host: str) -> bool:
-        """Whether this name, or address, is one of those that are allowed."""
         return host.lower().rstrip(".") in self._hosts
 
     def allows_address(self, address: Address) -> bool:
-        """Whether this address is in one of the networks that are allowed."""
         return any(address in network for network in self._networks)
 
     async def forbids(self, address: Address, port: int) -> str | None:
@@ -67,7 +65,6 @@ class Destinations:
 
 
 def own_services(config: GreenAgentConfig) -> list[Service]:
-    """Where Temporal, its pages, the simulator and the gateway are."""
     host, _, port = config.temporal_address.rpartition(":")
     services = [(host.strip("[]"), int(port))] if port.isdecimal() else []
     gateway = "localhost" if config.host in ("0.0.0.0", "::", "") else config.host
@@ -105,11 +102,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address of a host that is allowed and answers.
-
-        Raises:
-            RefusedAddressError: no address of the host is allowed.
-            httpcore.ConnectError, httpcore.ConnectTimeout: none answers.
+        """Connect to the first address of a host that is allowed and answers. Raises ``RefusedAddressError`` where none
+        is allowed, httpcore's errors where none answers.
         """
         try:
             async with asyncio.timeout(timeout):
@@ -167,11 +161,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
 
 async def _look_up(host: str) -> list[Address]:
-    """The addresses of a host, in the order in which they are to be tried.
-
-    Raises:
-        httpcore.ConnectError: it has none.
-    """
+    """The addresses of a host, in the order in which they are to be tried; ``httpcore.ConnectError`` without any."""
     try:
         return [_plain(ip_address(host))]
     except ValueError:

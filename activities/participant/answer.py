@@ -24,14 +24,6 @@ from proctor_protocol.numbers import restore_integers
 from proctor_protocol.problems import describe, find_text_flaw, show_value
 from proctor_settings.config import GreenAgentConfig
 
-_ENDED = {
-    TaskState.TASK_STATE_COMPLETED,
-    TaskState.TASK_STATE_FAILED,
-    TaskState.TASK_STATE_CANCELED,
-    TaskState.TASK_STATE_REJECTED,
-    TaskState.TASK_STATE_INPUT_REQUIRED,
-    TaskState.TASK_STATE_AUTH_REQUIRED,
-}
 AT_WORK = {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING}
 _FAILED = {
     TaskState.TASK_STATE_FAILED: "failed",
@@ -39,6 +31,7 @@ _FAILED = {
     TaskState.TASK_STATE_REJECTED: "was rejected",
     TaskState.TASK_STATE_AUTH_REQUIRED: "asks for authentication",
 }
+_ENDED = {TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED, *_FAILED}
 _ENDS_OF_TURNS = ("turn_complete", "early_completion")
 _LONGEST_SENTENCE = 2_000
 _LONGEST_QUOTE = 300
@@ -69,7 +62,6 @@ class Answer:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the participant says that it failed."""
         return self.state in _FAILED
 
     @property
@@ -93,11 +85,7 @@ class Answer:
         return [*self._streamed, *self._in_task]
 
     def take(self, event: StreamResponse) -> None:
-        """Add an event of the stream.
-
-        Raises:
-            RefusedBodyError: it is more than an answer may have.
-        """
+        """Add an event of the stream. Raises ``RefusedBodyError`` where it is more than an answer may have."""
         self._events += 1
         most = self._bounds.answer.events
         if most is not None and self._events > most.most:
@@ -176,12 +164,11 @@ class Answer:
             yield from reversed(deque(objects_in(text), maxlen=_MOST_OBJECTS))
 
     def read_turn(self) -> FromParticipant:
-        """Read the answer to a turn of a participant that didn't fail.
+        """Read the answer to a turn of a participant that didn't fail. Raises ``UnreadableTurnError`` where it is not a
+        well-formed ``turn_complete`` or ``early_completion``.
 
-        Raises:
-            UnreadableTurnError: it is not a well-formed ``turn_complete`` or ``early_completion``.
-            ApplicationError: ``ParticipantMisbehaved`` where there is more in it than there may be, or text that no
-                store can keep (NUL, lone surrogates).
+        It fails as ``ParticipantMisbehaved`` where there is more in it than there may be, or text that no store can
+        keep (NUL, lone surrogates).
         """
         document = self._find_turn()
         if document is None:
@@ -235,12 +222,8 @@ class Answer:
         )
 
     def to_turn(self) -> FromParticipant:
-        """Read the answer to a turn.
-
-        Raises:
-            ApplicationError: ``ParticipantFailed`` where the task failed, ``ParticipantMisbehaved`` where it ended
-                with anything else than a well-formed ``turn_complete`` or ``early_completion``, with too much, or with
-                text that no store can keep (NUL, lone surrogates).
+        """Read the answer to a turn. Fails as ``ParticipantFailed`` where the task failed, else as ``read_turn``, and
+        where that can't read it as ``ParticipantMisbehaved``.
         """
         self.require_success()
         try:
@@ -264,10 +247,10 @@ class Answer:
     def require_success(self) -> None:
         """Raise ``ParticipantFailed`` where the participant says that it failed."""
         if self._error is not None:
-            raise failures.final(failures.PARTICIPANT_FAILED, f"The participant failed: {self._error}")
+            raise failures.PARTICIPANT_FAILED.final(f"The participant failed: {self._error}")
         if self.state is not None and self.state in _FAILED:
             reason = f": {self.find_text()}" if self.find_text() else "."
-            raise failures.final(failures.PARTICIPANT_FAILED, f"The participant's task {_FAILED[self.state]}{reason}")
+            raise failures.PARTICIPANT_FAILED.final(f"The participant's task {_FAILED[self.state]}{reason}")
 
 
 def _said_in(status: TaskStatus) -> list[Part]:
@@ -279,4 +262,4 @@ def _bytes_of(parts: Iterable[Part]) -> int:
 
 
 def _misbehaviour(sentence: str) -> ApplicationError:
-    return failures.final(failures.PARTICIPANT_MISBEHAVED, sentence[:_LONGEST_SENTENCE])
+    return failures.PARTICIPANT_MISBEHAVED.final(sentence[:_LONGEST_SENTENCE])

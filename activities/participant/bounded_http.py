@@ -19,6 +19,7 @@ BOUNDS = "proctor_bounds"
 _MOST_PIECES = 100_000
 """Pieces (of HTTP's chunked encoding) of one response; each costs time, however small it is."""
 _PIECES_AT_A_TIME = 64
+_NAIVE = re.compile(rb'("timestamp"\s*:\s*"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?=")')
 _END_OF_EVENT = re.compile(rb"(?>\r\n|\n|\r){2}")
 _LONGEST_END = 4
 _HEADERS_TOO_LONG = 431
@@ -31,12 +32,8 @@ class Limit(NamedTuple):
     setting: str
 
     def describe_breach(self, whose: str, amount: int | None, unit: str) -> str:
-        """The message for a sender of too much.
-
-        Args:
-            whose: how the sentence begins, for example "The participant's answer".
-            amount: how much was sent; None where reading stopped before its end.
-            unit: in the plural.
+        """The message for a sender of too much; ``amount`` is None where reading stopped before its end, ``unit`` in
+        the plural.
         """
         sent = f"{amount:,}" if amount is not None else f"more than {self.most:,}"
         return f"{whose} has {sent} {unit}: this evaluator takes at most {self.most:,} ({self.setting})."
@@ -65,19 +62,20 @@ class RefusedBodyError(Exception):
     """A response that is larger than it may be, or can't be unpacked; the message is a sentence for users."""
 
 
+class BrokenOffError(httpx.ReadError):
+    """The participant closed the connection in the middle of its response."""
+
+
 class BoundedTransport(httpx.AsyncBaseTransport):
-    """Passes requests on to another transport, and no more of the responses than their bounds allow."""
+    """Passes requests on to another transport, and no more of the responses than their bounds allow: whole bodies, or
+    whole events, whose timestamps all have a zone.
+    """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, bounds: Bounds) -> None:
         self._inner = inner
         self._bounds = bounds
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request.
-
-        Raises:
-            RefusedBodyError: the response says that it is too large, or its headers are.
-        """
         bounds: Bounds = request.extensions.get(BOUNDS, self._bounds)
         request.headers["Accept-Encoding"] = "gzip"
         try:
@@ -118,10 +116,13 @@ class _BoundedStream(httpx.AsyncByteStream):
         return self._bounds.stream or self._bounds.size if self._is_of_events else self._bounds.size
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._is_of_events:
-            async for event in self._events():
-                yield event
-            return
+        try:
+            async for whole in self._events() if self._is_of_events else self._body():
+                yield _NAIVE.sub(rb"\1Z", whole)
+        except (httpx.ReadError, httpx.RemoteProtocolError) as problem:
+            raise BrokenOffError(str(problem)) from problem
+
+    async def _body(self) -> AsyncIterator[bytes]:
         body = bytearray()
         async for piece in self._pieces():
             body += piece
@@ -215,51 +216,6 @@ def _are_headers_too_long(problem: BaseException | None) -> bool:
             return True
         problem = problem.__cause__ or problem.__context__
     return False
-
-
-_NAIVE = re.compile(rb'("timestamp"\s*:\s*"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?=")')
-
-
-class BrokenOffError(httpx.ReadError):
-    """The participant closed the connection in the middle of its response."""
-
-
-class ReadableResponses(httpx.AsyncBaseTransport):
-    """Mends the responses of another transport.
-
-    Args:
-        inner: a transport whose responses come in whole bodies or whole events, as those of ``BoundedTransport`` do.
-    """
-
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; raises as the inner transport does."""
-        response = await self._inner.handle_async_request(request)
-        stream = _ReadableStream(response)
-        return httpx.Response(
-            response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
-        )
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class _ReadableStream(httpx.AsyncByteStream):
-    def __init__(self, response: httpx.Response) -> None:
-        self._response = response
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        assert isinstance(self._response.stream, httpx.AsyncByteStream)
-        try:
-            async for piece in self._response.stream:
-                yield _NAIVE.sub(rb"\1Z", piece)
-        except (httpx.ReadError, httpx.RemoteProtocolError) as problem:
-            raise BrokenOffError(str(problem)) from problem
-
-    async def aclose(self) -> None:
-        await self._response.aclose()
 
 
 LONGEST_TASK_ID = 256

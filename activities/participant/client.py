@@ -15,17 +15,7 @@ from a2a.client import A2ACardResolver, AgentCardResolutionError, Client
 from a2a.client.client import ClientConfig
 from a2a.client.client_factory import ClientFactory
 from a2a.helpers.proto_helpers import new_data_part, new_text_part
-from a2a.types.a2a_pb2 import (
-    AgentCard,
-    CancelTaskRequest,
-    GetTaskRequest,
-    ListTasksRequest,
-    Message,
-    Part,
-    Role,
-    SendMessageRequest,
-    Task,
-)
+from a2a.types import a2a_pb2 as a2a
 from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import TaskNotFoundError
 from temporalio.exceptions import ApplicationError
@@ -33,7 +23,7 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.participant.addresses import Destinations, GuardedBackend, own_services
 from activities.participant.answer import AT_WORK, Answer
-from activities.participant.bounded_http import BOUNDS, BoundedTransport, ParticipantBounds, ReadableResponses
+from activities.participant.bounded_http import BOUNDS, BoundedTransport, ParticipantBounds
 from activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, message_of_failure
 from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
 from proctor_observing import tracing
@@ -74,7 +64,7 @@ class ParticipantClient:
     """An A2A client for one participant, in one context (the assessment's)."""
 
     def __init__(
-        self, url: str, line: "_Line", card: AgentCard, client: Client, context_id: str, bounds: ParticipantBounds
+        self, url: str, line: "_Line", card: a2a.AgentCard, client: Client, context_id: str, bounds: ParticipantBounds
     ) -> None:
         self._url = url
         self.line = line
@@ -126,31 +116,26 @@ class ParticipantClient:
         fence: int = 0,
         task_id: str | None = None,
     ) -> Answer:
-        """Send a sentence and wait until the task has ended.
-
-        Args:
-            task_id: the participant's task that the sentence belongs to; None for a task of its own.
-
-        Raises:
-            ApplicationError: as ``send`` does.
+        """Send a sentence and wait until the task has ended; ``task_id`` is the participant's task that it belongs to,
+        None for a task of its own. Raises as ``send`` does.
         """
         return await self._receive(self._request(message_id, [new_text_part(text)], fence, task_id), on_event)
 
     def _request(
-        self, message_id: str, parts: list[Part], fence: int, task_id: str | None = None
-    ) -> SendMessageRequest:
-        return SendMessageRequest(
-            message=Message(
+        self, message_id: str, parts: list[a2a.Part], fence: int, task_id: str | None = None
+    ) -> a2a.SendMessageRequest:
+        return a2a.SendMessageRequest(
+            message=a2a.Message(
                 message_id=message_id,
                 context_id=self._context_id,
                 task_id=task_id,
-                role=Role.ROLE_USER,
+                role=a2a.Role.ROLE_USER,
                 metadata={FENCE_METADATA: str(fence)} if fence else None,
                 parts=parts,
             )
         )
 
-    async def _receive(self, request: SendMessageRequest, on_event: Callable[[Answer], None] | None) -> Answer:
+    async def _receive(self, request: a2a.SendMessageRequest, on_event: Callable[[Answer], None] | None) -> Answer:
         answer = Answer(self._bounds)
         try:
             async for event in self._client.send_message(request):
@@ -169,9 +154,7 @@ class ParticipantClient:
 
     async def rejoin(self, task_id: str, on_event: Callable[[Answer], None] | None = None) -> Answer | None:
         """Wait for a task that an earlier attempt started; None where the participant doesn't know it (any more).
-
-        Raises:
-            ApplicationError: as ``send`` does.
+        Raises as ``send`` does.
         """
         answer = Answer(self._bounds)
         answer.task_id = task_id
@@ -186,7 +169,7 @@ class ParticipantClient:
         Protocol 0.3 has no such question, and no answer to it, however odd, is worth failing for.
         """
         with suppress(Exception):
-            listed = await self._client.list_tasks(ListTasksRequest(context_id=self._context_id))
+            listed = await self._client.list_tasks(a2a.ListTasksRequest(context_id=self._context_id))
             return [
                 task.id for task in listed.tasks if task.context_id == self._context_id and task.status.state in AT_WORK
             ]
@@ -195,7 +178,9 @@ class ParticipantClient:
     async def find_task(self, message_id: str) -> str | None:
         """The id of the task that the participant made of a message; None where it knows none, or can't say so."""
         with suppress(Exception):
-            listed = await self._client.list_tasks(ListTasksRequest(context_id=self._context_id, history_length=100))
+            listed = await self._client.list_tasks(
+                a2a.ListTasksRequest(context_id=self._context_id, history_length=100)
+            )
             for task in listed.tasks:
                 if task.context_id == self._context_id and any(each.message_id == message_id for each in task.history):
                     return task.id
@@ -204,14 +189,14 @@ class ParticipantClient:
     async def cancel(self, task_id: str) -> None:
         """Ask for a task to be canceled; failures of that are ignored."""
         with suppress(Exception):
-            await self._client.cancel_task(CancelTaskRequest(id=task_id))
+            await self._client.cancel_task(a2a.CancelTaskRequest(id=task_id))
 
     async def _wait(self, answer: Answer, on_event: Callable[[Answer], None] | None) -> Answer:
         failures_in_a_row = 0
         while answer.task_id is not None and not answer.has_ended:
             pause = _POLL_SECONDS
             try:
-                task = await self._client.get_task(GetTaskRequest(id=answer.task_id))
+                task = await self._client.get_task(a2a.GetTaskRequest(id=answer.task_id))
                 answer.take_task(task)
             except (TaskNotFoundError, *NO_LOOKING):
                 raise
@@ -226,16 +211,12 @@ class ParticipantClient:
                     answer.fail(sentence)
             else:
                 failures_in_a_row = 0
-                pause = _pause_after(task)
+                pause = min(_POLL_SECONDS + task.ByteSize() / _POLLED_BYTES_PER_SECOND, _LONGEST_PAUSE)
                 if on_event is not None:
                     on_event(answer)
             if not answer.has_ended:
                 await asyncio.sleep(pause)
         return answer
-
-
-def _pause_after(task: Task) -> float:
-    return min(_POLL_SECONDS + task.ByteSize() / _POLLED_BYTES_PER_SECOND, _LONGEST_PAUSE)
 
 
 class ParticipantClients:
@@ -262,14 +243,9 @@ class ParticipantClients:
     ) -> AsyncIterator[ParticipantClient]:
         """A client for one conversation; a card that led nowhere is forgotten, so that the next attempt reads it again.
 
-        Args:
-            url: the participant's address.
-            context_id: of all messages.
-            protocol_version: of A2A, such as 0.3, where only that one of those that the card offers will do.
-
-        Raises:
-            ApplicationError: ``ParticipantUnreachable``, or ``ParticipantMisbehaved`` where the address has no agent
-                card, or one that is of no use.
+        ``protocol_version`` is one of A2A, such as 0.3, where no other of those that the card offers will do. Fails as
+        ``ParticipantUnreachable``, or ``ParticipantMisbehaved`` where the address has no agent card, or one that is of
+        no use.
         """
         async with self._hold(url) as line:
             yield await self._speaker(url, line, context_id, protocol_version)
@@ -286,7 +262,7 @@ class ParticipantClients:
                 speaker = await self._speaker(url, line, context_id)
                 assert line.card is not None
                 if takes_plain_messages(line.card):
-                    why = failures.final(failures.PARTICIPANT_MISBEHAVED, f"Nothing is at {url}{PLAIN_PATH}.")
+                    why = failures.PARTICIPANT_MISBEHAVED.final(f"Nothing is at {url}{PLAIN_PATH}.")
                     speaker = PlainParticipant(url, line.http, context_id, self._bounds, why)
             except ApplicationError as problem:
                 if problem.type != failures.PARTICIPANT_MISBEHAVED:
@@ -322,7 +298,7 @@ class ParticipantClients:
             self._lines[url] = self._lines.pop(url)  # the ones used last stay longest
             return self._lines[url]
         transport = _GuardedTransport(GuardedBackend(self._destinations, url), self._ssl)
-        bounded = ReadableResponses(BoundedTransport(transport, self._bounds.answer))
+        bounded = BoundedTransport(transport, self._bounds.answer)
         http = httpx.AsyncClient(timeout=self._timeout, transport=bounded, event_hooks=tracing.httpx_hooks())
         line = self._lines[url] = _Line(http)
         for known in [known for known, other in self._lines.items() if other.users == 0 and other is not line]:
@@ -335,7 +311,7 @@ class ParticipantClients:
             assert line.card is not None
             card = line.card
             if protocol_version is not None:
-                card = AgentCard()
+                card = a2a.AgentCard()
                 card.CopyFrom(line.card)
                 del card.supported_interfaces[:]
                 card.supported_interfaces.extend(
@@ -351,13 +327,12 @@ class ParticipantClients:
                 )
             ).create(card)
         except ValueError as problem:
-            raise failures.final(
-                failures.PARTICIPANT_MISBEHAVED,
+            raise failures.PARTICIPANT_MISBEHAVED.final(
                 f"The participant's agent card at {url} names no interface that we speak ({problem}): offer JSONRPC or "
-                f"HTTP+JSON.",
+                f"HTTP+JSON."
             ) from None
 
-    async def _fetch_card(self, url: str, http: httpx.AsyncClient) -> AgentCard:
+    async def _fetch_card(self, url: str, http: httpx.AsyncClient) -> a2a.AgentCard:
         resolver = A2ACardResolver(http, url)
         options = {"extensions": {BOUNDS: self._bounds.card}}
         try:
@@ -380,7 +355,7 @@ class _Line:
 
     def __init__(self, http: httpx.AsyncClient) -> None:
         self.http = http
-        self.card: AgentCard | None = None
+        self.card: a2a.AgentCard | None = None
         self.takes_data = True
         self.users = 0
 

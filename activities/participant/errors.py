@@ -8,20 +8,14 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 from a2a.client import A2AClientError, A2AClientTimeoutError
-from a2a.utils.errors import (
-    A2AError,
-    ContentTypeNotSupportedError,
-    InternalError,
-    MethodNotFoundError,
-    UnsupportedOperationError,
-)
+from a2a.utils import errors as a2a_errors
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant.addresses import RefusedAddressError
 from activities.participant.bounded_http import BrokenOffError, RefusedBodyError
 
-NO_LOOKING = (MethodNotFoundError, UnsupportedOperationError)
+NO_LOOKING = (a2a_errors.MethodNotFoundError, a2a_errors.UnsupportedOperationError)
 """How a participant says that it can't be asked for a task: simple ones know ``message/send`` alone."""
 
 _LOST = (httpx.TransportError, A2AClientTimeoutError)
@@ -62,7 +56,7 @@ def message_of_failure(problem: BaseException) -> str | None:
 
     An ordinary agent that raises is answered for by its server: with an internal error, or one of the server's own.
     """
-    if isinstance(problem, InternalError | ContentTypeNotSupportedError):
+    if isinstance(problem, a2a_errors.InternalError | a2a_errors.ContentTypeNotSupportedError):
         return shortened(str(problem))
     if isinstance(problem, A2AClientError) and problem.__cause__ is None:
         message = str(problem)
@@ -74,52 +68,42 @@ def message_of_failure(problem: BaseException) -> str | None:
 
 
 def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """The failure of a conversation with the participant.
-
-    Returns:
-        An error of type ``ParticipantMisbehaved``, which is final; ``ParticipantFailed`` and ``ParticipantUnreachable``
-        may pass.
+    """The failure of a conversation with the participant. ``ParticipantMisbehaved`` is final; ``ParticipantFailed`` and
+    ``ParticipantUnreachable`` may pass.
     """
     if isinstance(problem, _REFUSED):
-        return failures.final(failures.PARTICIPANT_MISBEHAVED, str(problem))
+        return failures.PARTICIPANT_MISBEHAVED.final(str(problem))
     if any(isinstance(each, BrokenOffError) for each in _causes(problem)):
-        return failures.passing(
-            failures.PARTICIPANT_FAILED,
+        return failures.PARTICIPANT_FAILED.passing(
             f"The participant at {url} closed the connection in the middle of its answer: look into the agent's log "
-            "for an error that it raised while it answered.",
+            "for an error that it raised while it answered."
         )
     if is_lost(problem):
         return unreachable(url, problem, elsewhere)
     has_raised = isinstance(problem.__cause__, httpx.HTTPStatusError) and problem.__cause__.response.is_server_error
-    return failures.final(
-        failures.PARTICIPANT_FAILED if has_raised else failures.PARTICIPANT_MISBEHAVED,
-        f"The participant at {url} doesn't speak A2A as expected: {_description(problem)}",
-    )
+    kind = failures.PARTICIPANT_FAILED if has_raised else failures.PARTICIPANT_MISBEHAVED
+    return kind.final(f"The participant at {url} doesn't speak A2A as expected: {_description(problem)}")
 
 
 def card_failure(url: str, problem: BaseException) -> ApplicationError:
-    """The failure to fetch the agent card at ``url``."""
     if isinstance(problem, _REFUSED):
         return failure(url, problem)
     if is_lost(problem):
         return unreachable(url, problem)
     status = getattr(problem, "status_code", None)
     if status is None and not isinstance(problem.__cause__, json.JSONDecodeError):
-        return failures.final(
-            failures.PARTICIPANT_MISBEHAVED, f"The agent card at {url} can't be read: it is JSON, but no agent card."
+        return failures.PARTICIPANT_MISBEHAVED.final(
+            f"The agent card at {url} can't be read: it is JSON, but no agent card."
         )
     reason = f"HTTP {status}" if status else "no JSON"
-    return failures.final(
-        failures.PARTICIPANT_MISBEHAVED,
-        f"The participant's address {url} has no A2A agent card ({reason} at /.well-known/agent-card.json).",
+    return failures.PARTICIPANT_MISBEHAVED.final(
+        f"The participant's address {url} has no A2A agent card ({reason} at /.well-known/agent-card.json)."
     )
 
 
 def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """The failure of a participant that can't be reached at its address, or at one that its card names.
-
-    Returns:
-        An ``AnswerLostError`` where the message may have arrived.
+    """The failure of a participant that can't be reached at its address, or at one that its card names: an
+    ``AnswerLostError`` where the message may have arrived.
     """
     others = " or ".join(map(shortened, elsewhere[:_MOST_NAMED]))
     named = f", or at {others}, as its agent card says" if others else ""
@@ -138,7 +122,7 @@ def shortened(text: str) -> str:
 
 def _description(problem: BaseException) -> str:
     cause = problem.__cause__
-    if isinstance(problem, A2AError) and not isinstance(problem, A2AClientError):
+    if isinstance(problem, a2a_errors.A2AError) and not isinstance(problem, A2AClientError):
         return shortened(str(problem))
     if isinstance(cause, httpx.HTTPStatusError):
         return f"HTTP Error: {cause.response.status_code}"

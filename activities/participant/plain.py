@@ -45,10 +45,8 @@ class PlainParticipant:
         fence: int = 0,
         text: str | None = None,
     ) -> Answer:
-        """Send a message as text and wait for the answer; ``on_event`` gets the message before it is sent.
-
-        Raises:
-            ApplicationError: ``ParticipantMisbehaved``: neither A2A nor this path is there, or the answer is too large.
+        """Send a message as text and wait for the answer; ``on_event`` gets the message before it is sent. Fails as
+        ``ParticipantMisbehaved`` where neither A2A nor this path is there, or the answer is too large.
         """
         content = text or message.model_dump_json(exclude_none=True)
         about = {"messageId": message_id, "contextId": self._context_id, "role": "user"}
@@ -72,14 +70,9 @@ class PlainParticipant:
         return answer
 
     async def rejoin(self, task_id: str, on_event: Callable[[Answer], None] | None = None) -> Answer | None:
-        """Its answer went to an attempt that was lost, so the trial begins again.
-
-        Raises:
-            ApplicationError: ``EnvironmentLost``, always.
-        """
-        raise failures.final(
-            failures.ENVIRONMENT_LOST,
-            f"A worker was lost while the agent at {self._address} worked, and its answer with it: it begins again.",
+        """Fail as ``EnvironmentLost``: its answer went to an attempt that was lost, so the trial begins again."""
+        raise failures.ENVIRONMENT_LOST.final(
+            f"A worker was lost while the agent at {self._address} worked, and its answer with it: it begins again."
         )
 
     async def cancel(self, task_id: str) -> None:

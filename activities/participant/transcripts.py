@@ -15,13 +15,10 @@ Json = dict[str, Any]
 
 
 def kept_transcript(transcript: Json, most: int = MOST_BYTES) -> bytes:
-    """A transcript as it is kept, as JSON; one that is too large is shortened, and its ``notes`` say how.
+    """A transcript as it is kept, as JSON of at most ``most`` bytes; a larger one is shortened, and its ``notes`` say
+    how.
 
     Results of tools are cut first, then all texts. If that is not enough, steps in the middle are left out.
-
-    Args:
-        transcript: by the participant, in any shape.
-        most: its largest size in bytes.
     """
     content = to_json(transcript)
     if len(content) <= most:

@@ -25,12 +25,11 @@ class AttachedFileError(ValueError):
 
 
 def put_in(initial_state: dict[str, Any], read: Read) -> None:
-    """Put the contents of attached files into an initial state, which is changed in place.
-
-    Raises:
-        AttachedFileError: a file is missing, empty or too large.
+    """Put the contents of attached files into an initial state, which is changed in place. Raises
+    ``AttachedFileError``.
     """
-    if not any("file" in each for each in _attachments(initial_state)):
+    attachments = (each for place in _places(initial_state) for each in place.get("attachments") or [])
+    if not any(isinstance(each, dict) and "file" in each for each in attachments):
         return
     files: dict[str, dict[str, str | None]] = {}
     sizes: dict[str, int] = {}
@@ -87,8 +86,3 @@ def _places(initial_state: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from (email.get(section) or {}).values()
     events = initial_state.get("events") or {}
     yield from (each["data"] for each in events.get("events") or [] if each.get("modality") == "email")
-
-
-def _attachments(initial_state: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for place in _places(initial_state):
-        yield from (each for each in place.get("attachments") or [] if isinstance(each, dict))

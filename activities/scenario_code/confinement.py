@@ -101,15 +101,11 @@ def find_missing_protections() -> list[str]:
 
 
 def enclose(directory: Path, simulation: str | None) -> None:
-    """Leave this process only a scenario's folder, Python and its libraries, and the simulator's port.
+    """Leave this process only a scenario's folder, Python and its libraries, and the port of the simulator, if it needs
+    one.
 
-    Args:
-        directory: the scenario's folder.
-        simulation: the simulator's address; None where none is needed. Its name is looked up here: afterwards no name
-            can be.
-
-    Raises:
-        OSError: the kernel has the protection, and refused.
+    The simulator's name is looked up here: afterwards no name can be. Raises ``OSError`` where the kernel has the
+    protection, and refused.
     """
     port = None
     if simulation is not None:

@@ -49,10 +49,7 @@ def import_evaluators(directory: Path) -> ModuleType:
     """Import ``evaluators.py`` of a scenario's folder, with its siblings importable by plain and relative names.
 
     The same content imported again is the same module; changed content is a new one, and functions of the old one keep
-    working.
-
-    Raises:
-        All that the modules raise while they are imported (SyntaxError, ImportError, …).
+    working. Raises all that the modules raise while they are imported.
     """
     package_name = _PREFIX + _code_digest(directory)
     with _lock:
@@ -89,7 +86,6 @@ def take_compiled(compiled: bytes) -> None:
 
 
 def installed_kit() -> Path:
-    """The folder of the authors' kit that came with proctor."""
     spec = importlib.util.find_spec(KIT_NAME)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"{KIT_NAME} is not installed with proctor")
@@ -193,7 +189,7 @@ def _module(name: str, *sources: ModuleType, **members: ModuleType) -> ModuleTyp
     return module
 
 
-def _seed_tree(prefix: str) -> tuple[ModuleType, ModuleType]:
+def _seed_tree(prefix: str) -> dict[str, ModuleType]:
     """The seeds' packages ``green`` and ``common``, as far as evaluators need them."""
     schema_sources = (
         proctor_protocol.scenario,
@@ -210,16 +206,13 @@ def _seed_tree(prefix: str) -> tuple[ModuleType, ModuleType]:
         results=_module(f"{prefix}common.agentbeats.results", proctor_protocol.results),
         messages=_module(f"{prefix}common.agentbeats.messages", proctor_protocol.messages),
     )
-    return _module(f"{prefix}green", scenarios=scenarios), _module(f"{prefix}common", agentbeats=agentbeats)
+    return {
+        "green": _module(f"{prefix}green", scenarios=scenarios),
+        "common": _module(f"{prefix}common", agentbeats=agentbeats),
+    }
 
 
-def _seed_roots() -> dict[str, ModuleType]:
-    green, common = _seed_tree("")
-    src_green, src_common = _seed_tree("src.")
-    return {"green": green, "common": common, "src": _module("src", green=src_green, common=src_common)}
-
-
-_SEED_ROOTS = _seed_roots()
+_SEED_ROOTS = {**_seed_tree(""), "src": _module("src", **_seed_tree("src."))}
 
 
 def _seed_module(name: str) -> ModuleType | None:

@@ -137,11 +137,7 @@ def _message_of(problem: BaseException) -> str:
 
 
 def _scale(criterion: EvaluationCriterion, name: str, returned: Any, may_leave_out: int) -> CriterionResult:
-    """An evaluator's result in the criterion's points.
-
-    Raises:
-        ValueError: not a result; the message continues the sentence "evaluator NAME …".
-    """
+    """An evaluator's result in the criterion's points; ``ValueError`` continues the sentence "evaluator NAME …"."""
     maximum = _number(returned, "max_score")
     score = _number(returned, "score")
     left_out = _number(returned, "unscored_points", 0.0)

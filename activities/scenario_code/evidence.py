@@ -25,11 +25,7 @@ def parts_of_record(contents: Contents, record: bytes) -> InParts | None:
 
 
 def read_record(contents: Contents, record: bytes) -> JudgeRecord:
-    """A record with all of its parts; for callers without an event loop.
-
-    Raises:
-        BlobNotFoundError, BlobDamagedError: a part isn't there, or not as it was written.
-    """
+    """A record with all of its parts; for callers without an event loop. Raises as ``InParts``."""
     data = from_json(record)
     if listed := data.pop("parts", None):
         InParts(contents, listed, "the evidence").join(data)

@@ -30,7 +30,6 @@ class FactsAsked(BaseModel):
 
 
 def facts_asked(questions: Sequence[Question]) -> dict[str, JsonValue]:
-    """Questions as they cross to the worker, as JSON data."""
     texts = list(dict.fromkeys(question.text for question in questions))
     places = {text: place for place, text in enumerate(texts)}
     facts = [FactAsked(id=q.fact.id, statement=q.fact.statement, text=places[q.text]) for q in questions]

@@ -43,10 +43,8 @@ def list_families(manager: ScenarioManager) -> list[Family | ScenarioValidationE
 
 
 def read_family(directory: Path) -> Family:
-    """The description of the family in a folder.
-
-    Raises:
-        ScenarioValidationError: it is missing or broken; the message names the file and the field.
+    """The description of the family in a folder. Raises ``ScenarioValidationError``, which names the file and the
+    field.
     """
     where = f"{directory.name}/{_DESCRIPTION}"
     try:
@@ -60,12 +58,9 @@ def read_family(directory: Path) -> Family:
         raise ScenarioValidationError(f"{where}: {describe(problem)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise ScenarioValidationError(f"{where} isn't TOML: {problem}") from None
-    except OSError as problem:
-        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
 
 
 def write_day(files: dict[str, bytes], folder: Path) -> None:
-    """Write the files of a day into a folder, which is made."""
     folder.mkdir()
     for name, content in files.items():
         (folder / name).write_bytes(content)

@@ -33,12 +33,8 @@ _IMPORTED_LATE = ("anyio._backends._asyncio", "httpcore")
 
 
 def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
-    """Fork on demand until the other end of ``control`` is closed.
-
-    Args:
-        control: the socket to the worker.
-        parent: the worker's process.
-        is_confined: the worker has found all protections. Then this process ends where it lacks one.
+    """Fork on demand until the other end of ``control`` is closed; where the worker has found all protections
+    (``is_confined``), end where this process lacks one.
     """
     die_with_parent(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket

@@ -7,7 +7,6 @@ or a time is read is part of how it judges. ``evaluator_modules`` imports it fro
 import io
 import os
 import shutil
-import stat
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, installed_kit
-from activities.scenario_code.manager import ScenarioValidationError, fingerprint, shipped_folder
+from activities.scenario_code.manager import ScenarioValidationError, fingerprint, read_regular, shipped_folder
 from activities.scenario_code.tar_files import extract
 from proctor_storage.blobs import blob_ref
 
@@ -24,12 +23,8 @@ MOST_BYTES = 64 * 1024 * 1024
 
 
 def packed(directory: Path) -> bytes:
-    """All plain files of a scenario's folder as an archive, with the kit that they use.
-
-    Neither times nor owners nor the order of reading show.
-
-    Raises:
-        ScenarioValidationError: they are too many, too large, or can't be read.
+    """All plain files of a scenario's folder as an archive, with the kit that they use. Neither times nor owners nor
+    the order of reading show. Raises ``ScenarioValidationError`` where they are too many, too large, or can't be read.
     """
     total = 0
     with TemporaryFile() as content:  # of large files only one is in memory at a time
@@ -68,16 +63,7 @@ def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _read(path: Path, directory: Path) -> bytes:
-    where = f"{directory.name}/{path.relative_to(directory)}"
-    try:
-        # A pipe that took a file's place meanwhile isn't waited for.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ScenarioValidationError(f"{where} is a pipe, device or socket: it must be a plain file")
-            return file.read(MOST_BYTES + 1)
-    except OSError as problem:
-        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
+    return read_regular(path, f"{directory.name}/{path.relative_to(directory)}")
 
 
 def unpack(content: BinaryIO, directory: Path) -> None:

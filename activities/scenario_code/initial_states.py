@@ -71,18 +71,11 @@ def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
 
 
 def read_initial_state(data: Any, config: ScenarioConfig) -> tuple[dict[str, Any], list[str]]:
-    """Check an initial state.
+    """Check an initial state: the parsed JSON, with or without the outer ``scenario`` wrapper. Raises
+    ``InitialStateError``.
 
-    Args:
-        data: the parsed JSON, with or without the outer ``scenario`` wrapper.
-        config: the scenario that it belongs to.
-
-    Returns:
-        ``{metadata, environment, events}`` as ``/scenario/import/full`` takes it (missing sections filled in), and
-        warnings.
-
-    Raises:
-        InitialStateError: not of that shape.
+    Returns ``{metadata, environment, events}`` as ``/scenario/import/full`` takes it (missing sections filled in), and
+    warnings.
     """
     if not isinstance(data, dict):
         raise InitialStateError(f"the document is {show_value(data)}: it must be an object with environment and events")
@@ -146,9 +139,6 @@ def _warnings(state: _UESScenario, config: ScenarioConfig) -> list[str]:
     late = [event for event in state.events.events if event.scheduled_time > config.end_time]
     if late:
         warnings.append(f"{len(late)} events of initial_state are scheduled after end_time and never happen")
-    return warnings + _early_events(state.events.events, config.start_time)
-
-
-def _early_events(events: list[_Event], start: datetime) -> list[str]:
-    early = sum(event.scheduled_time < start for event in events)
-    return [f"{early} events of initial_state are scheduled before start_time"] if early else []
+    if early := sum(event.scheduled_time < config.start_time for event in state.events.events):
+        warnings.append(f"{early} events of initial_state are scheduled before start_time")
+    return warnings

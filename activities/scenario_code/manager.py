@@ -119,11 +119,7 @@ class ScenarioManager:
         self.directory = _resolve(directory)
 
     def list_ids(self) -> list[str]:
-        """The ids of all scenarios, sorted: the names of the subfolders that hold a ``scenario.json``.
-
-        Raises:
-            ScenarioNotFoundError: the folder itself isn't there.
-        """
+        """The ids of all scenarios, sorted: the names of the subfolders that hold a ``scenario.json``."""
         if not self.directory.is_dir():
             raise ScenarioNotFoundError(
                 Problem(
@@ -135,11 +131,7 @@ class ScenarioManager:
         return sorted({path.parent.name for folder in self._folders() for path in folder.glob(f"*/{_SCENARIO_FILE}")})
 
     def find(self, scenario_id: str) -> Path:
-        """The folder of a scenario.
-
-        Raises:
-            ScenarioNotFoundError: no such scenario.
-        """
+        """The folder of a scenario. Raises ``ScenarioNotFoundError``."""
         known = self.list_ids()
         # An id is a plain name: what could leave the folder (separators, "..", NUL) is nobody's id.
         if not _ID.fullmatch(scenario_id) or scenario_id not in known:
@@ -200,10 +192,8 @@ def _installed_folder() -> Path | None:
 
 
 def fingerprint(directory: Path) -> Fingerprint:
-    """What tells one state of a scenario's files from another, without reading them.
-
-    Raises:
-        ScenarioValidationError: there are too many, or one isn't a plain file: a link would bring in its target.
+    """What tells one state of a scenario's files from another, without reading them. Raises ``ScenarioValidationError``
+    where there are too many, or one isn't a plain file: a link would bring in its target.
     """
     files: list[tuple[str, int, int]] = []
     for path in directory.rglob("*"):
@@ -223,11 +213,7 @@ def fingerprint(directory: Path) -> Fingerprint:
 
 
 def load_package(directory: Path) -> ScenarioPackage:
-    """Read and check the scenario in one folder, but not its evaluators.
-
-    Raises:
-        ScenarioValidationError: ``scenario.json`` or the initial state is missing or broken.
-    """
+    """Read and check the scenario in one folder, but not its evaluators. Raises ``ScenarioValidationError``."""
     data = _read_json(directory / _SCENARIO_FILE, "every scenario needs one")
     if not isinstance(data, dict):
         raise ScenarioValidationError(f"{_where(directory)}: the document is {show_value(data)}: it must be an object")
@@ -290,9 +276,7 @@ def _is_inside(name: str, directory: Path) -> bool:
 
 def attach_files(initial_state: dict[str, Any], directory: Path) -> None:
     """Put the contents of attached files of a scenario's folder into its initial state, which is changed in place.
-
-    Raises:
-        ScenarioValidationError: a file is missing or too large.
+    Raises ``ScenarioValidationError``.
     """
     try:
         attached_files.put_in(initial_state, partial(_read_attached, directory))
@@ -313,8 +297,6 @@ def _read_json(path: Path, why: str) -> Any:
         text = read_regular(path, where).decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioValidationError(f"{where} does not exist: {why}") from None
-    except OSError as problem:
-        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
     except UnicodeDecodeError as problem:
         raise ScenarioValidationError(f"{where} is not UTF-8 (byte {problem.start}): save it as UTF-8") from None
 
@@ -341,28 +323,29 @@ def _read_json(path: Path, why: str) -> Any:
 
 def read_regular(path: Path, where: str) -> bytes:
     """A file's content; of an entry that isn't a plain file (a pipe blocks, a device never ends) or that is too
-    large, not a byte is read.
+    large, not a byte is read. ``FileNotFoundError`` where it is missing, else ``ScenarioValidationError``.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise ScenarioValidationError(f"{where} is a pipe, device or socket: it must be a plain file")
-        if status.st_size > LARGEST_FILE:
-            raise ScenarioValidationError(
-                f"{where} has {status.st_size // 1024 // 1024} MB: at most {LARGEST_FILE // 1024 // 1024} MB are read"
-            )
-        return file.read(LARGEST_FILE)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise ScenarioValidationError(f"{where} is a pipe, device or socket: it must be a plain file")
+            if status.st_size > LARGEST_FILE:
+                most = LARGEST_FILE // 1024 // 1024
+                raise ScenarioValidationError(
+                    f"{where} has {status.st_size // 1024 // 1024} MB: at most {most} MB are read"
+                )
+            return file.read(LARGEST_FILE)
+    except FileNotFoundError:
+        raise
+    except OSError as problem:
+        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
 
 
 def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) -> EvaluatorRegistry:
-    """Import a scenario's ``evaluators.py``, and make sure that it has what the criteria name.
-
-    Returns:
-        Its evaluator functions by name.
-
-    Raises:
-        EvaluatorLoadError: it is broken or incomplete.
+    """Import a scenario's ``evaluators.py``, and make sure that it has what the criteria name; returns its functions by
+    name. Raises ``EvaluatorLoadError``.
     """
     named = {name: c.criterion_id for c in criteria for name in (c.evaluator_id, c.work_evaluator_id) if name}
     where = _where(directory, _EVALUATORS_FILE)
@@ -377,7 +360,7 @@ def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) ->
     registry = {
         name: value
         for name, value in vars(module).items()
-        if (not name.startswith("_") or name in named) and _is_evaluator(value)
+        if (not name.startswith("_") or name in named) and _is_async(value) and _takes_two(value)
     }
     for function, criterion in named.items():
         if function not in registry:
@@ -386,11 +369,7 @@ def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) ->
 
 
 def load_facts(directory: Path) -> list[Fact]:
-    """The facts that a scenario's ``facts.py`` lists as ``FACTS``; empty if it has none.
-
-    Raises:
-        EvaluatorLoadError: it is broken, or ``FACTS`` isn't a list of facts.
-    """
+    """The facts that ``facts.py`` lists as ``FACTS``; empty if there is none. Raises ``EvaluatorLoadError``."""
     if not (directory / _FACTS_FILE).is_file() or not (directory / _EVALUATORS_FILE).is_file():
         return []
     package = _import(directory, _where(directory, _EVALUATORS_FILE)).__package__
@@ -417,10 +396,6 @@ def _import(directory: Path, where: str) -> ModuleType:
         ]
         place = f"{_where(directory, Path(frames[-1].filename).name)} line {frames[-1].lineno}" if frames else where
         raise EvaluatorLoadError(f"{place} can't be imported: {type(problem).__name__}: {problem}") from problem
-
-
-def _is_evaluator(value: Any) -> bool:
-    return _is_async(value) and _takes_two(value)
 
 
 def _is_async(value: Any) -> bool:

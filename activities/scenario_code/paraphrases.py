@@ -49,7 +49,6 @@ class Paraphrase:
 
     @property
     def expected(self) -> Answer:
-        """The patterns' required result for it."""
         return None if self.mark == "?" else self.is_right != (self.mark == "!")
 
 
@@ -77,7 +76,6 @@ class Audited(BaseModel):
 
     @property
     def misread(self) -> int:
-        """Lines that the patterns get wrong."""
         return self.missed + self.invented
 
 
@@ -102,14 +100,8 @@ class Held(BaseModel):
 
 
 def read_paraphrases(directory: Path, folder: str = AUTHORS) -> list[Paraphrase]:
-    """The paraphrases of a scenario, in order of files and lines; empty if it ships none.
-
-    Args:
-        directory: the scenario's folder.
-        folder: ``AUTHORS`` or ``AUDIT``.
-
-    Raises:
-        ParaphrasesError: a line isn't one.
+    """The paraphrases of a scenario, in order of files and lines; empty if it ships none. ``folder`` is ``AUTHORS`` or
+    ``AUDIT``. Raises ``ParaphrasesError`` where a line isn't one.
     """
     paraphrases = []
     paths = sorted((directory / FOLDER / folder).glob("*.txt"))
@@ -194,12 +186,7 @@ def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by
 
 
 def audit(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) -> list[Audited]:
-    """The error of patterns on held-out lines, by fact; lines of other facts are left out.
-
-    Args:
-        paraphrases: of a scenario's audit.
-        patterns: those of its facts, by the facts' names.
-    """
+    """The error of patterns (by their facts' names) on held-out lines, by fact; lines of other facts are left out."""
     by_fact: dict[str, Audited] = {}
     for line in paraphrases:
         if line.fact not in patterns:

@@ -168,10 +168,8 @@ class CodeProcess:
                 looking.cancel()
 
     async def what_ended_it(self) -> str:
-        """Why it has hung up, as the end of a sentence.
-
-        Raises:
-            EvaluatorRetryError: it was killed by somebody else: that is nothing that its code did.
+        """Why it has hung up, as the end of a sentence. Raises ``EvaluatorRetryError`` where somebody else killed it:
+        that is nothing that its code did.
         """
         if self.is_flooding:
             return f"printed more than {self.limits.output_bytes // 1024} kB and was stopped"
@@ -226,10 +224,7 @@ class ForkServer:
 
     async def fork(self, size: int, *, has_model: bool = False, makes_days: bool = False) -> CodeProcess:
         """A new process, waiting for its task, for which it has a number of bytes to read, and perhaps a model to ask
-        or what makes days.
-
-        Raises:
-            EvaluatorRetryError: none could be made.
+        or what makes days. Raises ``EvaluatorRetryError`` where none could be made.
         """
         async with self._one_at_a_time:
             for _ in range(2):  # it may have died since the last time
@@ -329,11 +324,10 @@ class ForkServer:
 
 
 class ScenarioCode:
-    """All processes with scenarios' code of one worker.
+    """All processes with scenarios' code of one worker, each with these limits. A criterion waits ``alone_seconds`` for
+    the process of its assessment before another one is made.
 
-    Args:
-        limits: what each of them may take.
-        alone_seconds: how long a criterion waits for the process of its assessment before another one is made.
+    Methods raise ``EvaluatorRetryError`` where no process could be made, or one was lost: try again.
     """
 
     def __init__(self, limits: Limits, alone_seconds: float = _ALONE_SECONDS) -> None:
@@ -374,12 +368,7 @@ class ScenarioCode:
             process.end()
 
     async def load(self, directory: Path) -> ScenarioPackage:
-        """Read and check the package in a folder, its evaluators' code included.
-
-        Raises:
-            ScenarioError: it can't be played; the class and the sentence say why.
-            EvaluatorRetryError: no process could be made.
-        """
+        """Read and check the package in a folder, its evaluators' code included. Raises ``ScenarioError``."""
         async with self._all:
             size = await asyncio.to_thread(_size_of, directory)
             try:
@@ -397,14 +386,8 @@ class ScenarioCode:
         raise EvaluatorLoadError(f"{directory.name} {reason}")
 
     async def make(self, directory: Path, instance: Instance) -> dict[str, bytes]:
-        """Have the family in a folder make one of its days.
-
-        Returns:
-            The files of the day's scenario by name.
-
-        Raises:
-            InstanceError: it makes none; the sentence names the day, the duty where one is to blame, and the reason.
-            EvaluatorRetryError: no process could be made.
+        """Have the family in a folder make one of its days: the files of the day's scenario by name. Raises
+        ``InstanceError``, whose sentence names the day, the duty where one is to blame, and the reason.
         """
         seconds = min(self.limits.seconds, _MAKING_SECONDS)
         async with self._all:
@@ -423,11 +406,7 @@ class ScenarioCode:
         raise InstanceError(instance, reason)
 
     async def hold(self, directory: Path) -> Held:
-        """Hold the patterns of a scenario's facts to its paraphrases.
-
-        Raises:
-            EvaluatorRetryError: no process could be made.
-        """
+        """Hold the patterns of a scenario's facts to its paraphrases."""
         async with self._all:
             try:
                 async with self._at_task(FolderTask(task="hold", directory=directory)) as process:
@@ -442,12 +421,8 @@ class ScenarioCode:
         self, job: JudgeJob, criterion: EvaluationCriterion, ask: Ask, seconds: float | None = None
     ) -> CriterionResult:
         """Have a criterion judged by its evaluator function, which may take ``seconds``: no more than usually, and no
-        less where there are none.
-
-        Raises:
-            EvaluatorFailedError: the evaluator gave no verdict, and the same would happen again.
-            EvaluatorRetryError: try again.
-            Exception: any that ``ask`` raises.
+        less where there are none. Raises what ``ask`` raises, and ``EvaluatorFailedError`` where the same would happen
+        again.
         """
         # Two assessments may have the same evidence, and each has a simulation of its own.
         key = (str(job.task.directory), f"{job.task.simulation} {job.task.reader_key} {job.evidence}")

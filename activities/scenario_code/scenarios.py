@@ -10,21 +10,11 @@ from tempfile import TemporaryFile
 from typing import NamedTuple
 
 from activities.plan import Plan
+from activities.scenario_code import manager
 from activities.scenario_code.confinement import Limits, find_missing_protections
 from activities.scenario_code.evaluator_modules import KIT, installed_kit
 from activities.scenario_code.families import has_only_the_kit, read_family, write_day
 from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
-from activities.scenario_code.manager import (
-    Fingerprint,
-    InstanceError,
-    ScenarioError,
-    ScenarioManager,
-    ScenarioNotFoundError,
-    ScenarioPackage,
-    ScenarioValidationError,
-    fingerprint,
-    is_shipped,
-)
 from activities.scenario_code.processes import ScenarioCode
 from proctor_processes.own_folders import OwnFolder
 from proctor_protocol.instances import USUAL_DIFFICULTY, Instance
@@ -43,124 +33,107 @@ _READINGS = 3
 class Loaded(NamedTuple):
     """A scenario, all its files as one blob, and the family's day that it is, where it is one."""
 
-    package: ScenarioPackage
+    package: manager.ScenarioPackage
     files: bytes
     instance: Instance | None = None
 
 
 class Scenarios:
-    """The scenarios of one worker process, with a cache of those used last."""
+    """The scenarios of one worker process, with a cache of those used last. Its methods raise ``ScenarioError`` where
+    there is none of that name, its files can't be read, or it can't be played.
+    """
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore) -> None:
         self.code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
-        self._manager = ScenarioManager(config.scenarios_dir)
+        self._manager = manager.ScenarioManager(config.scenarios_dir)
         self._store = store
         self._trusts_all = config.trust_scenarios
-        self._packages: dict[str, tuple[Fingerprint, ScenarioPackage, bytes]] = {}
-        self._made: dict[Instance, tuple[tuple[Fingerprint, Fingerprint], ScenarioPackage, bytes]] = {}
+        self._loaded: dict[str | Instance, tuple[manager.Fingerprint, manager.ScenarioPackage, bytes]] = {}
         self._unpacked: OwnFolder | None = None
         self._folders: dict[str, Path] = {}
         self._unpacking = asyncio.Lock()
         self._scenarios: dict[BlobRef, ScenarioConfig] = {}
 
     async def aclose(self) -> None:
-        """End the processes that run scenarios' code, and remove what was unpacked."""
         await self.code.aclose()
         if self._unpacked is not None:
             self._unpacked.cleanup()
 
-    async def load_package(self, scenario_id: str) -> tuple[ScenarioPackage, bytes]:
+    async def load_package(self, scenario_id: str) -> tuple[manager.ScenarioPackage, bytes]:
         """A scenario as its files are now, and all of them as one blob; they are read once, and again whenever one of
         them has changed, unless they are large.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: there is none of that id, or it can't be played.
         """
         directory = self._manager.find(scenario_id)
         await asyncio.to_thread(self._require_protection, directory)
         for _ in range(_READINGS):
-            state = await asyncio.to_thread(fingerprint, directory)
-            cached = self._packages.get(scenario_id)
-            if cached is not None and cached[0] == state:
-                return cached[1], cached[2]
+            state = await asyncio.to_thread(manager.fingerprint, directory)
+            if (kept := self._kept(scenario_id, state)) is not None:
+                return kept
             package = await self.read_package(directory)
             files = await asyncio.to_thread(packed, directory)
-            if await asyncio.to_thread(fingerprint, directory) == state:  # what was checked is what was packed
-                if package.large_state is not None or len(files) > _KEPT_UP_TO:
-                    self._packages.pop(scenario_id, None)
-                    return package, files
-                while len(self._packages) >= _SCENARIOS_KEPT:
-                    self._packages.pop(next(iter(self._packages)))
-                self._packages[scenario_id] = (state, package, files)
+            if await asyncio.to_thread(manager.fingerprint, directory) == state:  # what was checked is what was packed
+                self._keep(scenario_id, state, package, files)
                 return package, files
-        raise ScenarioValidationError(f"{scenario_id} is being changed just now: ask again when its files are complete")
+        raise manager.ScenarioValidationError(
+            f"{scenario_id} is being changed just now: ask again when its files are complete"
+        )
 
     def is_family(self, scenario_id: str) -> bool:
-        """Whether days of that name are made by a family."""
         return self._manager.find_family(scenario_id) is not None
 
     def group_size(self, name: str) -> int:
-        """How many days of a family are a group; 1 for a fixed scenario.
-
-        Raises:
-            ScenarioValidationError: the family's description is missing or broken.
-        """
+        """How many days of a family are a group; 1 for a fixed scenario."""
         directory = self._manager.find_family(name)
         return 1 if directory is None else read_family(directory).group
 
     async def load(self, scenario_id: str, difficulty: int | None, seed: int) -> "Loaded":
-        """What a request asks for: a fixed scenario, or the day that a family makes of a difficulty and a seed.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: there is none of that id, it has no difficulty, or it can't
-                be played.
-        """
+        """What a request asks for: a fixed scenario, or the day that a family makes of a difficulty and a seed."""
         if self.is_family(scenario_id):
             instance = Instance(family=scenario_id, difficulty=difficulty or USUAL_DIFFICULTY, seed=seed)
             return Loaded(*await self.load_instance(instance), instance)
         loaded = Loaded(*await self.load_package(scenario_id))
         if difficulty is not None:
-            raise ScenarioValidationError(
+            raise manager.ScenarioValidationError(
                 f"config.difficulty is {difficulty}, and {scenario_id} is a fixed scenario, which has none: "
                 "leave it out"
             )
         return loaded
 
-    async def load_instance(self, instance: Instance) -> tuple[ScenarioPackage, bytes]:
-        """A family's day as a scenario, and all its files as one blob; those made last are kept, unless they are large.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: there is no such family, or the day can't be played.
-        """
+    async def load_instance(self, instance: Instance) -> tuple[manager.ScenarioPackage, bytes]:
+        """A family's day as a scenario, and its files as one blob; the last ones are kept, unless they are large."""
         directory = self._manager.find_family(instance.family)
         if directory is None:
-            raise ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
+            raise manager.ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
         await asyncio.to_thread(self._require_protection, directory)
-        state = await asyncio.to_thread(lambda: (fingerprint(directory), fingerprint(installed_kit())))
-        kept = self._made.get(instance)
-        if kept is not None and kept[0] == state:
-            return kept[1], kept[2]
+        state = await asyncio.to_thread(lambda: manager.fingerprint(directory) + manager.fingerprint(installed_kit()))
+        if (kept := self._kept(instance, state)) is not None:
+            return kept
         package, files = await self._make(directory, instance)
-        self._made.pop(instance, None)
-        if package.large_state is None and len(files) <= _KEPT_UP_TO:
-            while len(self._made) >= _SCENARIOS_KEPT:
-                self._made.pop(next(iter(self._made)))
-            self._made[instance] = (state, package, files)
+        self._keep(instance, state, package, files)
         return package, files
 
-    async def hash_of_family(self, name: str) -> str:
-        """The SHA-256 of a family's files and of the kit, which together decide all of its days.
+    def _kept(self, name: str | Instance, state: manager.Fingerprint) -> tuple[manager.ScenarioPackage, bytes] | None:
+        kept = self._loaded.get(name)
+        return kept[1:] if kept is not None and kept[0] == state else None
 
-        Raises:
-            activities.scenario_code.manager.ScenarioError: there is no such family, or a file can't be read.
-        """
+    def _keep(
+        self, name: str | Instance, state: manager.Fingerprint, package: manager.ScenarioPackage, files: bytes
+    ) -> None:
+        self._loaded.pop(name, None)
+        if package.large_state is None and len(files) <= _KEPT_UP_TO:
+            while len(self._loaded) >= _SCENARIOS_KEPT:
+                self._loaded.pop(next(iter(self._loaded)))
+            self._loaded[name] = (state, package, files)
+
+    async def hash_of_family(self, name: str) -> str:
+        """The SHA-256 of a family's files and of the kit, which together decide all of its days."""
         directory = self._manager.find_family(name)
         if directory is None:
-            raise ScenarioNotFoundError(f"family {name} not found", self._manager.list_families())
+            raise manager.ScenarioNotFoundError(f"family {name} not found", self._manager.list_families())
         code = await asyncio.to_thread(lambda: packed(directory) + packed(installed_kit()))
         return hashlib.sha256(code).hexdigest()
 
-    async def _make(self, directory: Path, instance: Instance) -> tuple[ScenarioPackage, bytes]:
+    async def _make(self, directory: Path, instance: Instance) -> tuple[manager.ScenarioPackage, bytes]:
         made = await self.code.make(directory, instance)
         with OwnFolder("proctor-day-") as folder:
             day = Path(folder) / instance.family
@@ -168,19 +141,15 @@ class Scenarios:
                 await asyncio.to_thread(write_day, made, day)
                 package = await self.read_package(day)
                 files = await asyncio.to_thread(packed, day)
-            except ScenarioError as problem:
-                raise InstanceError(instance, str(problem)) from None
+            except manager.ScenarioError as problem:
+                raise manager.InstanceError(instance, str(problem)) from None
         if package.config.scenario_id != instance.family:
             reason = f"its scenario_id is {package.config.scenario_id}: a day is called as its family"
-            raise InstanceError(instance, reason)
+            raise manager.InstanceError(instance, reason)
         return package, files
 
-    async def read_package(self, directory: Path) -> ScenarioPackage:
-        """The scenario in a folder, without its initial state where that is large.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: it can't be played.
-        """
+    async def read_package(self, directory: Path) -> manager.ScenarioPackage:
+        """The scenario in a folder, without its initial state where that is large."""
         package = await self.code.load(directory)
         if len(package.initial_state) <= _KEPT_UP_TO:
             return package
@@ -190,30 +159,21 @@ class Scenarios:
     def _require_protection(self, directory: Path, sha256: str | None = None) -> None:
         """Refuse code that did not come with proctor where it can't be confined, unless the operator trusts it.
 
-        Args:
-            directory: the scenario's folder.
-            sha256: the hash of its frozen files, where the folder is an unpacked copy: another machine may have
-                admitted it.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioValidationError: with what this machine lacks, and the setting.
+        ``sha256`` is the hash of its frozen files, where the folder is an unpacked copy: another machine may have
+        admitted it.
         """
         if self._trusts_all or not (missing := find_missing_protections()):
             return
-        has_come = is_shipped(directory) if sha256 is None else is_shipped_as_frozen(directory.name, sha256)
+        has_come = manager.is_shipped(directory) if sha256 is None else is_shipped_as_frozen(directory.name, sha256)
         if not has_come and not (sha256 and has_only_the_kit(directory)) and any(directory.rglob("*.py")):
-            raise ScenarioValidationError(
+            raise manager.ScenarioValidationError(
                 f"{directory.name} has code, and this machine can't confine it: {'; '.join(missing)}. Play it "
                 "elsewhere, or set AGENTBEATS_GREEN_TRUST_SCENARIOS=true if you trust the authors of all scenarios"
             )
 
     async def read_initial_state(self, plan: Plan) -> AsyncIterator[bytes]:
         """The UES scenario that an assessment begins with, in pieces: from a blob of its own, or, where it is large,
-        from the scenario's frozen files, so that the store has it once.
-
-        Raises:
-            BlobNotFoundError, BlobDamagedError: it isn't there, or not as it was written.
-            activities.scenario_code.manager.ScenarioError: the frozen files can't be read any more.
+        from the scenario's frozen files, so that the store has it once. Raises as ``BlobStore.get``, too.
         """
         if not plan.is_state_in_package:
             async for piece in self._store.read_in_pieces(plan.initial_state):
@@ -224,29 +184,17 @@ class Scenarios:
             yield state[place : place + _PIECE]
 
     async def unpack_frozen_code(self, scenario_id: str, ref: BlobRef) -> Path:
-        """A folder with all files of a scenario as they were when its assessment was admitted.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: this machine can't confine its code.
-        """
+        """A folder with all files of a scenario as they were when its assessment was admitted."""
         return await self._folder(scenario_id, ref, None)
 
     async def unpack_current_code(self, scenario_id: str) -> tuple[Path, str]:
-        """A folder with all files of a scenario as they are now, and their hash.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: there is none of that id, or its files can't be read.
-        """
+        """A folder with all files of a scenario as they are now, and their hash."""
         files = await asyncio.to_thread(packed, self._manager.find(scenario_id))
         ref = blob_ref(files)
         return await self._folder(scenario_id, ref, files), ref.sha256
 
     async def unpack_with_current_kit(self, scenario_id: str, ref: BlobRef) -> tuple[Path, str]:
-        """A folder with all files of a family's day as they were frozen, but with the kit of today, and their hash.
-
-        Raises:
-            activities.scenario_code.manager.ScenarioError: its files can't be read.
-        """
+        """A folder with all files of a family's day as they were frozen, but with the kit of today, and their hash."""
         frozen = await self._folder(scenario_id, ref, None)
         with OwnFolder("proctor-day-") as folder:
             day = Path(folder) / scenario_id

@@ -51,10 +51,8 @@ _OF_CONNECTIONS = (
 
 
 def make_filter(*, connects: bool) -> bytes | None:
-    """The filter as a program for the kernel; None where libseccomp or ``pyseccomp`` is missing.
-
-    Args:
-        connects: whether TCP connections may be made.
+    """The filter as a program for the kernel, with TCP connections where it ``connects``; None where libseccomp or
+    ``pyseccomp`` is missing.
     """
     if sys.platform != "linux":
         return None
@@ -98,11 +96,7 @@ def make_filter(*, connects: bool) -> bytes | None:
 
 
 def apply(program: bytes) -> None:
-    """Hold this process, and its threads to come, to a filter that ``make_filter`` made.
-
-    Raises:
-        OSError: the kernel has no such filters, or refuses.
-    """
+    """Hold this process, and its threads to come, to a filter that ``make_filter`` made. Raises ``OSError``."""
 
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_uint16), ("instructions", ctypes.c_char_p))

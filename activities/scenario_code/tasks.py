@@ -28,28 +28,12 @@ import httpx
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 from pydantic_core import from_json
 
-from activities.scenario_code import frames
+from activities.scenario_code import frames, manager, paraphrases
 from activities.scenario_code.confinement import enclose
 from activities.scenario_code.evaluator_modules import MAKER, compile_modules, take_compiled
 from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, ReadByModel, judge_by_evaluator
 from activities.scenario_code.evidence import JudgeRecord, parts_of_record, read_record
 from activities.scenario_code.facts_asked import facts_asked
-from activities.scenario_code.manager import (
-    EvaluatorLoadError,
-    ScenarioError,
-    load_evaluators,
-    load_facts,
-    load_package,
-)
-from activities.scenario_code.paraphrases import (
-    AUDIT,
-    Held,
-    ParaphrasesError,
-    audit,
-    hold,
-    patterns_of_checks,
-    read_paraphrases,
-)
 from proctor_language.facts import Answer, Question
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from proctor_protocol.instances import Instance
@@ -89,8 +73,6 @@ class JudgeTask(BaseModel):
 
 
 class MakeTask(BaseModel):
-    """Make a day of the family in a folder."""
-
     task: Literal["make"] = "make"
     directory: Path
     instance: Instance
@@ -149,7 +131,6 @@ class Judged(BaseModel):
 
 
 def serve(job: socket.socket) -> None:
-    """Do what the worker wants, until it hangs up."""
     try:
         task = _TASK.validate_json(frames.receive(job))
         compiled = frames.receive(job) if isinstance(task, JudgeTask) else b""
@@ -190,17 +171,15 @@ class _Evaluators:
         self._of_all: EvaluatorRegistry | None = None
 
     def of(self, criterion: EvaluationCriterion) -> EvaluatorRegistry:
-        """Those among which a criterion's is; where that of another one is missing, this one's is still found.
-
-        Raises:
-            EvaluatorLoadError: there is none for it.
+        """Those among which a criterion's is; where that of another one is missing, this one's is still found. Raises
+        ``EvaluatorLoadError`` where there is none for it.
         """
         if self._of_all is None:
             self._of_all = {}
-            with suppress(EvaluatorLoadError):
-                self._of_all = load_evaluators(self._task.directory, self._task.scenario.criteria)
+            with suppress(manager.EvaluatorLoadError):
+                self._of_all = manager.load_evaluators(self._task.directory, self._task.scenario.criteria)
         is_there = criterion.evaluator_id in self._of_all
-        return self._of_all if is_there else load_evaluators(self._task.directory, [criterion])
+        return self._of_all if is_there else manager.load_evaluators(self._task.directory, [criterion])
 
 
 def _received_record(job: socket.socket) -> JudgeRecord:
@@ -212,9 +191,9 @@ def _received_record(job: socket.socket) -> JudgeRecord:
 
 def _load(job: socket.socket, directory: Path) -> None:
     try:
-        package = load_package(directory)
-        load_evaluators(directory, package.config.all_criteria)
-    except ScenarioError as problem:
+        package = manager.load_package(directory)
+        manager.load_evaluators(directory, package.config.all_criteria)
+    except manager.ScenarioError as problem:
         _say(job, Refused(refused=type(problem).__name__, sentence=str(problem)))
     else:
         _say(job, Loaded(scenario=package.config, warnings=package.warnings))
@@ -224,18 +203,20 @@ def _load(job: socket.socket, directory: Path) -> None:
 
 def _hold(job: socket.socket, directory: Path) -> None:
     try:
-        config = load_package(directory).config
-        facts = load_facts(directory)
-        patterns = {fact.id: fact.patterns for fact in facts if fact.patterns is not None} | patterns_of_checks(config)
+        config = manager.load_package(directory).config
+        facts = manager.load_facts(directory)
+        patterns = {
+            fact.id: fact.patterns for fact in facts if fact.patterns is not None
+        } | paraphrases.patterns_of_checks(config)
         by_model = {fact.id for fact in facts if fact.patterns is None}
-        held = hold(read_paraphrases(directory), patterns, by_model)
-        held.audited = audit(read_paraphrases(directory, AUDIT), patterns)
+        held = paraphrases.hold(paraphrases.read_paraphrases(directory), patterns, by_model)
+        held.audited = paraphrases.audit(paraphrases.read_paraphrases(directory, paraphrases.AUDIT), patterns)
         held.statements = {fact.id: fact.statement for fact in facts}
-    except (ScenarioError, ParaphrasesError) as problem:
-        _say(job, Held(faults=[str(problem)]))
+    except (manager.ScenarioError, paraphrases.ParaphrasesError) as problem:
+        _say(job, paraphrases.Held(faults=[str(problem)]))
     except Exception as problem:
         place = _place(problem, directory)
-        _say(job, Held(faults=[f"a pattern of facts.py raised {type(problem).__name__}: {problem}{place}"]))
+        _say(job, paraphrases.Held(faults=[f"a pattern of facts.py raised {type(problem).__name__}: {problem}{place}"]))
     else:
         _say(job, held)
 
@@ -319,7 +300,7 @@ async def _judge_criterion(
 
 
 def _raised_sentence(criterion: EvaluationCriterion, problem: BaseException, directory: Path) -> str:
-    if isinstance(problem, ScenarioError):
+    if isinstance(problem, manager.ScenarioError):
         return str(problem)
     message = f"{type(problem).__name__}: {problem}".removesuffix(": ")
     return f"evaluator {criterion.evaluator_id} raised {message}{_place(problem, directory)}"

@@ -16,7 +16,6 @@ def named_addresses(config: GreenAgentConfig) -> list[str]:
 
 
 def are_several(config: GreenAgentConfig) -> bool:
-    """Whether there may be more than one."""
     named = named_addresses(config)
     return len(named) > 1 or named[0].startswith(BY_NAME)
 

@@ -43,7 +43,6 @@ def _reached(message: OutgoingMessage, scenario: ScenarioConfig) -> Iterable[str
 
 
 def arrival_events(message: OutgoingMessage) -> list[PlannedEvent]:
-    """The events by which a message arrives in the simulation of the user that it went to."""
     return [
         PlannedEvent(scheduled_time=message.sent_at + DELIVERY, modality=message.modality, data=data)
         for data in _data_of(message)

@@ -172,7 +172,8 @@ class Access:
 
 
 class Simulation(ABC):
-    """One simulation, claimed by an attempt; a request to it fails with a ``purple_sdk.ues.UESError``.
+    """One simulation, claimed by an attempt; a request to it fails with a ``purple_sdk.ues.UESError``, such as
+    ``OvertakenError`` where a newer attempt has claimed it, and ``look`` with ``SimulationGoneError``.
 
     Attributes:
         admin: a client that may do everything in it, for as long as the attempt isn't overtaken.
@@ -205,12 +206,7 @@ class Simulation(ABC):
 
     @abstractmethod
     async def look(self) -> CurrentCheckpoint:
-        """Where it is.
-
-        Raises:
-            SimulationGoneError: the claimed simulation is gone.
-            purple_sdk.ues.OvertakenError: a newer attempt has claimed it.
-        """
+        """Where it is."""
 
     @abstractmethod
     async def checkpoint(self, *, everything: bool = False) -> bytes:
@@ -221,11 +217,7 @@ class Simulation(ABC):
         """
 
     async def check_public_address(self) -> None:  # noqa: B027 - a server of one's own has no other address
-        """Make sure that what answers at the address for participants is this simulation.
-
-        Raises:
-            ApplicationError: it is another simulator.
-        """
+        """Fail for good where what answers at the address for participants isn't this simulation."""
 
     @abstractmethod
     async def make_reader_key(self) -> None:
@@ -237,19 +229,17 @@ class Simulation(ABC):
 
     async def change_keys(self) -> None:
         """Have no key open it that another simulation's checkpoint has brought along; the evaluators get a new one.
-
-        Raises:
-            ApplicationError: the server can't have it begin with another one's checkpoint.
+        Fails where the server can't have it begin with another one's checkpoint.
         """
-        raise failures.final(
-            failures.SERVER_FAILED,
-            "A fork needs the embedded simulator: unset AGENTBEATS_GREEN_UES_COMMAND until it has ended.",
+        raise failures.SERVER_FAILED.final(
+            "A fork needs the embedded simulator: unset AGENTBEATS_GREEN_UES_COMMAND until it has ended."
         )
 
 
 class SimulationHost(ABC):
     """All simulations of a worker. An attempt with a lower fence than an earlier one is refused
-    (``purple_sdk.ues.OvertakenError``).
+    (``purple_sdk.ues.OvertakenError``). ``SimulationGoneError`` is raised where a claim names no checkpoint, and
+    nothing is there to be kept.
 
     Attributes:
         may_be_others: whether some of those that are standing may be of assessments in another Temporal.
@@ -271,7 +261,6 @@ class SimulationHost(ABC):
         return None
 
     async def answers(self, address: str | None) -> bool:
-        """Whether a server answers just now."""
         return True
 
     async def parts(self) -> dict[str, "SimulationHost"]:
@@ -280,35 +269,16 @@ class SimulationHost(ABC):
 
     @abstractmethod
     async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
-        """Make an empty one; it replaces one that an earlier attempt made.
-
-        Raises:
-            purple_sdk.ues.OvertakenError: a newer attempt holds it.
-        """
+        """Make an empty one; it replaces one that an earlier attempt made."""
 
     @abstractmethod
     async def claim(self, claim: Claim, content: Content) -> Simulation:
-        """Take one over and have it stand where it is to; where there is none, it is made.
-
-        Raises:
-            SimulationGoneError: the claim names no checkpoint, and there is nothing to be kept.
-        """
+        """Take one over and have it stand where it is to; where there is none, it is made."""
 
     @abstractmethod
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """Take one over and carry out a step in it.
-
-        Args:
-            claim: which, from where, and with what fence.
-            step: what to do.
-            content: fetches the claim's checkpoint; called only where it is needed.
-
-        Returns:
-            The step's result, and the content of the checkpoint that it reached.
-
-        Raises:
-            SimulationGoneError: the claim names no checkpoint, and no work in hand is there.
-            purple_sdk.ues.OvertakenError: a newer attempt holds it.
+        """Take one over and carry out a step in it; returns the step's result, and the content of the checkpoint that
+        it reached. ``content`` fetches the claim's checkpoint, only where it is needed.
         """
 
     async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:

@@ -53,12 +53,8 @@ def admin_key(secret: str, simulation_id: str) -> str:
 
 
 def participant_key(secret: str, simulation_id: str, issue: int) -> str:
-    """The key that the participant acts with.
-
-    Args:
-        secret: the deployment's.
-        simulation_id: the simulation that it opens.
-        issue: the fence of the attempt that made it; 0 is that of an assessment that began before there were fences.
+    """The key that the participant acts with. ``issue`` is the fence of the attempt that made it; 0 is that of an
+    assessment that began before there were fences.
     """
     if not issue:
         return _derive(secret, f"participant:{simulation_id}")

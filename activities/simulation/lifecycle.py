@@ -38,8 +38,6 @@ log = logging.getLogger(__name__)
 
 
 class LifecycleActivities:
-    """Everything that is done to a simulation as a whole."""
-
     def __init__(self, store: BlobStore, scenarios: Scenarios, simulations: Simulations) -> None:
         self._store = store
         self._scenarios = scenarios
@@ -60,9 +58,8 @@ class LifecycleActivities:
                 initial_state = from_json(await store.get(plan.initial_state))
                 await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))
         except (BadRequestError, ValidationError_) as problem:
-            raise failures.final(
-                failures.SCENARIO_BROKEN,
-                f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}",
+            raise failures.SCENARIO_BROKEN.final(
+                f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}"
             ) from None
         await simulation.make_reader_key()
         await simulation.check_public_address()

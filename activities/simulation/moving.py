@@ -33,7 +33,7 @@ class Moving:
         self._simulations = simulations
 
     async def __call__(self, input: ExecuteActivityInput, proceed: Proceed) -> Any:  # noqa: A002
-        plan = _plan_of(input)
+        plan = next((argument.plan for argument in input.args if isinstance(argument, OfAssessment)), None)
         if plan is None or not self._simulations.are_on_several_servers:
             return await proceed()
         try:
@@ -79,10 +79,6 @@ def _detail(problem: BaseException | None, name: str) -> str | None:
         if isinstance(detail, dict) and isinstance(detail.get(name), str):
             return str(detail[name])
     return None
-
-
-def _plan_of(input: ExecuteActivityInput) -> Plan | None:  # noqa: A002
-    return next((argument.plan for argument in input.args if isinstance(argument, OfAssessment)), None)
 
 
 def _is_for_want_of_a_simulator(problem: Exception) -> bool:

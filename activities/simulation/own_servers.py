@@ -48,10 +48,7 @@ class OwnServers(SimulationHost):
 
     async def create(self, simulation_id: str, seed: int, fence: int) -> LeasedSimulation:
         """See ``SimulationHost``; a server of its own has its own way to make ids, so the seed is not used.
-
-        Raises:
-            ApplicationError: ``ServerFailed``, for good: the command can't be started, ends at once, or doesn't get
-                healthy.
+        ``ServerFailed``, for good, where the command can't be started, ends at once, or doesn't get healthy.
         """
         async with self._lock(simulation_id):
             refuse_lower(fence, self._fence_of(simulation_id))
@@ -60,12 +57,9 @@ class OwnServers(SimulationHost):
             return (await self._start(simulation_id, self._candidates())).leased(fence)
 
     async def claim(self, claim: Claim, content: Content) -> LeasedSimulation:
-        """See ``SimulationHost``; where there is no server, one is started, at the port that the participant got
-        if it is free.
-
-        Raises:
-            ApplicationError: ``ServerFailed``: for good where the checkpoint is of another kind of simulator, in
-                passing where the server can't be started, as the command has worked before.
+        """See ``SimulationHost``; where there is no server, one is started, at the port that the participant got if it
+        is free. ``ServerFailed``: for good where the checkpoint is of another kind of simulator, in passing where the
+        server can't be started, as the command has worked before.
         """
         async with self._lock(claim.simulation_id):
             if not claim.looks:
@@ -88,7 +82,6 @@ class OwnServers(SimulationHost):
             return own.leased(None if claim.looks else claim.fence)
 
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """By as many requests as it takes."""
         simulation = await self.claim(claim, content)
         stepped = await simulation.carry_out(step)
         return stepped, await simulation.checkpoint()
@@ -103,14 +96,12 @@ class OwnServers(SimulationHost):
         return self._fence_of(simulation_id) if simulation_id in self._served else 0
 
     def held(self) -> list[str]:
-        """The names of the simulations that this worker has a server for."""
         return list(self._served)
 
     async def list_standing(self) -> dict[str, int]:
         return {simulation_id: self._fence_of(simulation_id) for simulation_id in self._served}
 
     def list_secrets(self, simulation_id: str) -> set[str]:
-        """Some servers choose keys."""
         served = self._served.get(simulation_id)
         return {served.participant_secret} if served else set()
 
@@ -141,7 +132,7 @@ class OwnServers(SimulationHost):
         try:
             return await self._start(claim.simulation_id, self._candidates(label.port))
         except ApplicationError as problem:
-            raise failures.passing(failures.SERVER_FAILED, problem.message) from None
+            raise failures.SERVER_FAILED.passing(problem.message) from None
 
     def _fence_of(self, simulation_id: str) -> int:
         return self._fences.get(simulation_id, 0)
@@ -185,11 +176,10 @@ class OwnServers(SimulationHost):
             # Somebody who has taken the port meanwhile is a good reason to end; with the port free it has another one.
             starts += is_free(self._host, port)
             if starts >= _STARTS_TRIED:
-                raise failures.final(failures.SERVER_FAILED, served)
-        raise failures.final(
-            failures.SERVER_FAILED,
+                raise failures.SERVER_FAILED.final(served)
+        raise failures.SERVER_FAILED.final(
             f"The UES server of {_SETTING} found no free port from {self._config.ues_base_port} "
-            "(AGENTBEATS_GREEN_UES_BASE_PORT) up.",
+            "(AGENTBEATS_GREEN_UES_BASE_PORT) up."
         )
 
     async def _start_at(self, simulation_id: str, port: int) -> OwnSimulation | str:
@@ -199,11 +189,11 @@ class OwnServers(SimulationHost):
         words = [word.replace("{host}", self._host).replace("{port}", str(port)) for word in self._words]
         try:
             secrets = [key, reader_key(secret, simulation_id)]
-            server = await ServerProcess.serve(words, _environment(key), self._get_guard(), secrets)
+            self._guard = self._guard or Guard()
+            server = await ServerProcess.serve(words, _environment(key), self._guard, secrets)
         except OSError as problem:
-            raise failures.final(
-                failures.SERVER_FAILED,
-                f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}.",
+            raise failures.SERVER_FAILED.final(
+                f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}."
             ) from None
         fence = self._fence_of(simulation_id)
         simulation = OwnSimulation(self._config, simulation_id, port, self._http, server, fence)
@@ -211,19 +201,17 @@ class OwnServers(SimulationHost):
         try:
             if await server.until(simulation.is_ready, seconds):
                 if lacking := await simulation.find_lacking():
-                    raise failures.final(
-                        failures.SERVER_FAILED,
+                    raise failures.SERVER_FAILED.final(
                         f"The UES server of {_SETTING} lacks what assessments need: {' and '.join(lacking)}. "
-                        "UES 0.1 lacks it, too: use a later version, or unset the setting for the embedded simulator.",
+                        "UES 0.1 lacks it, too: use a later version, or unset the setting for the embedded simulator."
                     )
                 return simulation
         except TimeoutError:
             await server.end()
-            raise failures.final(
-                failures.SERVER_FAILED,
+            raise failures.SERVER_FAILED.final(
                 f"The UES server of {_SETTING} did not answer GET /health on its port with 200, and accept "
                 f"UES_ADMIN_KEY as its admin key, within {seconds:g} s "
-                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT).{await _last_output(server)}",
+                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT).{await _last_output(server)}"
             ) from None
         except BaseException:
             await asyncio.shield(server.end())
@@ -239,11 +227,6 @@ class OwnServers(SimulationHost):
 
     def _let_go(self, port: int) -> None:
         self._ports.pop(port).close()
-
-    def _get_guard(self) -> Guard:
-        if self._guard is None:
-            self._guard = Guard()
-        return self._guard
 
 
 def _environment(key: str) -> dict[str, str]:

@@ -16,32 +16,12 @@ from pydantic_core import from_json, to_json
 
 from activities.attempts import failures
 from activities.plan import Model
+from activities.simulation import keys
 from activities.simulation.hosts import Access, Claim, Simulation, SimulationGoneError, Step, Stepped
-from activities.simulation.keys import (
-    PARTICIPANT,
-    READER_KEY_ID,
-    READER_PERMISSIONS,
-    USER_PERMISSIONS,
-    admin_key,
-    participant_key,
-    participant_key_id,
-    reader_key,
-)
 from activities.simulation.server_process import Lease, LeasedClient, ServerProcess
 from activities.simulation.states import snapshot
 from proctor_settings.config import GreenAgentConfig
-from purple_sdk.ues import (
-    AsyncUESClient,
-    AuthenticationError,
-    BadRequestError,
-    ConflictError,
-    NotFoundError,
-    UESConnectionError,
-    UESError,
-    UESResponseError,
-    UnexpectedAnswerError,
-    ValidationError_,
-)
+from purple_sdk import ues
 from purple_sdk.ues.answers import CurrentCheckpoint, KeyCreated
 
 _PROBE_SECONDS = 2.0
@@ -82,19 +62,14 @@ class Label(Model):
 
 
 def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
-    """The label of a checkpoint, and what it is the label of.
-
-    Raises:
-        ApplicationError: it has none; ``ServerFailed``.
-    """
+    """The label of a checkpoint, and what it is the label of; ``ServerFailed`` where it has none."""
     first, _, content = checkpoint.partition(b"\n")
     try:
         return Label.model_validate_json(first), content
     except ValidationError:
-        raise failures.final(
-            failures.SERVER_FAILED,
+        raise failures.SERVER_FAILED.final(
             "This assessment began on the embedded simulator, and a server started with AGENTBEATS_GREEN_UES_COMMAND "
-            "can't continue it: unset that until it has ended, or start the assessment again.",
+            "can't continue it: unset that until it has ended, or start the assessment again."
         ) from None
 
 
@@ -118,8 +93,8 @@ class OwnSimulation:
         self.port = port
         self.lease = Lease(fence)
         self.address = (config.ues_public_url or self._base_url).replace("{port}", str(port)).rstrip("/")
-        self.admin = self._client(admin_key(self._secret, simulation_id))
-        self.reader_secret = reader_key(self._secret, simulation_id)
+        self.admin = self._client(keys.admin_key(self._secret, simulation_id))
+        self.reader_secret = keys.reader_key(self._secret, simulation_id)
         self.reader = self._client(self.reader_secret)
         self.participant_key_ids: frozenset[str] = frozenset()
         self.participant_secret = ""
@@ -141,7 +116,6 @@ class OwnSimulation:
         return self._sent_access == self.make_access.fingerprint
 
     def note_access_sent(self) -> None:
-        """The next checkpoint says so."""
         if not self.is_known_to_participant:
             self._sent_access = self.make_access.fingerprint
             self._base = self._claimed_at = None
@@ -153,7 +127,7 @@ class OwnSimulation:
                 health = await self._http.get(f"{self._base_url}/health")
                 if health.is_success:
                     await self.admin.simulation.status()
-        except (httpx.HTTPError, UESError, TimeoutError):
+        except (httpx.HTTPError, ues.UESError, TimeoutError):
             return False
         return health.is_success
 
@@ -162,7 +136,7 @@ class OwnSimulation:
 
         Asked by GET, which changes nothing: a path that only takes POST answers 405, one that isn't there 404.
         """
-        headers = {"X-API-Key": admin_key(self._secret, self._simulation_id)}
+        headers = {"X-API-Key": keys.admin_key(self._secret, self._simulation_id)}
         lacking = []
         for request, purpose in _NEEDED.items():
             async with asyncio.timeout(_PROBE_SECONDS):
@@ -172,14 +146,10 @@ class OwnSimulation:
         return lacking
 
     async def look(self) -> CurrentCheckpoint:
-        """Where it is.
-
-        Raises:
-            SimulationGoneError: it is gone with its server, which isn't started again.
-        """
+        """Where it is. Raises ``SimulationGoneError`` where it is gone with its server, which isn't started again."""
         try:
             stands = await self._stands()
-        except UESConnectionError:
+        except ues.UESConnectionError:
             self._require_running()
             raise
         self._require_running()  # another one may have answered, at the same port and with the same keys
@@ -197,7 +167,6 @@ class OwnSimulation:
             raise SimulationGoneError(f"the server at port {self.port} has ended")
 
     async def stands_at(self, checkpoint: str) -> bool:
-        """Whether the simulation equals a checkpoint (its SHA-256)."""
         return (await self.look()).checkpoint == checkpoint
 
     async def checkpoint(self) -> bytes:
@@ -232,8 +201,8 @@ class OwnSimulation:
         if label.kind == "checkpoint":
             await self._restore(content)
             self._issue = label.issue
-            self.participant_secret = participant_key(self._secret, self._simulation_id, label.issue)
-            self._participant_key = participant_key_id(label.issue) if label.has_access else None
+            self.participant_secret = keys.participant_key(self._secret, self._simulation_id, label.issue)
+            self._participant_key = keys.participant_key_id(label.issue) if label.has_access else None
         else:
             await self._import(from_json(content), label.is_running)
             if not label.has_access:
@@ -249,10 +218,10 @@ class OwnSimulation:
             return
         await self.revoke_participant_key()
         made = await self._make_key(
-            PARTICIPANT,
-            USER_PERMISSIONS,
-            participant_key(self._secret, self._simulation_id, issue),
-            participant_key_id(issue),
+            keys.PARTICIPANT,
+            keys.USER_PERMISSIONS,
+            keys.participant_key(self._secret, self._simulation_id, issue),
+            keys.participant_key_id(issue),
         )
         self.participant_secret = made.secret
         self.participant_key_ids |= {made.key_id}
@@ -261,17 +230,16 @@ class OwnSimulation:
     async def revoke_participant_key(self) -> None:
         """End the participant's access; a key that is revoked already is fine."""
         if self._participant_key is not None:
-            with suppress(NotFoundError, ConflictError):
+            with suppress(ues.NotFoundError, ues.ConflictError):
                 await self.admin.keys.revoke(self._participant_key)
         self._participant_key, self._base = None, None
 
     async def make_reader_key(self) -> None:
-        made = await self._make_key("evaluators", READER_PERMISSIONS, self.reader_secret, READER_KEY_ID)
+        made = await self._make_key("evaluators", keys.READER_PERMISSIONS, self.reader_secret, keys.READER_KEY_ID)
         self.reader_secret = made.secret
         self.reader = self._client(made.secret)
 
     async def be_claimed(self, claim: Claim) -> None:
-        """Take note of a claim, once the simulation is in the claimed state."""
         if claim.issue is not None:
             await self.issue_participant_key(claim.issue)
         if claim.mark is not None:
@@ -281,22 +249,21 @@ class OwnSimulation:
 
     def leased(self, fence: int | None) -> "LeasedSimulation":
         """The simulation for an attempt that has claimed it; None for one that only looks."""
-        key = admin_key(self._secret, self._simulation_id)
+        key = keys.admin_key(self._secret, self._simulation_id)
         return LeasedSimulation(
-            self, fence, AsyncUESClient(self._base_url, key, http=LeasedClient(self.lease, fence, self._http))
+            self, fence, ues.AsyncUESClient(self._base_url, key, http=LeasedClient(self.lease, fence, self._http))
         )
 
     async def _restore(self, content: bytes) -> None:
         if not await self._has_checkpoints():
-            raise failures.final(
-                failures.SERVER_FAILED,
+            raise failures.SERVER_FAILED.final(
                 "This assessment began on a UES server with checkpoints, and the one that "
-                "AGENTBEATS_GREEN_UES_COMMAND starts now has none: set it back, or start the assessment again.",
+                "AGENTBEATS_GREEN_UES_COMMAND starts now has none: set it back, or start the assessment again."
             )
         await self.admin.simulation.restore(content)
 
     async def _import(self, scenario: dict[str, Any], is_running: bool) -> None:
-        with suppress(ConflictError):  # it doesn't run
+        with suppress(ues.ConflictError):  # it doesn't run
             await self.admin.simulation.stop()
         await self.admin.simulation.clear()
         await self.admin.scenario.import_full(scenario)
@@ -307,7 +274,7 @@ class OwnSimulation:
         """Make a key with our secret and id where the server lets us choose, which is our addition to the contract."""
         try:
             made = await self.admin.keys.create(name=name, permissions=permissions, secret=secret, key_id=key_id)
-        except (BadRequestError, ValidationError_, ConflictError):
+        except (ues.BadRequestError, ues.ValidationError_, ues.ConflictError):
             made = await self.admin.keys.create(name=name, permissions=permissions)
         self.server.secrets.append(made.secret)
         return made
@@ -315,7 +282,7 @@ class OwnSimulation:
     async def _opens(self, secret: str) -> bool:
         try:
             await self._client(secret).time.get_state()
-        except AuthenticationError:
+        except ues.AuthenticationError:
             return False
         return True
 
@@ -325,16 +292,16 @@ class OwnSimulation:
             if await self._has_checkpoints():
                 return (await self.admin.simulation.current()).checkpoint
             return _digest(_scenario(await self.admin.scenario.export_full()))
-        except AuthenticationError as problem:  # another server has the port
+        except ues.AuthenticationError as problem:  # another server has the port
             raise SimulationGoneError(str(problem)) from None
 
     async def _has_checkpoints(self) -> bool:
         if self._can_checkpoint is None:
             try:
                 await self.admin.simulation.current()
-            except UnexpectedAnswerError:
+            except ues.UnexpectedAnswerError:
                 self._can_checkpoint = False
-            except UESResponseError as problem:
+            except ues.UESResponseError as problem:
                 if problem.status not in _NO_SUCH_ENDPOINT:
                     raise
                 self._can_checkpoint = False
@@ -342,14 +309,14 @@ class OwnSimulation:
                 self._can_checkpoint = True
         return self._can_checkpoint
 
-    def _client(self, secret: str) -> AsyncUESClient:
-        return AsyncUESClient(self._base_url, secret, http=self._http)
+    def _client(self, secret: str) -> ues.AsyncUESClient:
+        return ues.AsyncUESClient(self._base_url, secret, http=self._http)
 
 
 class LeasedSimulation(Simulation):
     """A server's simulation in the hands of one attempt."""
 
-    def __init__(self, own: OwnSimulation, fence: int | None, admin: AsyncUESClient) -> None:
+    def __init__(self, own: OwnSimulation, fence: int | None, admin: ues.AsyncUESClient) -> None:
         self.own = own
         self._fence = fence
         self.admin = admin
@@ -371,7 +338,6 @@ class LeasedSimulation(Simulation):
             return await self.own.look()
 
     async def checkpoint(self, *, everything: bool = False) -> bytes:
-        """It is whole."""
         async with self.own.lease.hold(self._fence):
             return await self.own.checkpoint()
 

@@ -41,8 +41,6 @@ class Sent(Model):
 
 
 class Advanced(Model):
-    """The simulation's state after its clock has moved."""
-
     checkpoint: BlobRef
     current_time: datetime
     events_processed: int
@@ -75,8 +73,6 @@ class ApplyInput(OfAssessment, OfTurn):
 
 
 class PlannedReply(Model):
-    """A character's reply, not sent yet, and the message that it answers."""
-
     reply: CharacterReply
     message: OutgoingMessage
 
@@ -94,8 +90,6 @@ class AdvanceInput(OfAssessment, OfTurn):
 
 
 class ConcludeInput(OfAssessment):
-    """Close the simulation: revoke the participant's key and keep what the judges will look at."""
-
     checkpoint: BlobRef
     initial_state: BlobRef
     action_log: list[ActionLogEntryWithTurn]

@@ -33,11 +33,7 @@ class ServerProcess(Child):
     async def serve(
         cls, words: Sequence[str], environment: Mapping[str, str], guard: Guard, secrets: Iterable[str]
     ) -> Self:
-        """Start a command.
-
-        Raises:
-            OSError: there is no such program, or it can't be run.
-        """
+        """Start a command. Raises ``OSError`` where there is no such program, or it can't be run."""
         pipe, merged = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
         server = await cls.start(words, guard, environment=environment, stdout=pipe, stderr=merged)
         server.secrets = [secret for secret in secrets if secret]
@@ -46,7 +42,6 @@ class ServerProcess(Child):
         return server
 
     async def hear_last_words(self) -> str:
-        """The last line that it has written, or nothing."""
         await asyncio.wait([self._reading], timeout=_LAST_WORDS_SECONDS)
         return self._last_lines[-1] if self._last_lines else ""
 
@@ -78,7 +73,7 @@ class ServerProcess(Child):
 
 
 class Lease:
-    """Who may act on one server. ``fence`` is that of the newest attempt."""
+    """Who may act on one server. ``fence`` is that of the newest attempt; others get ``OvertakenError``."""
 
     def __init__(self, fence: int) -> None:
         self.fence = fence
@@ -86,10 +81,8 @@ class Lease:
 
     @asynccontextmanager
     async def take(self, fence: int, *, looks: bool = False) -> AsyncIterator[None]:
-        """Take the server over, once what is under way has ended.
-
-        Raises:
-            OvertakenError: a newer attempt has it; an attempt that only ``looks`` decides whether that matters.
+        """Take the server over, once what is under way has ended. An attempt that only ``looks`` decides whether it
+        matters that a newer one has it.
         """
         async with self._one_at_a_time:
             if not looks:
@@ -99,11 +92,7 @@ class Lease:
 
     @asynccontextmanager
     async def hold(self, fence: int | None) -> AsyncIterator[None]:
-        """Act as the attempt that has taken it; None for one that only looks.
-
-        Raises:
-            OvertakenError: a newer attempt has it.
-        """
+        """Act as the attempt that has taken it; None for one that only looks."""
         async with self._one_at_a_time:
             if fence is not None:
                 refuse_lower(fence, self.fence)

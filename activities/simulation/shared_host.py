@@ -9,42 +9,15 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
 from activities.attempts import failures
+from activities.simulation import hosts, keys
 from activities.simulation.addresses import public_address
-from activities.simulation.hosts import (
-    Access,
-    Claim,
-    Content,
-    Simulation,
-    SimulationGoneError,
-    SimulationHost,
-    Step,
-    Stepped,
-)
-from activities.simulation.keys import (
-    ADMIN_KEY_ID,
-    PARTICIPANT,
-    READER_KEY_ID,
-    READER_PERMISSIONS,
-    USER_PERMISSIONS,
-    admin_key,
-    host_key,
-    participant_key,
-    participant_key_id,
-    reader_key,
-)
 from proctor_protocol.modalities import SHOWN
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 from proctor_storage.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
+from purple_sdk.ues import errors as ues_errors
 from purple_sdk.ues.answers import CurrentCheckpoint
-from purple_sdk.ues.errors import (
-    UESConnectionError,
-    UESError,
-    UESTimeoutError,
-    UnexpectedAnswerError,
-    refusal,
-)
 
 
 def is_of_this_simulator(checkpoint: bytes) -> bool:
@@ -58,7 +31,7 @@ _ROUNDS = 3
 """How often a checkpoint is sent to the simulator, should it have let go of parts before it had them all."""
 
 
-class HostedSimulation(Simulation):
+class HostedSimulation(hosts.Simulation):
     """A simulation on the embedded simulator's server, whose keys are all derived.
 
     With a ``store`` its checkpoints are in parts, which go there as soon as the checkpoint is taken.
@@ -77,25 +50,24 @@ class HostedSimulation(Simulation):
         self._secret = config.secret.get_secret_value()
         self._simulation_id = simulation_id
         inside = f"{at}/simulations/{simulation_id}"
-        self.reader_secret = reader_key(self._secret, simulation_id)
-        self.admin = AsyncUESClient(inside, admin_key(self._secret, simulation_id), http=http, fence=fence)
+        self.reader_secret = keys.reader_key(self._secret, simulation_id)
+        self.admin = AsyncUESClient(inside, keys.admin_key(self._secret, simulation_id), http=http, fence=fence)
         self.reader = AsyncUESClient(inside, self.reader_secret, http=http)
         self._address = f"{public_address(config, at)}/simulations/{simulation_id}"
         self.mark, self.life = where.mark, where.life
         self._store, self._http, self._fence = store, http, fence
 
-    def make_access(self, issue: int) -> Access:
-        secret = participant_key(self._secret, self._simulation_id, issue)
-        return Access(self._address, secret, mcp=f"{self._address.rstrip('/')}/mcp")
+    def make_access(self, issue: int) -> hosts.Access:
+        secret = keys.participant_key(self._secret, self._simulation_id, issue)
+        return hosts.Access(self._address, secret, mcp=f"{self._address.rstrip('/')}/mcp")
 
     async def look(self) -> CurrentCheckpoint:
         try:
             return await self.admin.simulation.current()
         except (AuthenticationError, NotFoundError, ConflictError) as problem:
-            raise SimulationGoneError(str(problem)) from None
+            raise hosts.SimulationGoneError(str(problem)) from None
 
     async def checkpoint(self, *, everything: bool = False) -> bytes:
-        """The manifest, where there is a store."""
         if self._store is None:
             return await self.admin.simulation.checkpoint()
         answer = await self.admin.simulation.checkpoint_in_parts(everything=everything or None)
@@ -103,11 +75,9 @@ class HostedSimulation(Simulation):
         return await self.keep_parts(from_json(head), content)
 
     async def keep_parts(self, head: Mapping[str, Any], content: bytes) -> bytes:
-        """Have the store hold the parts of a checkpoint that it may lack; the manifest, which is still to be put there.
-
-        Args:
-            head: the first line of the simulator's answer: ``new``, and the ``lengths`` of what is in ``content``.
-            content: the manifest, and the first of the new parts.
+        """Have the store hold the parts of a checkpoint that it may lack; returns the manifest, which is still to be
+        put there. ``head`` is the first line of the simulator's answer, ``content`` the manifest and the first of the
+        new parts.
         """
         assert self._store is not None
         manifest, *along = _split(content, head["lengths"])
@@ -125,21 +95,23 @@ class HostedSimulation(Simulation):
                 yield piece
             yield b"}"
 
-        headers = {"X-API-Key": admin_key(self._secret, self._simulation_id), "Content-Type": "application/json"}
+        headers = {"X-API-Key": keys.admin_key(self._secret, self._simulation_id), "Content-Type": "application/json"}
         if self._fence is not None:
             headers["X-UES-Fence"] = str(self._fence)
         try:
             answer = await self._http.post(f"{self.admin.base_url}{_IMPORT}", content=body(), headers=headers)
         except httpx.RequestError as problem:
             reason = str(problem) or type(problem).__name__
-            raise UESConnectionError(f"POST {_IMPORT}: can't talk to {self.admin.base_url}: {reason}") from None
+            raise ues_errors.UESConnectionError(
+                f"POST {_IMPORT}: can't talk to {self.admin.base_url}: {reason}"
+            ) from None
         if not answer.is_success:
-            raise refusal(f"POST {_IMPORT}", answer.status_code, answer.content)
+            raise ues_errors.refusal(f"POST {_IMPORT}", answer.status_code, answer.content)
 
     async def make_reader_key(self) -> None:
         """Checkpoints carry the key, so it is made once."""
         await self.admin.keys.create(
-            name="evaluators", permissions=READER_PERMISSIONS, secret=self.reader_secret, key_id=READER_KEY_ID
+            name="evaluators", permissions=keys.READER_PERMISSIONS, secret=self.reader_secret, key_id=keys.READER_KEY_ID
         )
 
     async def check_public_address(self) -> None:
@@ -148,28 +120,27 @@ class HostedSimulation(Simulation):
             return
         try:
             await AsyncUESClient(self._address, self.reader_secret, http=self._http).time.get_state()
-        except (UESConnectionError, UESTimeoutError):
+        except (ues_errors.UESConnectionError, ues_errors.UESTimeoutError):
             return
-        except UESError as problem:
-            raise failures.final(
-                failures.UNKNOWN,
+        except ues_errors.UESError as problem:
+            raise failures.UNKNOWN.final(
                 f"Participants would be sent to {self._address}, where this simulation is not ({problem}): set "
-                "AGENTBEATS_GREEN_UES_PUBLIC_URL to the address of the simulator that AGENTBEATS_GREEN_UES_URL names.",
+                "AGENTBEATS_GREEN_UES_PUBLIC_URL to the address of the simulator that AGENTBEATS_GREEN_UES_URL names."
             ) from None
 
     async def change_keys(self) -> None:
         for key in (await self.admin.keys.list()).keys:
-            if key.is_active and key.key_id != ADMIN_KEY_ID:
+            if key.is_active and key.key_id != keys.ADMIN_KEY_ID:
                 await self.admin.keys.revoke(key.key_id)
         await self.admin.keys.create(
             name="evaluators",
-            permissions=READER_PERMISSIONS,
+            permissions=keys.READER_PERMISSIONS,
             secret=self.reader_secret,
-            key_id=f"{READER_KEY_ID}-{self._simulation_id[-50:]}",
+            key_id=f"{keys.READER_KEY_ID}-{self._simulation_id[-50:]}",
         )
 
 
-class SharedHost(SimulationHost):
+class SharedHost(hosts.SimulationHost):
     """The simulations of one server of the embedded simulator; ``address`` is the one that the settings name, unless
     they name several. Without a ``store``, checkpoints are whole.
     """
@@ -191,26 +162,26 @@ class SharedHost(SimulationHost):
         self._store = store
 
     async def create(self, simulation_id: str, seed: int, fence: int) -> HostedSimulation:
-        asked = {"fence": fence, "admin_key": admin_key(self._secret, simulation_id), "seed": seed, "anew": True}
+        asked = {"fence": fence, "admin_key": keys.admin_key(self._secret, simulation_id), "seed": seed, "anew": True}
         head, _ = await self._ask(simulation_id, asked, b"")
         return self._claimed_simulation(simulation_id, fence, head)
 
-    async def claim(self, claim: Claim, content: Content) -> HostedSimulation:
+    async def claim(self, claim: hosts.Claim, content: hosts.Content) -> HostedSimulation:
         head, _ = await self._claim(claim, {}, content)
         return self._claimed_simulation(claim.simulation_id, None if claim.looks else claim.fence, head)
 
-    async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
+    async def step(self, claim: hosts.Claim, step: hosts.Step, content: hosts.Content) -> tuple[hosts.Stepped, bytes]:
         """All of it is one request, unless there are more new parts than come along with it."""
         how = "takes_checkpoint" if self._store is None else "takes_parts"
         head, checkpoint = await self._claim(claim, {**_asked_of(step), how: True}, content)
         if self._store is not None:
             simulation = self._claimed_simulation(claim.simulation_id, claim.fence, head)
             checkpoint = await simulation.keep_parts(_Pieces.model_validate_json(head).model_dump(), checkpoint)
-        return Stepped.model_validate_json(head), checkpoint
+        return hosts.Stepped.model_validate_json(head), checkpoint
 
-    async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
+    async def show(self, simulation: hosts.Simulation, claim: hosts.Claim, content: hosts.Content) -> hosts.Stepped:
         """Data in the checkpoint's parts stays there."""
-        stepped, _ = await self.step(replace(claim, looks=True), Step(shows_all=True), content)
+        stepped, _ = await self.step(replace(claim, looks=True), hosts.Step(shows_all=True), content)
         return stepped
 
     async def end(self, simulation_id: str, fence: int) -> None:
@@ -224,16 +195,15 @@ class SharedHost(SimulationHost):
         return holder.fence if holder.is_there else 0
 
     async def list_standing(self) -> dict[str, int]:
-        """The server knows."""
         return {str(each["simulation_id"]): int(each["fence"]) for each in (await self._host().list())["simulations"]}
 
-    async def _claim(self, claim: Claim, step: Mapping[str, Any], content: Content) -> tuple[bytes, bytes]:
+    async def _claim(self, claim: hosts.Claim, step: Mapping[str, Any], content: hosts.Content) -> tuple[bytes, bytes]:
         """Claim and carry out; the checkpoint's content goes along only where the simulator turns out to need it."""
         asked = {**self._asked_by(claim), **step}
         try:
             return await self._ask(claim.simulation_id, asked, b"")
         except NotFoundError as problem:
-            raise SimulationGoneError(str(problem)) from None
+            raise hosts.SimulationGoneError(str(problem)) from None
         except ConflictError as problem:
             _needs_of(problem)
         checkpoint = await content()
@@ -263,10 +233,10 @@ class SharedHost(SimulationHost):
                 await self._host().leave_parts(simulation_id, b"".join((head, b"\n", *batch)))
         return await self._ask(simulation_id, asked, content)
 
-    def _asked_by(self, claim: Claim) -> dict[str, Any]:
+    def _asked_by(self, claim: hosts.Claim) -> dict[str, Any]:
         asked: dict[str, Any] = {
             "fence": claim.fence,
-            "admin_key": admin_key(self._secret, claim.simulation_id),
+            "admin_key": keys.admin_key(self._secret, claim.simulation_id),
             "checkpoint": claim.checkpoint.sha256 if claim.checkpoint else None,
             "keep": claim.keep,
             "mark": claim.mark,
@@ -278,10 +248,10 @@ class SharedHost(SimulationHost):
             asked["sets_course"] = True
         if claim.issue is not None:
             asked["key"] = {
-                "key_id": participant_key_id(claim.issue),
-                "name": PARTICIPANT,
-                "secret": participant_key(self._secret, claim.simulation_id, claim.issue),
-                "permissions": USER_PERMISSIONS,
+                "key_id": keys.participant_key_id(claim.issue),
+                "name": keys.PARTICIPANT,
+                "secret": keys.participant_key(self._secret, claim.simulation_id, claim.issue),
+                "permissions": keys.USER_PERMISSIONS,
             }
         return asked
 
@@ -294,11 +264,11 @@ class SharedHost(SimulationHost):
         try:
             where = CurrentCheckpoint.read(head)
         except ValidationError:
-            raise UnexpectedAnswerError(f"the server at {self._address} isn't a proctor simulator") from None
+            raise ues_errors.UnexpectedAnswerError(f"the server at {self._address} isn't a proctor simulator") from None
         return HostedSimulation(self._config, simulation_id, fence, where, self._http, self._address, self._store)
 
     def _host(self, fence: int | None = None) -> AsyncUESHost:
-        return AsyncUESHost(self._address, host_key(self._secret), http=self._http, fence=fence or None)
+        return AsyncUESHost(self._address, keys.host_key(self._secret), http=self._http, fence=fence or None)
 
 
 class _Pieces(BaseModel):
@@ -321,12 +291,12 @@ def _needs_of(problem: ConflictError) -> list[str]:
     return list(problem.detail.get("parts", []))
 
 
-def _asked_of(step: Step) -> dict[str, Any]:
+def _asked_of(step: hosts.Step) -> dict[str, Any]:
     return {
-        "revoke": PARTICIPANT if step.closes else None,
+        "revoke": keys.PARTICIPANT if step.closes else None,
         "events": [event.model_dump() for event in step.events],
         "to": step.to,
-        "actions_of": PARTICIPANT,
+        "actions_of": keys.PARTICIPANT,
         "actions_at": step.actions_at,
         "states": SHOWN if step.shows_all else (),
         **({"ends_turn": True} if step.ends_turn else {}),

@@ -13,7 +13,7 @@ from typing import TypeVar
 import httpx
 
 from activities.simulation.addresses import known_addresses, named_addresses
-from activities.simulation.hosts import Claim, Content, Simulation, SimulationHost, Step, Stepped
+from activities.simulation.hosts import SimulationHost
 from activities.simulation.shared_host import SharedHost
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
@@ -28,16 +28,11 @@ _REMEMBERED = 5.0
 """Seconds for which a choice counts as a simulation, since it may not stand there yet."""
 
 
-class SharedHosts(SimulationHost):
-    """The simulations of several servers of the embedded simulator."""
-
-    may_be_others = True
-    outlive_workers = True
+class SharedHosts(SharedHost):
+    """The simulations of several servers of the embedded simulator, of which the first has those without an address."""
 
     def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore) -> None:
-        self._config = config
-        self._http = http
-        self._store = store
+        super().__init__(config, http, store, named_addresses(config)[0])
         self._chosen: list[tuple[float, str]] = []
 
     def at(self, address: str | None) -> SharedHost:
@@ -60,18 +55,6 @@ class SharedHosts(SimulationHost):
     async def parts(self) -> dict[str, SimulationHost]:
         return {address: self.at(address) for address in await known_addresses(self._config)}
 
-    async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
-        """On the first server."""
-        return await self.at(None).create(simulation_id, seed, fence)
-
-    async def claim(self, claim: Claim, content: Content) -> Simulation:
-        """On the first server."""
-        return await self.at(None).claim(claim, content)
-
-    async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """On the first server."""
-        return await self.at(None).step(claim, step, content)
-
     async def end(self, simulation_id: str, fence: int) -> None:
         """See ``SimulationHost``; on any server. A server that is away is left to the cleanup, unless all
         are.
@@ -79,7 +62,6 @@ class SharedHosts(SimulationHost):
         await self._ask_all(lambda host: host.end(simulation_id, fence))
 
     async def find_holder(self, simulation_id: str) -> int:
-        """The highest fence on any server."""
         fences = await self._ask_all(lambda host: host.find_holder(simulation_id))
         return max((fence for _, fence in fences), default=0)
 

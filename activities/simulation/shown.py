@@ -40,7 +40,6 @@ class Shown:
         return to_json({**({_PARTS: self.listed} if self.listed else {}), **self.states})
 
     def entries(self, modality: str, collection: str) -> Iterator[Any]:
-        """The entries of a collection, one after the other."""
         for path, pages in self._parts.paths(modality) if self._parts else ():
             if self._parts and path == (modality, collection):
                 for page in self._parts.pages(pages):

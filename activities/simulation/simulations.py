@@ -12,16 +12,8 @@ from activities.attempts.elapsed import counting_stops
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.plan import Plan
+from activities.simulation import hosts
 from activities.simulation.addresses import are_several
-from activities.simulation.hosts import (
-    Claim,
-    Conditions,
-    Simulation,
-    SimulationGoneError,
-    SimulationHost,
-    Step,
-    Stepped,
-)
 from activities.simulation.own_servers import OwnServers
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.shared_hosts import SharedHosts
@@ -32,7 +24,6 @@ from purple_sdk.ues import UESConnectionError
 
 
 def connect_simulations(config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore) -> "Simulations":
-    """The simulations on the servers that the settings name."""
     if config.ues_command:
         return Simulations(OwnServers(config, config.ues_command, http), store)
     if are_several(config):
@@ -41,19 +32,19 @@ def connect_simulations(config: GreenAgentConfig, http: httpx.AsyncClient, store
 
 
 class Simulations:
-    """All simulations, on any server. Every change is made with the fence of the running attempt."""
+    """All simulations, on any server. Every change is made with the fence of the running attempt: ``OvertakenError``
+    where a newer one holds the simulation, ``SimulationGoneError`` where the work in hand isn't there any more.
+    """
 
-    def __init__(self, host: SimulationHost, store: BlobStore, several_at: str | None = None) -> None:
+    def __init__(self, host: hosts.SimulationHost, store: BlobStore, several_at: str | None = None) -> None:
         self.host = host
         self.are_on_several_servers = several_at is not None
         self._store = store
         self._several_at = several_at
 
     async def choose_server(self) -> str | None:
-        """The server for a new simulation (``Plan.simulator``); None where there is one only.
-
-        Raises:
-            UESConnectionError: there are several, and none answers.
+        """The server for a new simulation (``Plan.simulator``); None where there is one only. ``UESConnectionError``
+        where there are several, and none answers.
         """
         if self._several_at is None:
             return None
@@ -66,10 +57,9 @@ class Simulations:
         return self.at(plan.simulator)
 
     def at(self, simulator: str | None) -> "Simulations":
-        """Those on one of the simulator's servers (``Plan.simulator``)."""
         return Simulations(self.host.at(simulator), self._store)
 
-    async def create(self, simulation_id: str, seed: int) -> Simulation:
+    async def create(self, simulation_id: str, seed: int) -> hosts.Simulation:
         """Make an empty simulation, in the place of one that may stand there from an earlier attempt."""
         return await self.host.create(simulation_id, seed, own_fence())
 
@@ -80,110 +70,78 @@ class Simulations:
         *,
         mark: str,
         issue: int,
-        conditions: Conditions | None = None,
-    ) -> Simulation:
-        """Have a simulation at a checkpoint, marked, and open to one key of the participant's.
-
-        Raises:
-            purple_sdk.ues.OvertakenError: a newer attempt holds it.
-        """
-        claim = Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue, conditions=conditions)
+        conditions: hosts.Conditions | None = None,
+    ) -> hosts.Simulation:
+        """Have a simulation at a checkpoint, marked, and open to one key of the participant's."""
+        claim = hosts.Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue, conditions=conditions)
         sent_at = counting_stops()
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
         simulation.claimed_at = sent_at
         return simulation
 
-    async def adopt(self, simulation_id: str, checkpoint: BlobRef) -> Simulation:
+    async def adopt(self, simulation_id: str, checkpoint: BlobRef) -> hosts.Simulation:
         """Make a simulation in the state that another one had, with keys of its own."""
-        claim = Claim(simulation_id, own_fence(), checkpoint)
+        claim = hosts.Claim(simulation_id, own_fence(), checkpoint)
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
         await simulation.change_keys()
         return simulation
 
-    async def take_over(self, simulation_id: str, *, mark: str) -> Simulation:
-        """Continue the work in hand, which has this mark.
+    async def take_over(self, simulation_id: str, *, mark: str) -> hosts.Simulation:
+        """Continue the work in hand, which has this mark."""
+        return await self.host.claim(hosts.Claim(simulation_id, own_fence(), keep=mark), _no_content)
 
-        Raises:
-            SimulationGoneError: it isn't there any more.
-        """
-        return await self.host.claim(Claim(simulation_id, own_fence(), keep=mark), _no_content)
-
-    async def set_conditions(self, simulation_id: str, mark: str, conditions: Conditions | None) -> None:
+    async def set_conditions(self, simulation_id: str, mark: str, conditions: hosts.Conditions | None) -> None:
         """Have the participant's requests meet these conditions from now on, unless they meet some already; or none,
         while it is greeted again. For the work in hand, which has this mark.
-
-        Raises:
-            SimulationGoneError: it isn't there any more.
         """
-        claim = Claim(simulation_id, own_fence(), keep=mark, conditions=conditions, sets_course=True)
+        claim = hosts.Claim(simulation_id, own_fence(), keep=mark, conditions=conditions, sets_course=True)
         await self.host.claim(claim, _no_content)
 
-    async def step(self, simulation_id: str, checkpoint: BlobRef, step: Step) -> tuple[Stepped, BlobRef]:
-        """Carry out a step from a checkpoint.
-
-        Returns:
-            The step's result, and the checkpoint that it reached, which is stored.
-
-        Raises:
-            purple_sdk.ues.OvertakenError: a newer attempt holds the simulation.
-        """
-        claim = Claim(simulation_id, own_fence(), checkpoint)
+    async def step(self, simulation_id: str, checkpoint: BlobRef, step: hosts.Step) -> tuple[hosts.Stepped, BlobRef]:
+        """Carry out a step from a checkpoint; returns its result, and the stored checkpoint that it reached."""
+        claim = hosts.Claim(simulation_id, own_fence(), checkpoint)
         stepped, reached = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
         return stepped, await self._store.put(reached)
 
-    async def step_in_hand(self, simulation_id: str, mark: str, step: Step) -> tuple[Stepped, BlobRef]:
+    async def step_in_hand(self, simulation_id: str, mark: str, step: hosts.Step) -> tuple[hosts.Stepped, BlobRef]:
         """The same with the work in hand, which has this mark and keeps it: an attempt that comes after an interrupted
-        one takes it over, and does the same step again. The participant can change nothing any more.
-
-        An absent simulator or store is waited for.
-
-        Raises:
-            SimulationGoneError: it isn't there any more.
+        one takes it over, and does the same step again. The participant can change nothing any more. An absent
+        simulator or store is waited for.
         """
-        claim, last = Claim(simulation_id, own_fence(), keep=mark), replace(step, ends_turn=True)
+        claim, last = hosts.Claim(simulation_id, own_fence(), keep=mark), replace(step, ends_turn=True)
         stepped, reached = await patiently(lambda: self.host.step(claim, last, _no_content))
         return stepped, await patiently(lambda: self._store.put(reached))
 
-    async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> Simulation:
-        """Have a simulation at a checkpoint, for those who only look at it.
-
-        Args:
-            simulation_id: its name.
-            checkpoint: where it is to be.
-            fence: one below the simulation's is refused only where the simulation has to be restored.
+    async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> hosts.Simulation:
+        """Have a simulation at a checkpoint, for those who only look at it. A fence below the simulation's is refused
+        only where it has to be restored.
         """
-        claim = Claim(simulation_id, fence, checkpoint, looks=True)
+        claim = hosts.Claim(simulation_id, fence, checkpoint, looks=True)
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
 
-    async def show(self, simulation: Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
-        """Every modality's state of a simulation at a checkpoint."""
-        claim = Claim(simulation_id, own_fence(), checkpoint)
+    async def show(self, simulation: hosts.Simulation, simulation_id: str, checkpoint: BlobRef) -> Shown:
+        claim = hosts.Claim(simulation_id, own_fence(), checkpoint)
         stepped = await self.host.show(simulation, claim, lambda: self._store.get(checkpoint))
         return Shown.of(self._store, stepped)
 
-    async def keep(self, simulation: Simulation, *, everything: bool = False) -> BlobRef:
+    async def keep(self, simulation: hosts.Simulation, *, everything: bool = False) -> BlobRef:
         """Take a checkpoint of a simulation as it is now; ``everything`` for the first one of an assessment."""
         return await self._store.put(await simulation.checkpoint(everything=everything))
 
     async def end(self, simulation_id: str) -> None:
-        """End a simulation, and all its keys with it; one that is gone already is fine."""
         await self.host.end(simulation_id, own_fence())
 
     async def is_held_by_newer(self, simulation_id: str) -> bool:
-        """Whether a newer attempt than the one that runs is at work in a simulation."""
         return await self.host.find_holder(simulation_id) > own_fence()
 
 
-async def require_still(simulation: Simulation) -> None:
+async def require_still(simulation: hosts.Simulation) -> None:
     """Make sure that what was seen in a simulation was there: one that was lost answers like an empty one, or not.
-
-    Raises:
-        ApplicationError: ``SimulationLost``, to be tried again: it was restored meanwhile.
-        SimulationGoneError: it is gone.
+    Fails as ``SimulationLost``, to be tried again, where it was restored meanwhile.
     """
     if (await simulation.look()).life != simulation.life:
-        raise failures.passing(failures.SIMULATION_LOST, "The simulator was lost meanwhile: this has to be done again.")
+        raise failures.SIMULATION_LOST.passing("The simulator was lost meanwhile: this has to be done again.")
 
 
 async def _no_content() -> bytes:
-    raise SimulationGoneError("the work in hand has no checkpoint")
+    raise hosts.SimulationGoneError("the work in hand has no checkpoint")

@@ -21,9 +21,7 @@ def states_in(checkpoint: bytes, store: BlobStore, known: dict[str, Any] | None 
     of another server with our label before it. This may take some seconds. ``known`` are pages that were read before;
     what is read is added, and states share it.
 
-    Raises:
-        ValueError: it is of no form that is known here.
-        BlobNotFoundError, BlobDamagedError: a part of it isn't there.
+    Raises ``ValueError`` where it is of no form that is known here, and as ``InParts``.
     """
     label, _, labelled = checkpoint.partition(b"\n")
     document = from_json(labelled or label)

@@ -11,18 +11,10 @@ from activities.characters import generator
 from activities.characters.generator import answerable
 from activities.characters.outgoing import outgoing_messages
 from activities.scenario_code.scenarios import Scenarios
+from activities.simulation import payloads
 from activities.simulation.delivering import arrival_events, sent_to_colleagues
 from activities.simulation.hosts import PlannedEvent, Step, Stepped
 from activities.simulation.keys import PARTICIPANT
-from activities.simulation.payloads import (
-    TURN_SETTLES,
-    Addressee,
-    Advanced,
-    AdvanceInput,
-    ApplyInput,
-    PlannedReply,
-    TurnApplied,
-)
 from activities.simulation.simulations import Simulations
 from proctor_protocol.actions import action_name
 from proctor_protocol.results import ActionLogEntryWithTurn
@@ -31,14 +23,12 @@ from proctor_storage.blobs import BlobRef
 
 
 class TurnActivities:
-    """Everything that the evaluator does with the simulation in a turn."""
-
     def __init__(self, scenarios: Scenarios, simulations: Simulations) -> None:
         self._scenarios = scenarios
         self._simulations = simulations
 
     @activity.defn
-    async def apply(self, payload: ApplyInput) -> TurnApplied:
+    async def apply(self, payload: payloads.ApplyInput) -> payloads.TurnApplied:
         """Let a turn settle whose simulation was kept when the participant had answered: read what it did.
 
         Mostly ``purple_turn`` does this itself, with the simulation in hand.
@@ -52,7 +42,7 @@ class TurnActivities:
         return settling.outcome(stepped, checkpoint)
 
     @activity.defn
-    async def advance(self, payload: AdvanceInput) -> Advanced:
+    async def advance(self, payload: payloads.AdvanceInput) -> payloads.Advanced:
         """Schedule the characters' replies, and what other participants sent, then move the clock to ``payload.to``;
         what is due on the way happens.
         """
@@ -69,14 +59,14 @@ class TurnActivities:
                 to=payload.to,
             ),
         )
-        return Advanced(
+        return payloads.Advanced(
             checkpoint=checkpoint,
             current_time=max(payload.to, stepped.current_time),
             events_processed=stepped.events_executed,
         )
 
 
-def _event_of(planned: PlannedReply, scenario: ScenarioConfig, turn: int) -> PlannedEvent:
+def _event_of(planned: payloads.PlannedReply, scenario: ScenarioConfig, turn: int) -> PlannedEvent:
     modality, data = generator.reply_event(planned.reply, planned.message, scenario)
     return PlannedEvent(
         scheduled_time=planned.message.sent_at + timedelta(seconds=planned.reply.delay_seconds),
@@ -93,16 +83,11 @@ _DEFAULT_OPERATION = {"chat": "send_message"}
 
 
 def entries_from_events(events: Iterable[Mapping[str, Any]], key_id: str, turn: int) -> list[ActionLogEntryWithTurn]:
-    """Read the participant's actions off event answers of ``GET /events``.
+    """Read the participant's actions off event answers of ``GET /events``, in the order of the log: those by its key
+    that ran.
 
-    Args:
-        events: event answers, in the order of the log.
-        key_id: the participant's key; events of other agents are passed over, and so are those that never ran.
-        turn: the turn that they happened in.
-
-    Returns:
-        One entry an event, by time and then as given. ``action`` is its name (``proctor_protocol.actions``), for
-        example ``email.mark_read``; ``parameters`` are the input's fields that aren't null.
+    Returns one entry an event, by time and then as given. ``action`` is its name (``proctor_protocol.actions``), for
+    example ``email.mark_read``; ``parameters`` are the input's fields that aren't null.
     """
     actions = [
         _entry(event, turn)
@@ -147,8 +132,6 @@ def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Settling:
-    """The end of one turn."""
-
     scenario: ScenarioConfig
     turn: int
     turn_start: datetime
@@ -156,19 +139,19 @@ class Settling:
     @property
     def step(self) -> Step:
         """Let a second pass, and read what was done before it."""
-        return Step(to=self.turn_start + TURN_SETTLES, actions_at=self.turn_start)
+        return Step(to=self.turn_start + payloads.TURN_SETTLES, actions_at=self.turn_start)
 
-    def outcome(self, stepped: Stepped, checkpoint: BlobRef) -> TurnApplied:
+    def outcome(self, stepped: Stepped, checkpoint: BlobRef) -> payloads.TurnApplied:
         """What the participant did, by the result of the step, and the checkpoint that the step reached."""
         actions = [{**action, "agent_id": PARTICIPANT} for action in stepped.actions]
         outgoing = outgoing_messages(stepped.news, actions)
         answered = answerable(outgoing, self.scenario)
-        return TurnApplied(
+        return payloads.TurnApplied(
             checkpoint=checkpoint,
             actions=entries_from_events(actions, PARTICIPANT, self.turn),
             messages=[message for message, _ in answered],
             addressed=[
-                Addressee(message=place, character_id=character_id)
+                payloads.Addressee(message=place, character_id=character_id)
                 for place, (_, characters) in enumerate(answered)
                 for character_id in characters
             ],

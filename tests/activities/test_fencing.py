@@ -114,7 +114,7 @@ async def test_an_answer_counts_only_where_the_simulation_still_has_what_was_don
 
     def to_turn() -> Any:
         if fails:
-            raise failures.final(failures.PARTICIPANT_FAILED, "It failed.")
+            raise failures.PARTICIPANT_FAILED.final("It failed.")
         return SimpleNamespace()
 
     hosts: Any = SimpleNamespace(host=SimpleNamespace(outlive_workers=False))

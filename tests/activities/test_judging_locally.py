@@ -150,7 +150,7 @@ def test_no_verdict_counts_where_the_simulation_was_lost_meanwhile(
     """One that was lost answers like an empty one, which no evaluator can know."""
 
     async def is_another(*_: Any) -> None:
-        raise simulations.failures.passing(simulations.failures.SIMULATION_LOST, "It was lost meanwhile.")
+        raise simulations.failures.SIMULATION_LOST.passing("It was lost meanwhile.")
 
     class Lost(Judged):
         async def look(self, plan: Plan, evidence: Evidence) -> None:

@@ -50,7 +50,7 @@ async def attempt(problem: Exception | None = None) -> Any:
 @pytest.mark.parametrize(
     ("problem", "cause"),
     [
-        (failures.passing(failures.PARTICIPANT_UNREACHABLE, "Nobody answers."), "ParticipantUnreachable"),
+        (failures.PARTICIPANT_UNREACHABLE.passing("Nobody answers."), "ParticipantUnreachable"),
         (ApplicationError("odd"), "Failure"),
         (KeyError("a"), "KeyError"),
     ],
@@ -66,7 +66,7 @@ async def test_an_overtaken_attempt_and_a_refused_request_are_counted() -> None:
     of_workers, of_simulators = "proctor_fences_refused_total", "proctor_simulator_fences_refused_total"
     before = counted(of_workers), counted(of_simulators)
     with pytest.raises(ApplicationError):
-        await attempt(failures.passing(failures.OVERTAKEN, "Another attempt has taken over."))
+        await attempt(failures.OVERTAKEN.passing("Another attempt has taken over."))
     with pytest.raises(Overtaken):
         fences.refuse_lower(1, held=2)
     fences.refuse_lower(2, held=2)

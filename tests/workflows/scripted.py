@@ -220,8 +220,8 @@ def fails(kind: str, sentence: str, *, times: int | None = None) -> Replacement:
 
     async def fail(_given: Any) -> None:
         if times is None:
-            raise failures.final(kind, sentence)
+            raise failures.Kind(kind).final(sentence)
         if activity.info().attempt <= times:
-            raise failures.passing(kind, sentence)
+            raise failures.Kind(kind).passing(sentence)
 
     return fail

@@ -12,8 +12,9 @@ from temporalio.client import Client
 from activities.admission.queueing import QueueActivities
 from activities.attempts.scrubbing import Scrubber
 from activities.campaign.activities import CampaignActivities, CampaignArchiving, keep_cells
-from activities.campaign.plan import CampaignPlan, Cell, Lane, Raw
+from activities.campaign.plan import CampaignPlan, Cell, Lane
 from proctor.worker import WORKFLOWS
+from proctor_protocol.request import Raw
 from proctor_protocol.terminal import FailureMode, parse_terminal_request
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore

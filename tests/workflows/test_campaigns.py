@@ -168,7 +168,7 @@ async def test_what_fails_by_the_evaluators_fault_is_played_again_and_what_other
 ) -> None:
     async def prepare(plan: TrialPlan) -> None:
         if plan.task_id == "unlucky" and plan.play < 3:
-            raise failures.final(failures.UNKNOWN, "The host has hiccups.")
+            raise failures.UNKNOWN.final("The host has hiccups.")
         if plan.task_id == "broken":
             raise _of_task("The Dockerfile of broken can't be built.")
 
@@ -193,7 +193,7 @@ async def test_a_lost_environment_begins_again_from_the_image(caller: Caller, tr
     async def hand_over(given: StepInput) -> None:
         if not lost:
             lost.append(given.number)
-            raise failures.final(failures.ENVIRONMENT_LOST, "The container stands no more.")
+            raise failures.ENVIRONMENT_LOST.final("The container stands no more.")
 
     trials.replacements["hand_over"] = hand_over
     ended = await play(caller, request("easy"))

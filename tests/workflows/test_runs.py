@@ -132,10 +132,10 @@ async def test_who_failed_by_its_own_fault_is_not_played_again_and_others_are(
     async def turn(given: TurnInput) -> None:
         about = scripted.plans[given.plan.assessment_id]
         if about.participant == "poor" and about.scenario_id == "day":
-            raise failures.final(failures.PARTICIPANT_MISBEHAVED, "poor answers with a poem.")
+            raise failures.PARTICIPANT_MISBEHAVED.final("poor answers with a poem.")
         if about.scenario_id == "night" and not simulator_is_away[about.participant]:
             simulator_is_away[about.participant] += 1
-            raise failures.final(failures.SERVER_FAILED, "The server can't be started.")
+            raise failures.SERVER_FAILED.final("The server can't be started.")
 
     scripted.replacements["purple_turn"] = turn
     ended = await play(caller, request(seeds=[1], tries=3))
@@ -308,7 +308,7 @@ async def test_those_that_failed_by_the_participants_fault_are_played_again_wher
         name = scripted.plans[given.plan.assessment_id].participant
         failed[name] += 1
         if failed[name] == 1:
-            raise failures.final(failures.PARTICIPANT_MISBEHAVED, f"{name} answers with a poem.")
+            raise failures.PARTICIPANT_MISBEHAVED.final(f"{name} answers with a poem.")
 
     scripted.replacements["purple_turn"] = turn
     ended = await play(caller, request(scenarios=["day"], seeds=[1], tries=2, play_again="failed"))

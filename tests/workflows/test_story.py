@@ -189,7 +189,7 @@ async def test_a_turn_that_failed_is_played_again_from_its_start(
 ) -> None:
     async def fail_twice(given: Any) -> None:
         if given.turn == 2 and given.attempt <= 2:
-            raise failures.final(failures.PARTICIPANT_FAILED, SENTENCE)
+            raise failures.PARTICIPANT_FAILED.final(SENTENCE)
 
     async with scripted(client, config, turn_tries=3) as activities:
         activities.replacements["purple_turn"] = fail_twice
