@@ -5,15 +5,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import (
-    AnyPortOption,
-    ArchiveOption,
-    AsJsonOption,
-    HostOption,
-    IdArgument,
-    OpenOption,
-    StateOption,
-)
+from proctor.commands import options
 
 app = typer.Typer()
 
@@ -29,9 +21,9 @@ def list_archive(
     since: Annotated[str | None, Option(metavar="WHEN", help="Begun then or later: a date, or 7d.")] = None,
     until: Annotated[str | None, Option(metavar="WHEN", help="Begun before.")] = None,
     limit: Annotated[int, Option(metavar="N", min=1, help="The largest number of entries.")] = 50,
-    as_json: AsJsonOption = False,
-    archive: ArchiveOption = None,
-    state: StateOption = None,
+    as_json: options.AsJson = False,
+    archive: options.Archive = None,
+    state: options.State = None,
 ) -> None:
     """List what was assessed, the latest first. Needs nothing that runs."""
     from proctor.archive_commands import list_entries
@@ -42,11 +34,11 @@ def list_archive(
 
 @app.command("show")
 def show(
-    name: IdArgument,
+    name: options.Id,
     is_whole: Annotated[bool, Option("--all", help="Every criterion.")] = False,
     as_json: Annotated[bool, Option("--json", help="The exact result, as JSON.")] = False,
-    archive: ArchiveOption = None,
-    state: StateOption = None,
+    archive: options.Archive = None,
+    state: options.State = None,
 ) -> None:
     """Show an assessment's result, and where its points were lost."""
     from proctor.archive_commands import show_entry
@@ -62,8 +54,8 @@ def compare(
     difference: Annotated[
         int, Option(metavar="POINTS", min=1, max=100, help="Say how many runs would show this difference.")
     ] = 5,
-    archive: ArchiveOption = None,
-    state: StateOption = None,
+    archive: options.Archive = None,
+    state: options.State = None,
 ) -> None:
     """Show two assessments side by side, and where they part. Or two agents, by all that both have played."""
     from proctor.archive_commands import compare
@@ -72,7 +64,7 @@ def compare(
 
 
 @app.command("forks")
-def forks(name: IdArgument, archive: ArchiveOption = None, state: StateOption = None) -> None:
+def forks(name: options.Id, archive: options.Archive = None, state: options.State = None) -> None:
     """Say what an assessment's forks show. How far its score was still open at each turn, and which turn decided."""
     from proctor.fork_report import compare_forks
 
@@ -85,8 +77,8 @@ def export(
     to: Annotated[
         str, Option(metavar="PLACE", help="A folder for `proctor import`, or a file: .html, .csv, .parquet.")
     ],
-    archive: ArchiveOption = None,
-    state: StateOption = None,
+    archive: options.Archive = None,
+    state: options.State = None,
 ) -> None:
     """Write assessments elsewhere. A page (.html) holds everything and opens without a network."""
     from proctor.archive_commands import export as write
@@ -97,8 +89,8 @@ def export(
 @app.command("import")
 def import_archive(
     folder: Annotated[str, Argument(metavar="PLACE", help="A folder that `proctor export` wrote.")],
-    archive: ArchiveOption = None,
-    state: StateOption = None,
+    archive: options.Archive = None,
+    state: options.State = None,
 ) -> None:
     """Take over what was exported elsewhere."""
     from proctor.archive_commands import import_from
@@ -111,8 +103,8 @@ def prune(
     older_than: Annotated[str, Option(metavar="PERIOD", help="Older than this: 30d, 8w.")],
     with_results: Annotated[bool, Option("--results", help="Results, too, and not only checkpoints.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Without asking.")] = False,
-    archive: ArchiveOption = None,
-    state: StateOption = None,
+    archive: options.Archive = None,
+    state: options.State = None,
 ) -> None:
     """Remove old checkpoints. Says first what it would remove; results stay unless --results is given."""
     from proctor.archive_commands import prune as remove
@@ -136,11 +128,11 @@ def schema(
 @app.command("view")
 def view(
     name: Annotated[str | None, Argument(metavar="[ID]", help="Open the page of this assessment or campaign.")] = None,
-    host: HostOption = None,
-    port: AnyPortOption = 8010,
-    archive: ArchiveOption = None,
-    state: StateOption = None,
-    is_open: OpenOption = False,
+    host: options.Host = None,
+    port: options.AnyPort = 8010,
+    archive: options.Archive = None,
+    state: options.State = None,
+    is_open: options.Open = False,
 ) -> None:
     """Serve pages over what was assessed, until Ctrl-C. `proctor up` has them at the gateway's address, too."""
     from proctor.archive_commands import view as serve

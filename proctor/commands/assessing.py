@@ -6,27 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import (
-    AtOnceOption,
-    ClockOption,
-    DifficultyOption,
-    GatewayOption,
-    HarnessCostOption,
-    HarnessModelOption,
-    HarnessOption,
-    HarnessTokensOption,
-    JsonFileOption,
-    MaxTurnsOption,
-    ModelUrlOption,
-    NoiseOption,
-    ProgramOption,
-    QuietOption,
-    ScenariosOption,
-    SeedOption,
-    TaskIdArgument,
-    TokenFileOption,
-    WholeOption,
-)
+from proctor.commands import options
 
 app = typer.Typer()
 
@@ -60,28 +40,28 @@ def assess(
             help="The A2A address of the agent to assess. For a scenario with several roles: once for each of them.",
         ),
     ] = None,
-    harness: HarnessOption = None,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
-    max_cost: HarnessCostOption = None,
-    max_tokens: HarnessTokensOption = None,
-    gateway_url: GatewayOption = None,
-    seed: SeedOption = None,
-    difficulty: DifficultyOption = None,
-    clock: ClockOption = None,
-    noise: NoiseOption = None,
+    harness: options.Harness = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
+    max_cost: options.HarnessCost = None,
+    max_tokens: options.HarnessTokens = None,
+    gateway_url: options.Gateway = None,
+    seed: options.Seed = None,
+    difficulty: options.Difficulty = None,
+    clock: options.Clock = None,
+    noise: options.Noise = None,
     offline: Annotated[
         bool, Option("--offline", help="Without any model: scripted characters, mechanical judging.")
     ] = False,
-    max_turns: MaxTurnsOption = None,
+    max_turns: options.MaxTurns = None,
     turn_timeout: Annotated[float | None, Option(metavar="SECONDS", help="What the agent may take for a turn.")] = None,
     json_file: Annotated[
         str | None, Option("--json", metavar="FILE", help="Write the exact result there; - is standard output.")
     ] = None,
-    quiet: QuietOption = False,
-    is_whole: WholeOption = False,
-    token_file: TokenFileOption = None,
+    quiet: options.Quiet = False,
+    is_whole: options.Whole = False,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
     from proctor.api import assessment_request
@@ -109,10 +89,10 @@ def assess(
         max_turns=max_turns,
         turn_timeout=turn_timeout,
     )
-    options = AssessOptions(
+    asked = AssessOptions(
         gateway_url or default_gateway(), json_file=json_file, quiet=quiet, is_whole=is_whole, has_warned=has_warned
     )
-    raise typer.Exit(run_assess(options, request, participants_in(agent_urls or []), choice))
+    raise typer.Exit(run_assess(asked, request, participants_in(agent_urls or []), choice))
 
 
 @app.command("play")
@@ -122,19 +102,19 @@ def play(
         str | None,
         Option("--gateway", metavar="URL", help="A running evaluator.  [default: one that is started for this]"),
     ] = None,
-    seed: SeedOption = None,
-    max_turns: MaxTurnsOption = None,
+    seed: options.Seed = None,
+    max_turns: options.MaxTurns = None,
     with_models: Annotated[
         bool, Option("--with-models", help="Models play the people and judge; without, scripts and checks do.")
     ] = False,
-    json_file: JsonFileOption = None,
-    is_whole: WholeOption = False,
-    scenarios_dir: ScenariosOption = None,
+    json_file: options.JsonFile = None,
+    is_whole: options.Whole = False,
+    scenarios_dir: options.Scenarios = None,
 ) -> None:
     """Be the participant yourself, turn by turn, and see the score. Lines may come from a pipe; Ctrl-C cancels."""
     from proctor.play.command import PlayOptions, run_play
 
-    options = PlayOptions(
+    asked = PlayOptions(
         scenario=scenario,
         gateway_url=gateway_url,
         scenarios_dir=scenarios_dir,
@@ -144,7 +124,7 @@ def play(
         json_file=json_file,
         is_whole=is_whole,
     )
-    raise typer.Exit(run_play(options))
+    raise typer.Exit(run_play(asked))
 
 
 @app.command("run")
@@ -156,19 +136,19 @@ def run(
     harness: Annotated[
         list[str] | None, Option("--harness", metavar="NAME", help="A CLI agent to start; may be given several times.")
     ] = None,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
     seeds: Annotated[
         str | None, Option(metavar="1-5,9", help="Seeds to play each scenario with.  [default: 42]")
     ] = None,
     difficulty: Annotated[
         str | None, Option(metavar="1-4", help="Difficulties of families' days.  [default: 2]")
     ] = None,
-    clock: ClockOption = None,
-    noise: NoiseOption = None,
+    clock: options.Clock = None,
+    noise: options.Noise = None,
     repeats: Annotated[int | None, Option(metavar="N", min=1, help="How often each is played.")] = None,
-    at_once: AtOnceOption = None,
+    at_once: options.AtOnce = None,
     at_once_per_agent: Annotated[
         int | None, Option(metavar="N", min=1, help="The largest number at once with one agent.")
     ] = None,
@@ -202,11 +182,11 @@ def run(
     ] = None,
     offline: Annotated[bool, Option("--offline", help="Play and judge without any model.")] = False,
     grow: Annotated[str | None, Option(metavar="TASK", help="Take over what this ended campaign has played.")] = None,
-    gateway_url: GatewayOption = None,
+    gateway_url: options.Gateway = None,
     output: Annotated[str, Option(metavar="FOLDER", help="Gets a folder with the results.")] = "runs",
     detach: Annotated[bool, Option("--detach", help="Start it, and don't wait.")] = False,
-    quiet: QuietOption = False,
-    token_file: TokenFileOption = None,
+    quiet: options.Quiet = False,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
     from proctor.campaign_runs import RunOptions, run_campaign
@@ -241,22 +221,22 @@ def run(
         "grows": grow,
     }
     request["config"] |= {name: value for name, value in chosen.items() if value is not None}
-    options = RunOptions(
+    asked = RunOptions(
         request=checked(request, what[0] if is_file else "proctor run"),
         gateway_url=gateway_url or default_gateway(),
         output=output,
         detach=detach,
         quiet=quiet,
     )
-    raise typer.Exit(run_campaign(options, harnesses))
+    raise typer.Exit(run_campaign(asked, harnesses))
 
 
 @app.command("follow")
 def follow(
-    name: TaskIdArgument,
-    gateway_url: GatewayOption = None,
+    name: options.TaskId,
+    gateway_url: options.Gateway = None,
     output: Annotated[str | None, Option(metavar="FOLDER", help="Gets a folder with a campaign's results.")] = None,
-    token_file: TokenFileOption = None,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
     from proctor.settings import default_gateway
@@ -267,9 +247,9 @@ def follow(
 
 @app.command("cancel")
 def cancel(
-    name: TaskIdArgument,
-    gateway_url: GatewayOption = None,
-    token_file: TokenFileOption = None,
+    name: options.TaskId,
+    gateway_url: options.Gateway = None,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Cancel an assessment, or a campaign as a whole. Results so far are kept."""
     from proctor.settings import default_gateway
@@ -290,19 +270,19 @@ def replay(
             help="Judge again by the scenario's evaluators as they are now, not as they were at admission.",
         ),
     ] = False,
-    gateway_url: GatewayOption = None,
+    gateway_url: options.Gateway = None,
     temporal_address: Annotated[
         str | None, Option(help="Temporal's front end, host:port (default: the gateway's).")
     ] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Reset a completed assessment without asking.")] = False,
     quiet: Annotated[bool, Option("--quiet", help="Show nothing but errors.")] = False,
-    token_file: TokenFileOption = None,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Reset an assessment to a turn and follow it. By default it continues from what failed."""
     from proctor.replay import ReplayOptions, run_replay
     from proctor.settings import default_gateway
 
-    options = ReplayOptions(
+    asked = ReplayOptions(
         task_id=task_id,
         gateway_url=gateway_url or default_gateway(),
         temporal_address=temporal_address,
@@ -312,7 +292,7 @@ def replay(
         is_agreed=yes,
         quiet=quiet,
     )
-    raise typer.Exit(run_replay(options))
+    raise typer.Exit(run_replay(asked))
 
 
 @app.command("fork")
@@ -338,22 +318,22 @@ def fork(
         int | None, Option(metavar="N", help="What characters do from there on.  [default: the same seed]")
     ] = None,
     repeats: Annotated[int | None, Option(metavar="K", min=1, help="How often each is played.")] = None,
-    at_once: AtOnceOption = None,
+    at_once: options.AtOnce = None,
     max_turns: Annotated[
         int | None, Option(metavar="N", min=1, help="The largest number of turns, inherited ones counted.")
     ] = None,
-    gateway_url: GatewayOption = None,
+    gateway_url: options.Gateway = None,
     output: Annotated[str, Option(metavar="FOLDER", help="Gets a folder with the results of several.")] = "runs",
     json_file: Annotated[
         str | None, Option("--json", metavar="FILE", help="Write the exact result of one; - is standard output.")
     ] = None,
-    quiet: QuietOption = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Begin with another assessment's turns, and play the rest. The other one stays as it is."""
     from proctor.fork import ForkOptions, run_fork
     from proctor.settings import default_gateway
 
-    options = ForkOptions(
+    asked = ForkOptions(
         task_id=task_id,
         gateway_url=gateway_url or default_gateway(),
         from_turn=from_turn,
@@ -368,4 +348,4 @@ def fork(
         output=output,
         quiet=quiet,
     )
-    raise typer.Exit(run_fork(options))
+    raise typer.Exit(run_fork(asked))

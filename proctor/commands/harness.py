@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from typer import Argument
 
-from proctor.commands.options import HarnessModelOption, ModelUrlOption, ProgramOption
+from proctor.commands import options
 
 app = typer.Typer(no_args_is_help=True, help="CLI agents, such as Claude Code, as participants.", rich_markup_mode=None)
 
@@ -39,9 +39,9 @@ def install(names: Annotated[list[str], Argument(metavar="NAME…", help="CLI ag
 @app.command("try")
 def try_harness(
     name: _NameArgument,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
 ) -> None:
     """Say within a minute whether installation, key, model and MCP of a CLI agent work."""
     from proctor.harness_commands import try_one

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import BaseUrlOption, ScenariosOption, StateOption
+from proctor.commands import options
 
 app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_markup_mode=None)
 
@@ -16,7 +16,7 @@ def calibrate_judge(
     model: Annotated[
         str | None, Option(metavar="M", help="The judge's model.  [default: the evaluation model]")
     ] = None,
-    base_url: BaseUrlOption = None,
+    base_url: options.BaseUrl = None,
     limit: Annotated[
         int | None, Option(metavar="N", min=1, help="The largest number of cases, evenly from all kinds.")
     ] = None,
@@ -27,12 +27,12 @@ def calibrate_judge(
     drafts: Annotated[
         bool, Option("--drafts", help="Calibrate the checker of the characters' drafts instead.")
     ] = False,
-    scenarios_dir: ScenariosOption = None,
-    state: StateOption = None,
+    scenarios_dir: options.Scenarios = None,
+    state: options.State = None,
 ) -> None:
     """Show a model cases whose verdict is known, and say how far it agrees. Results name this calibration."""
     from proctor.judge_commands import CalibrateOptions, run_calibrate
     from proctor.judge_drafts import run_calibrate_drafts
 
-    options = CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state)
-    (run_calibrate_drafts if drafts else run_calibrate)(options)
+    asked = CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state)
+    (run_calibrate_drafts if drafts else run_calibrate)(asked)

@@ -5,12 +5,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import (
-    HarnessModelOption,
-    HarnessOption,
-    ModelUrlOption,
-    ProgramOption,
-)
+from proctor.commands import options
 
 app = typer.Typer()
 
@@ -33,10 +28,10 @@ def check_agent(
     url: Annotated[
         str | None, Argument(metavar="[URL]", help="The agent's address, such as http://localhost:8001.")
     ] = None,
-    harness: HarnessOption = None,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
+    harness: options.Harness = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
     timeout: Annotated[
         float, Option(metavar="SECONDS", min=0.1, max=3600, help="How long the agent has for each message.")
     ] = 60.0,

@@ -5,21 +5,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from proctor.commands.options import (
-    AnyPortOption,
-    CardUrlOption,
-    GatewayOption,
-    HostOption,
-    OpenOption,
-    PortOption,
-    ScenariosOption,
-    StateOption,
-    StorageOption,
-    TemporalOption,
-    TemporalPortOption,
-    UesUrlOption,
-    UiPortOption,
-)
+from proctor.commands import options
 
 app = typer.Typer()
 
@@ -35,7 +21,7 @@ def up(
             metavar="HOST", help="Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]"
         ),
     ] = None,
-    card_url: CardUrlOption = None,
+    card_url: options.CardUrl = None,
     ues_host: Annotated[
         str | None, Option(metavar="HOST", help="Address that the simulator listens on, if not that of --host.")
     ] = None,
@@ -46,8 +32,8 @@ def up(
     ues_port: Annotated[
         int | None, Option(metavar="PORT", min=1, max=65535, help="The simulator's port.  [default: 8100]")
     ] = None,
-    temporal_port: TemporalPortOption = 7233,
-    ui_port: UiPortOption = 8233,
+    temporal_port: options.TemporalPort = 7233,
+    ui_port: options.UiPort = 8233,
     agent_port: Annotated[
         int | None,
         Option(metavar="PORT", min=1, max=65535, help="The baseline agent's port.  [default: 8099, or a free one]"),
@@ -58,9 +44,9 @@ def up(
             "--with-agent/--without-agent", help="Run the baseline agent too; the card's example request assesses it."
         ),
     ] = True,
-    scenarios_dir: ScenariosOption = None,
-    state: StateOption = None,
-    is_open: OpenOption = False,
+    scenarios_dir: options.Scenarios = None,
+    state: options.State = None,
+    is_open: options.Open = False,
 ) -> None:
     """Run everything on this machine until Ctrl-C. Assessments in progress continue at the next start."""
     from proctor.up import run_up
@@ -84,11 +70,11 @@ def up(
 
 @app.command("worker")
 def worker(
-    temporal_address: TemporalOption = None,
-    ues_url: UesUrlOption = None,
-    scenarios_dir: ScenariosOption = None,
-    storage_url: StorageOption = None,
-    state: StateOption = None,
+    temporal_address: options.Temporal = None,
+    ues_url: options.UesUrl = None,
+    scenarios_dir: options.Scenarios = None,
+    storage_url: options.Storage = None,
+    state: options.State = None,
     processes: Annotated[
         int | None,
         Option(metavar="N", min=1, max=256, help="How many processes work.  [default: as many as there are cores]"),
@@ -109,13 +95,13 @@ def worker(
 
 @app.command("gateway")
 def gateway(
-    host: HostOption = None,
-    port: PortOption = None,
-    card_url: CardUrlOption = None,
-    temporal_address: TemporalOption = None,
-    storage_url: StorageOption = None,
-    state: StateOption = None,
-    is_open: OpenOption = False,
+    host: options.Host = None,
+    port: options.Port = None,
+    card_url: options.CardUrl = None,
+    temporal_address: options.Temporal = None,
+    storage_url: options.Storage = None,
+    state: options.State = None,
+    is_open: options.Open = False,
 ) -> None:
     """Run the gateway, which callers talk to by A2A."""
     from proctor.services import run_gateway
@@ -133,13 +119,13 @@ def gateway(
 
 @app.command("ues")
 def ues(
-    host: HostOption = None,
-    port: PortOption = None,
+    host: options.Host = None,
+    port: options.Port = None,
     single: Annotated[
         bool, Option("--single", help="One simulation at the root, as a UES server has it (UES_ADMIN_KEY).")
     ] = False,
     public_url: Annotated[str | None, Option(metavar="URL", help="Address under which others reach it.")] = None,
-    state: StateOption = None,
+    state: options.State = None,
 ) -> None:
     """Run the simulator."""
     from proctor.services import run_ues
@@ -149,8 +135,8 @@ def ues(
 
 @app.command("codec-server")
 def codec_server(
-    host: HostOption = None,
-    port: AnyPortOption = 8234,
+    host: options.Host = None,
+    port: options.AnyPort = 8234,
     ui_origins: Annotated[
         list[str] | None,
         Option(
@@ -159,8 +145,8 @@ def codec_server(
             help="The Temporal UI's scheme, host and port; may be repeated.  [default: http://127.0.0.1:8233]",
         ),
     ] = None,
-    state: StateOption = None,
-    is_open: OpenOption = False,
+    state: options.State = None,
+    is_open: options.Open = False,
 ) -> None:
     """Decode encrypted payloads for the Temporal UI and the command temporal (--codec-endpoint)."""
     from proctor.codec_server import run_codec_server
@@ -174,11 +160,11 @@ def doctor(
         list[str] | None,
         Option("--agent", metavar="URL", help="A participant that is to be assessed; may be repeated."),
     ] = None,
-    gateway_url: GatewayOption = None,
-    temporal_address: TemporalOption = None,
-    ues_url: UesUrlOption = None,
-    storage_url: StorageOption = None,
-    state: StateOption = None,
+    gateway_url: options.Gateway = None,
+    temporal_address: options.Temporal = None,
+    ues_url: options.UesUrl = None,
+    storage_url: options.Storage = None,
+    state: options.State = None,
     asks_models: Annotated[
         bool, Option("--models/--no-models", help="Ask each model of the settings for one token.")
     ] = True,

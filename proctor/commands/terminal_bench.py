@@ -6,26 +6,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import (
-    ConfigFileOption,
-    DatasetArgument,
-    GatewayOption,
-    HarnessModelOption,
-    HarnessOption,
-    HostOption,
-    JsonFileOption,
-    ModelUrlOption,
-    OpenOption,
-    OutputOption,
-    PinOption,
-    ProgramOption,
-    QuietOption,
-    StateOption,
-    TaskIdsOption,
-    TemporalPortOption,
-    TokenFileOption,
-    UiPortOption,
-)
+from proctor.commands import options
 
 app = typer.Typer(no_args_is_help=True, help="Terminal-Bench: agents in a terminal, tested.", rich_markup_mode=None)
 datasets = typer.Typer(no_args_is_help=True, help="Datasets of terminal tasks.", rich_markup_mode=None)
@@ -42,11 +23,11 @@ def run_terminal_bench(
         list[str] | None,
         Option("--agent", metavar="[NAME=]URL", help="An agent's address, or oracle, or null; may be repeated."),
     ] = None,
-    harness: HarnessOption = None,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
-    task_ids: TaskIdsOption = None,
+    harness: options.Harness = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
+    task_ids: options.TaskIds = None,
     exclude_task_ids: Annotated[
         list[str] | None, Option("--exclude-task-id", metavar="GLOB", help="Leave out; may be repeated.")
     ] = None,
@@ -82,16 +63,16 @@ def run_terminal_bench(
     access: Annotated[
         str | None, Option(metavar="WAY", help="How the agent gets in: docker, endpoint or both.")
     ] = None,
-    output_path: OutputOption = None,
+    output_path: options.Output = None,
     gateway_url: Annotated[
         str | None,
         Option("--gateway", metavar="URL", help="An evaluator that runs.  [default: one of the command's own]"),
     ] = None,
-    config_file: ConfigFileOption = None,
-    state: StateOption = None,
-    json_file: JsonFileOption = None,
-    quiet: QuietOption = False,
-    token_file: TokenFileOption = None,
+    config_file: options.ConfigFile = None,
+    state: options.State = None,
+    json_file: options.JsonFile = None,
+    quiet: options.Quiet = False,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Have agents work on tasks, and test their work. Ctrl-C cancels the run; results so far are kept."""
     from proctor.dataset_commands import configured_dataset
@@ -136,7 +117,7 @@ def run_terminal_bench(
             "which agent? give its address with --agent, a CLI agent with --harness, or say --agent oracle or "
             "--agent null"
         )
-    options = TerminalRunOptions(
+    asked = TerminalRunOptions(
         settings=settings,
         dataset=folder,
         agents=agents,
@@ -147,17 +128,17 @@ def run_terminal_bench(
         quiet=quiet,
         json_file=json_file,
     )
-    raise typer.Exit(run(options))
+    raise typer.Exit(run(asked))
 
 
 @app.command("follow")
 def follow_terminal_bench(
     task_id: Annotated[str, Argument(metavar="RUN", help="The run's task id.")],
-    gateway_url: GatewayOption = None,
-    output_path: OutputOption = None,
-    config_file: ConfigFileOption = None,
-    quiet: QuietOption = False,
-    token_file: TokenFileOption = None,
+    gateway_url: options.Gateway = None,
+    output_path: options.Output = None,
+    config_file: options.ConfigFile = None,
+    quiet: options.Quiet = False,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Follow a run that is there already, and write its results."""
     from proctor.settings import default_gateway
@@ -171,8 +152,8 @@ def follow_terminal_bench(
 @app.command("validate")
 def validate_dataset(
     dataset: Annotated[str, Argument(metavar="DIR", help="Folder of tasks, or a dataset: NAME[@VERSION].")],
-    task_ids: TaskIdsOption = None,
-    state: StateOption = None,
+    task_ids: options.TaskIds = None,
+    state: options.State = None,
 ) -> None:
     """Say of each task what keeps it from being played. Exit code 1 where something does."""
     from proctor.terminal_commands import validate_dataset
@@ -182,22 +163,22 @@ def validate_dataset(
 
 @app.command("up")
 def terminal_up(
-    config_file: ConfigFileOption = None,
+    config_file: options.ConfigFile = None,
     datasets_dir: Annotated[
         str | None,
         Option(metavar="FOLDER", help="Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
     ] = None,
-    host: HostOption = None,
+    host: options.Host = None,
     port: Annotated[
         int | None, Option(metavar="PORT", min=1, max=65535, help="The evaluator's port.  [default: 9999]")
     ] = None,
     agent_port: Annotated[
         int | None, Option(metavar="PORT", min=1, max=65535, help="The agent's port.  [default: 8001]")
     ] = None,
-    temporal_port: TemporalPortOption = 7233,
-    ui_port: UiPortOption = 8233,
-    state: StateOption = None,
-    is_open: OpenOption = False,
+    temporal_port: options.TemporalPort = 7233,
+    ui_port: options.UiPort = 8233,
+    state: options.State = None,
+    is_open: options.Open = False,
 ) -> None:
     """Run the evaluator and the example agent at the seed's ports, as config.toml says, until Ctrl-C."""
     from proctor.terminal_commands import run_terminal_up
@@ -221,8 +202,8 @@ def add_dataset(
     commit: Annotated[
         str | None, Option(metavar="COMMIT", help="A commit, tag or branch of the git repository.")
     ] = None,
-    sha256: PinOption = None,
-    state: StateOption = None,
+    sha256: options.Pin = None,
+    state: options.State = None,
 ) -> None:
     """Add a dataset and pull its files. Of a registry, only learn which datasets it has."""
     from proctor.dataset_commands import add_dataset
@@ -232,12 +213,12 @@ def add_dataset(
 
 @datasets.command("pull")
 def pull_dataset(
-    dataset: DatasetArgument,
-    sha256: PinOption = None,
+    dataset: options.Dataset,
+    sha256: options.Pin = None,
     is_update: Annotated[
         bool, Option("--update", help="Pin the files as they are now, though their hash is another one.")
     ] = False,
-    state: StateOption = None,
+    state: options.State = None,
 ) -> None:
     """Get the files of a dataset from its source. They must have the hash that they had before."""
     from proctor.dataset_commands import pull_dataset
@@ -246,7 +227,7 @@ def pull_dataset(
 
 
 @datasets.command("list")
-def list_datasets(state: StateOption = None) -> None:
+def list_datasets(state: options.State = None) -> None:
     """List the datasets that are known."""
     from proctor.dataset_commands import list_datasets
 
@@ -254,7 +235,7 @@ def list_datasets(state: StateOption = None) -> None:
 
 
 @datasets.command("show")
-def show_dataset(dataset: DatasetArgument, state: StateOption = None) -> None:
+def show_dataset(dataset: options.Dataset, state: options.State = None) -> None:
     """Show a dataset: its source, its hash, and its tasks."""
     from proctor.dataset_commands import show_dataset
 

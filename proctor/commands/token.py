@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import AsJsonOption, StateOption, TokensFileOption
+from proctor.commands import options
 
 app = typer.Typer(no_args_is_help=True, help="Who may ask the gateway.", rich_markup_mode=None)
 
@@ -23,8 +23,8 @@ def create_token(
         float | None,
         Option(metavar="AMOUNT", help="The limit of the models' cost in 24 hours, in your prices' currency."),
     ] = None,
-    file: TokensFileOption = None,
-    state: StateOption = None,
+    file: options.TokensFile = None,
+    state: options.State = None,
 ) -> None:
     """Make a token for a caller and print it, once. With the first one, the gateway begins to ask for them."""
     from proctor.opened_archive import period
@@ -45,9 +45,9 @@ def create_token(
 
 @app.command("list")
 def list_tokens(
-    as_json: AsJsonOption = False,
-    file: TokensFileOption = None,
-    state: StateOption = None,
+    as_json: options.AsJson = False,
+    file: options.TokensFile = None,
+    state: options.State = None,
 ) -> None:
     """List whose tokens there are."""
     from proctor.token_commands import list_tokens
@@ -58,8 +58,8 @@ def list_tokens(
 @app.command("revoke")
 def revoke_token(
     which: Annotated[str, Argument(metavar="ID", help="A token's id, or a name: then all of its tokens.")],
-    file: TokensFileOption = None,
-    state: StateOption = None,
+    file: options.TokensFile = None,
+    state: options.State = None,
 ) -> None:
     """Revoke a token, from now on and for every gateway."""
     from proctor.token_commands import revoke_tokens
