@@ -165,14 +165,14 @@ def _write(url: str, table: str) -> Callable[[], object]:
 
 def _list(url: str, table: str) -> Callable[[], object]:
     from proctor import archive_commands
-    from proctor.opened_archive import Filters
+    from proctor_storage.entry_table import EntryQuery
 
     archive_commands._running = lambda config: []  # Temporal has its own time
     archive_commands.open_archive = lambda archive, state: (Archive(url, table), cast("Any", None))
 
     def list_entries() -> None:
         with redirect_stdout(StringIO()):
-            archive_commands.list_entries(None, None, Filters(), 50, False)
+            archive_commands.list_entries(None, None, EntryQuery(), 50, False)
 
     return list_entries
 

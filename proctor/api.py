@@ -198,10 +198,10 @@ def runs(
         UsageError: a value can't be read.
         StoreUnavailableError: the archive can't be read.
     """
-    from proctor.opened_archive import Filters, open_archive
+    from proctor.opened_archive import open_archive, query_of
 
     kept, _ = open_archive(archive, None)
-    query = Filters(scenario, agent, status, campaign, since, until).query()
+    query = query_of(scenario, agent, status, campaign, since, until)
     entries = kept.in_full(kept.select(replace(query, most=most)))
     members = [entry for entry in entries if entry.kind != "campaign"]
     return Runs(members, lambda: rows_of(kept, members))

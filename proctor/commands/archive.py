@@ -27,9 +27,9 @@ def list_archive(
 ) -> None:
     """List what was assessed, the latest first. Needs nothing that runs."""
     from proctor.archive_commands import list_entries
-    from proctor.opened_archive import Filters
+    from proctor.opened_archive import query_of
 
-    list_entries(archive, state, Filters(scenario, agent, status, campaign, since, until), limit, as_json)
+    list_entries(archive, state, query_of(scenario, agent, status, campaign, since, until), limit, as_json)
 
 
 @app.command("show")
