@@ -4,7 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from rich.text import Text
 from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor.campaign_display import CampaignDisplay
 from proctor.console import make_console, plain_table, show
-from proctor.errors import CommandError, ExitCode
+from proctor.errors import CommandError
 from proctor.following import followed, read_results, require_completed
 from proctor.fork_report import print_forks
 from proctor.harness_runs import HarnessChoice, serving_harness
@@ -47,58 +47,47 @@ class RunOptions:
     quiet: bool = False
 
 
-def run_campaign(options: RunOptions, harnesses: Mapping[str, HarnessChoice] = MappingProxyType({})) -> ExitCode:
+async def run_campaign(options: RunOptions, harnesses: Mapping[str, HarnessChoice] = MappingProxyType({})) -> None:
     """Play a campaign; Ctrl-C cancels it as a whole.
 
-    Args:
-        options: what to play.
-        harnesses: the CLI agents to start, by their names among the request's participants.
-
-    Raises:
-        CommandError: of the kind that says why it came to no good end.
+    ``harnesses`` are the CLI agents to start, by their names among the request's participants.
     """
-    return asyncio.run(_run_with(options, harnesses))
-
-
-async def _run_with(options: RunOptions, harnesses: Mapping[str, HarnessChoice]) -> ExitCode:
     async with AsyncExitStack() as started:
-        participants = dict(options.request.participants)
-        for name, choice in harnesses.items():
-            participants[name] = await started.enter_async_context(serving_harness(choice, options.gateway_url))
-        request = options.request.model_copy(update={"participants": participants}) if harnesses else options.request
-        return await _run(replace(options, request=request))
-
-
-async def _run(options: RunOptions) -> ExitCode:
-    interrupted = asyncio.Event()
-    on_signals(interrupted)
-    console = make_console()
-    began_at = datetime.now()
-    call = AssessmentCall(options.gateway_url, options.request.model_dump_json(exclude_unset=True))
-    if options.detach:
-        return await _detach(call, console)
-    async with call:
+        request = options.request
+        if harnesses:
+            agents = {
+                name: await started.enter_async_context(serving_harness(choice, options.gateway_url))
+                for name, choice in harnesses.items()
+            }
+            request = request.model_copy(update={"participants": {**request.participants, **agents}})
+        interrupted = asyncio.Event()
+        on_signals(interrupted)
+        console, began_at = make_console(), datetime.now()
+        call = await started.enter_async_context(
+            AssessmentCall(options.gateway_url, request.model_dump_json(exclude_unset=True))
+        )
+        if options.detach:
+            await _detach(call, console)
+            return
         with CampaignDisplay(console, options.quiet) as display:
             _, ended = await followed(call, display, interrupted, "campaign")
-    if ended.results is not None:
-        conclude_run(console, ended.results, options.output, began_at, options.gateway_url, options.quiet)
-    require_completed(ended, "campaign")
-    return ExitCode.DONE
+        if ended.results is not None:
+            conclude_run(console, ended.results, options.output, began_at, options.gateway_url, options.quiet)
+        require_completed(ended, "campaign")
 
 
-async def _detach(call: AssessmentCall, console: Console) -> ExitCode:
-    async with call:
-        async for event in call.events():
-            match event:
-                case Accepted(task_id=task_id):
-                    follow = f"proctor follow {task_id}"
-                    console.print(
-                        Text(f"{task_id} is under way: `{follow}` joins it, with --output its results are written"),
-                        soft_wrap=True,
-                    )
-                    return ExitCode.DONE
-                case Ended():
-                    require_completed(event, "campaign")
+async def _detach(call: AssessmentCall, console: Console) -> None:
+    async for event in call.events():
+        match event:
+            case Accepted(task_id=task_id):
+                follow = f"proctor follow {task_id}"
+                console.print(
+                    Text(f"{task_id} is under way: `{follow}` joins it, with --output its results are written"),
+                    soft_wrap=True,
+                )
+                return
+            case Ended():
+                require_completed(event, "campaign")
     raise CommandError("the gateway's stream ended without an answer")
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from proctor.caller import CANCEL_SECONDS, Accepted, AssessmentCall, CallEvent, Ended
 from proctor.console import command_name
 from proctor.errors import CancelledError, CommandError, UsageError
+from proctor.interrupts import done_before
 from proctor.phrases import clean
 from proctor.settings import default_gateway
 from proctor_protocol.problems import describe
@@ -44,16 +45,13 @@ async def followed(
         CommandError: as ``AssessmentCall.events``; and where a cancellation isn't confirmed.
     """
     following = asyncio.create_task(_follow(call, display))
-    stop = asyncio.create_task(interrupted.wait())
     try:
-        await asyncio.wait({following, stop}, return_when=asyncio.FIRST_COMPLETED)
-        if not following.done():
+        if not await done_before(following, interrupted):
             await _cancel(call, display, following, what)
         return await following
     finally:
-        for task in (following, stop):
-            task.cancel()
-        await asyncio.gather(following, stop, return_exceptions=True)
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
 
 
 def read_results(kind: type[M], exact: bytes, what: str) -> M:

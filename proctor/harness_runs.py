@@ -1,12 +1,10 @@
 """A CLI agent as a participant for as long as a command runs: ``--harness``, in place of ``--agent``."""
 
-import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from proctor.errors import UsageError, ending_as
@@ -17,8 +15,6 @@ from proctor_processes.ports import free_ports
 from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.serving import require_playable as require_harness
-
-T = TypeVar("T")
 
 STARTED = "http://127.0.0.1:9"
 """Stands for the address of a CLI agent that is yet to be started."""
@@ -126,20 +122,6 @@ def require_near(gateway_url: str) -> None:
             f"the evaluator at {gateway_url} can't reach a CLI agent that is started here: serve it with "
             "`proctor agent harness NAME --host 0.0.0.0 --card-url URL`, and name its address with --agent"
         )
-
-
-def with_harness(choice: HarnessChoice, work: Callable[[str], Coroutine[object, object, T]]) -> T:
-    """Do some work with the address of a CLI agent that is served meanwhile.
-
-    Raises:
-        UsageError: it can't be started as asked for; a sentence that says why.
-    """
-
-    async def run() -> T:
-        async with serving_harness(choice) as url:
-            return await work(url)
-
-    return asyncio.run(run())
 
 
 @asynccontextmanager

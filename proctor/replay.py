@@ -19,7 +19,7 @@ from activities.attempts.resets import WITH_CURRENT_EVALUATORS
 from proctor.assessing import AssessOptions, follow
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.console import make_console
-from proctor.errors import CommandError, ExitCode, UnreachableError, UsageError
+from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.interrupts import interruption
 from proctor.settings import read_settings, with_connection
 from proctor_protocol.problems import Problem
@@ -87,7 +87,7 @@ class ResetPoint:
         return "the judging" if self.turn is None else f"turn {self.turn}"
 
 
-def run_replay(options: ReplayOptions) -> ExitCode:
+def run_replay(options: ReplayOptions) -> None:
     """Reset and follow; Ctrl-C cancels the assessment.
 
     Raises:
@@ -100,7 +100,7 @@ def run_replay(options: ReplayOptions) -> ExitCode:
     point, is_completed = asyncio.run(_find(options))
     if is_completed and not options.is_agreed:
         _require_agreement(options.task_id, point)
-    return asyncio.run(_replay(options, point))
+    asyncio.run(_replay(options, point))
 
 
 async def _find(options: ReplayOptions) -> tuple[ResetPoint, bool]:
@@ -120,7 +120,7 @@ def _require_agreement(task_id: str, point: ResetPoint) -> None:
         raise UsageError("nothing was reset")
 
 
-async def _replay(options: ReplayOptions, point: ResetPoint) -> ExitCode:
+async def _replay(options: ReplayOptions, point: ResetPoint) -> None:
     interrupted = interruption()
     await reset(
         await _connect(options), options.task_id, point, with_current_evaluators=options.with_current_evaluators
@@ -128,7 +128,7 @@ async def _replay(options: ReplayOptions, point: ResetPoint) -> ExitCode:
     console = make_console(sys.stdout)
     console.print(f"{options.task_id} continues from {point.name}", highlight=False)
     following = AssessOptions(options.gateway_url, quiet=options.quiet)
-    return await follow(following, console, interrupted, AssessmentCall.of_task(options.gateway_url, options.task_id))
+    await follow(following, interrupted, AssessmentCall.of_task(options.gateway_url, options.task_id), console)
 
 
 async def _connect(options: ReplayOptions) -> Client:

@@ -5,6 +5,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures, print_table
 from proctor.console import make_console
 from proctor.engine_wait import find_missing, find_problem_of_engine
-from proctor.errors import CancelledError, CommandError, ExitCode, UnreachableError, UsageError
+from proctor.errors import CancelledError, CommandError, UnreachableError, UsageError
 from proctor.following import followed, read_results, require_completed
 from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.interrupts import on_signals
@@ -26,9 +27,8 @@ from proctor.phrases import counted
 from proctor.run_folders import new_folder
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.state import state_folder, with_secret
-from proctor.supervisor import Supervisor
 from proctor.terminal_settings import TerminalSettings, run_config
-from proctor.up import start_unless
+from proctor.up import started
 from proctor_processes.ports import free_ports
 from proctor_protocol.terminal import BENCHMARK, Blob, TerminalResults, TrialResult
 from proctor_settings.config import GreenAgentConfig
@@ -71,16 +71,16 @@ class TerminalRunOptions:
         return json.dumps({"participants": self.agents, "config": config})
 
 
-def run_terminal_bench(options: TerminalRunOptions) -> ExitCode:
-    """Run the trials, show how they go, and write their results; Ctrl-C cancels the run.
+async def run_terminal_bench(options: TerminalRunOptions) -> None:
+    """Run the trials, show how they go, and write their results; Ctrl-C cancels the run."""
+    async with AsyncExitStack() as serving:
+        if options.harness is not None:
+            url = await serving.enter_async_context(serving_harness(options.harness, options.gateway_url))
+            options = replace(options, agents={options.harness.name: url})
+        await _run(options)
 
-    Raises:
-        CommandError: of the kind that says why it came to no good end.
-    """
-    return asyncio.run(_run_with_harness(options))
 
-
-def follow_terminal_bench(task_id: str, gateway_url: str, output: str, quiet: bool) -> ExitCode:
+async def follow_terminal_bench(task_id: str, gateway_url: str, output: str, quiet: bool) -> None:
     """Follow a run that is under way, and write its results; Ctrl-C leaves it alone.
 
     Args:
@@ -88,35 +88,23 @@ def follow_terminal_bench(task_id: str, gateway_url: str, output: str, quiet: bo
         gateway_url: where the gateway is.
         output: the folder that gets one for this run.
         quiet: show only problems.
-
-    Raises:
-        CommandError: of the kind that says how it ended, or why it can't be followed.
     """
-    return asyncio.run(_follow(task_id, gateway_url, output, quiet))
+    await _play(AssessmentCall.of_task(gateway_url, task_id), make_console(), asyncio.Event(), output, quiet)
 
 
-async def _follow(task_id: str, gateway_url: str, output: str, quiet: bool) -> ExitCode:
-    call = AssessmentCall.of_task(gateway_url, task_id)
-    return await _play(call, gateway_url, make_console(), asyncio.Event(), Path(output), quiet, None)
-
-
-async def _run_with_harness(options: TerminalRunOptions) -> ExitCode:
-    if options.harness is None:
-        return await _run(options)
-    async with serving_harness(options.harness, options.gateway_url) as url:
-        return await _run(replace(options, agents={options.harness.name: url}))
-
-
-async def _run(options: TerminalRunOptions) -> ExitCode:
-    interrupted = asyncio.Event()
-    hurry = on_signals(interrupted)
-    console = make_console()
-    output = Path(options.settings.evaluation.output_path)
+async def _run(options: TerminalRunOptions) -> None:
+    interrupted, console = asyncio.Event(), make_console()
+    output = options.settings.evaluation.output_path
     if options.gateway_url:
+        on_signals(interrupted)
         call = AssessmentCall(options.gateway_url, options.request())
-        return await _play(call, options.gateway_url, console, interrupted, output, options.quiet, options.json_file)
+        await _play(call, console, interrupted, output, options.quiet, options.json_file)
+        return
     config = _own_settings(options)
-    await _require_engine(config)
+    if missing := find_missing():
+        raise CommandError(missing)
+    if problem := await find_problem_of_engine(config):
+        raise UnreachableError(problem)
     with state_folder(Path(config.state)) as folder:
         gateway, ues, temporal, temporal_ui = free_ports(4)
         stack = LocalStack(
@@ -125,37 +113,32 @@ async def _run(options: TerminalRunOptions) -> ExitCode:
             state=folder,
             is_durable=True,
         )
-        supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)))
-        hurry.append(supervisor.kill)
-        async with supervisor:
-            await start_unless(interrupted, supervisor, console)
+        async with started(stack, console, interrupted):
             if interrupted.is_set():
                 raise CancelledError("ended before the run began")
             call = AssessmentCall(stack.gateway_url, options.request())
-            return await _play(call, stack.gateway_url, console, interrupted, output, options.quiet, options.json_file)
+            await _play(call, console, interrupted, output, options.quiet, options.json_file)
 
 
 async def _play(
     call: AssessmentCall,
-    gateway_url: str,
     console: Console,
     interrupted: asyncio.Event,
-    output: Path,
+    output: str,
     quiet: bool,
-    json_file: str | None,
-) -> ExitCode:
+    json_file: str | None = None,
+) -> None:
     began_at = datetime.now()
     async with call:
         with CampaignDisplay(console, quiet) as display:
-            accepted, ended = await followed(call, display, interrupted, "run")
-        task_id = accepted.task_id if accepted else ""
+            _, ended = await followed(call, display, interrupted, "run")
     unbuilt: list[TrialResult] = []
     if ended.results is not None:
         results = read_results(TerminalResults, ended.results, "one of Terminal-Bench")
         if json_file:
-            _keep_exact(json_file, ended.results)
-        folder = new_folder(output, f"green_agent_eval_{began_at:%Y%m%d_%H%M%S}", "--output-path")
-        for problem in await _write(folder, results, gateway_url, task_id):
+            _keep_exact(Path(json_file), ended.results)
+        folder = new_folder(Path(output), f"green_agent_eval_{began_at:%Y%m%d_%H%M%S}", "--output-path")
+        for problem in await _write(folder, results, call):
             console.print(Text(problem, style="yellow"))
         if not quiet:
             print_table(console, results)
@@ -164,7 +147,6 @@ async def _play(
         print_build_failures(make_console(sys.stderr), unbuilt)
     require_completed(ended, "run")
     require_built(unbuilt)
-    return ExitCode.DONE
 
 
 def require_built(unbuilt: Sequence[TrialResult]) -> None:
@@ -177,17 +159,8 @@ def require_built(unbuilt: Sequence[TrialResult]) -> None:
         raise CommandError(f"the images of {counted(len(unbuilt), 'task')} could not be built; the others were played")
 
 
-async def _require_engine(config: GreenAgentConfig) -> None:
-    """Make sure that a Docker engine answers before anything is started.
-
-    Raises:
-        UnreachableError: none does.
-        CommandError: the client of the engine is not installed.
-    """
-    if missing := find_missing():
-        raise CommandError(missing)
-    if problem := await find_problem_of_engine(config):
-        raise UnreachableError(problem)
+def _keep_exact(path: Path, results: bytes) -> None:
+    path.write_bytes(results)
 
 
 def _own_settings(options: TerminalRunOptions) -> GreenAgentConfig:
@@ -209,16 +182,13 @@ def _own_settings(options: TerminalRunOptions) -> GreenAgentConfig:
     return with_scenarios(config)
 
 
-def _keep_exact(path: str, results: bytes) -> None:
-    Path(path).write_bytes(results)
-
-
-async def _write(folder: Path, results: TerminalResults, gateway_url: str, task_id: str) -> Iterable[str]:
+async def _write(folder: Path, results: TerminalResults, call: AssessmentCall) -> Iterable[str]:
+    gateway_url = call.gateway_url
     async with httpx.AsyncClient(timeout=60, trust_env=not is_loopback(gateway_url), headers=authorization()) as http:
 
         async def fetch(file: Blob) -> bytes | None:
             try:
-                answer = await http.get(f"{gateway_url.rstrip('/')}/runs/{task_id}/files/{file.sha256}")
+                answer = await http.get(f"{gateway_url.rstrip('/')}/runs/{call.task_id}/files/{file.sha256}")
             except httpx.HTTPError:
                 return None
             is_it = answer.status_code == 200 and hashlib.sha256(answer.content).hexdigest() == file.sha256

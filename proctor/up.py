@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from a2a_gateway.auth.identity import Identity
 from proctor.console import make_console, show
-from proctor.interrupts import on_signals
+from proctor.interrupts import done_before, on_signals
 from proctor.local import LocalStack, Ports, require_free
 from proctor.settings import (
     LOOPBACK,
@@ -118,11 +119,7 @@ def what_is_open(stack: LocalStack) -> list[str]:
 
 async def _stay_up(stack: LocalStack, console: Console) -> None:
     stopping = asyncio.Event()
-    hurry = on_signals(stopping)
-    supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)))
-    hurry.append(supervisor.kill)
-    async with supervisor:
-        await start_unless(stopping, supervisor, console, has_simulator=stack.has_simulator)
+    async with started(stack, console, stopping):
         if not stopping.is_set():
             show(console, addresses(stack))
             warn(await find_problems_of_stores(stack))
@@ -140,34 +137,43 @@ async def find_problems_of_stores(stack: LocalStack) -> list[str]:
     return [f"{problem.rstrip('.')}. Assessments wait until then." for problem in found if problem]
 
 
-async def start_unless(
-    stopping: asyncio.Event, supervisor: Supervisor, console: Console, *, has_simulator: bool = True
-) -> None:
-    """Start all services; stop at once when ``stopping`` is set meanwhile.
+@asynccontextmanager
+async def started(stack: LocalStack, console: Console, stopping: asyncio.Event) -> AsyncIterator[Supervisor]:
+    """All services of a stack until the end of the block, which begins at once when a signal comes meanwhile.
 
     Args:
-        stopping: set by a signal.
-        supervisor: has the services.
+        stack: what to start. Nothing is left of one that is throwaway, even when this process is killed.
         console: where to say what starts.
-        has_simulator: a simulator is among them.
+        stopping: is set by a signal.
 
     Raises:
         ServiceStartError: as ``Supervisor.start``.
     """
-    began = time.monotonic()
-    what = "Temporal, simulator, worker and gateway" if has_simulator else "Temporal, worker and gateway"
-    with console.status(f"starting {what}"):
-        starting = asyncio.create_task(supervisor.start())
-        asked_to_stop = asyncio.create_task(stopping.wait())
-        try:
-            await asyncio.wait({starting, asked_to_stop}, return_when=asyncio.FIRST_COMPLETED)
-            if starting.done():
-                starting.result()
+    hurry = on_signals(stopping)
+    temporary = stack.state if stack.is_throwaway else None
+    supervisor = Supervisor(
+        stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)), temporary=temporary
+    )
+    hurry.append(supervisor.kill)
+    async with supervisor:
+        began = time.monotonic()
+        what = f"Temporal, {'simulator, ' if stack.has_simulator else ''}worker and gateway"
+        with console.status(f"starting {what}"):
+            if await start_unless(stopping, supervisor):
                 console.print(f"started {what} in {time.monotonic() - began:.1f} s")
-        finally:
-            for task in (starting, asked_to_stop):
-                task.cancel()
-            await asyncio.gather(starting, asked_to_stop, return_exceptions=True)
+        yield supervisor
+
+
+async def start_unless(stopping: asyncio.Event, supervisor: Supervisor) -> bool:
+    """Start all services; False at once when ``stopping`` is set meanwhile. Raises as ``Supervisor.start``."""
+    starting = asyncio.create_task(supervisor.start())
+    try:
+        if is_started := await done_before(starting, stopping):
+            starting.result()
+        return is_started
+    finally:
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
 
 
 def addresses(stack: LocalStack) -> RenderableType:

@@ -12,7 +12,7 @@ from proctor.agent_check.playing import Play
 from proctor.agent_check.watch import Watch
 from proctor.console import make_console, plain_table, show
 from proctor.errors import ExitCode, UsageError
-from proctor.harness_runs import HarnessChoice, with_harness
+from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.own_simulator import own_simulator
 from proctor.phrases import clean, counted
 from proctor.settings import LOOPBACK, read_settings
@@ -40,9 +40,12 @@ def check_agent(
         UnreachableError: no server answers at the agent's address.
     """
     if harness is not None:
-        return with_harness(
-            harness, lambda url: asyncio.to_thread(check_agent, url, timeout=timeout, host=host, as_json=as_json)
-        )
+
+        async def check() -> ExitCode:
+            async with serving_harness(harness) as url:
+                return await asyncio.to_thread(check_agent, url, timeout=timeout, host=host, as_json=as_json)
+
+        return asyncio.run(check())
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise UsageError(f'"{url}" is not an address of an agent: write it as http://localhost:8001')
     findings = look_at(url, read_settings(GreenAgentConfig), timeout, host or LOOPBACK)

@@ -23,7 +23,7 @@ def demo(
     """
     from proctor.demo import run_demo
 
-    raise typer.Exit(run_demo(scenario, seed, keep))
+    run_demo(scenario, seed, keep)
 
 
 @app.command("assess")
@@ -64,6 +64,8 @@ def assess(
     token_file: options.TokenFile = None,
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
+    import asyncio
+
     from proctor.api import assessment_request
     from proctor.assessing import AssessOptions, participants_in, require_one, run_assess
     from proctor.harness_runs import choose_harness
@@ -92,7 +94,7 @@ def assess(
     asked = AssessOptions(
         gateway_url or default_gateway(), json_file=json_file, quiet=quiet, is_whole=is_whole, has_warned=has_warned
     )
-    raise typer.Exit(run_assess(asked, request, participants_in(agent_urls or []), choice))
+    asyncio.run(run_assess(asked, request, participants_in(agent_urls or []), choice))
 
 
 @app.command("play")
@@ -124,7 +126,7 @@ def play(
         json_file=json_file,
         is_whole=is_whole,
     )
-    raise typer.Exit(run_play(asked))
+    run_play(asked)
 
 
 @app.command("run")
@@ -189,6 +191,8 @@ def run(
     token_file: options.TokenFile = None,
 ) -> None:
     """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
+    import asyncio
+
     from proctor.campaign_runs import RunOptions, run_campaign
     from proctor.harness_runs import STARTED, choose_harnesses
     from proctor.run_settings import agents_in, checked, read_campaign, seeds_in
@@ -228,7 +232,7 @@ def run(
         detach=detach,
         quiet=quiet,
     )
-    raise typer.Exit(run_campaign(asked, harnesses))
+    asyncio.run(run_campaign(asked, harnesses))
 
 
 @app.command("follow")
@@ -239,10 +243,12 @@ def follow(
     token_file: options.TokenFile = None,
 ) -> None:
     """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
+    import asyncio
+
     from proctor.settings import default_gateway
     from proctor.under_way_commands import run_follow
 
-    raise typer.Exit(run_follow(gateway_url or default_gateway(), name, output))
+    asyncio.run(run_follow(gateway_url or default_gateway(), name, output))
 
 
 @app.command("cancel")
@@ -252,10 +258,12 @@ def cancel(
     token_file: options.TokenFile = None,
 ) -> None:
     """Cancel an assessment, or a campaign as a whole. Results so far are kept."""
+    import asyncio
+
     from proctor.settings import default_gateway
     from proctor.under_way_commands import run_cancel
 
-    run_cancel(gateway_url or default_gateway(), name)
+    asyncio.run(run_cancel(gateway_url or default_gateway(), name))
 
 
 @app.command("replay")
@@ -292,7 +300,7 @@ def replay(
         is_agreed=yes,
         quiet=quiet,
     )
-    raise typer.Exit(run_replay(asked))
+    run_replay(asked)
 
 
 @app.command("fork")
@@ -330,6 +338,8 @@ def fork(
     quiet: options.Quiet = False,
 ) -> None:
     """Begin with another assessment's turns, and play the rest. The other one stays as it is."""
+    import asyncio
+
     from proctor.fork import ForkOptions, run_fork
     from proctor.settings import default_gateway
 
@@ -348,4 +358,4 @@ def fork(
         output=output,
         quiet=quiet,
     )
-    raise typer.Exit(run_fork(asked))
+    asyncio.run(run_fork(asked))

@@ -75,6 +75,8 @@ def run_terminal_bench(
     token_file: options.TokenFile = None,
 ) -> None:
     """Have agents work on tasks, and test their work. Ctrl-C cancels the run; results so far are kept."""
+    import asyncio
+
     from proctor.dataset_commands import configured_dataset
     from proctor.errors import UsageError
     from proctor.harness_runs import choose_harness
@@ -128,7 +130,7 @@ def run_terminal_bench(
         quiet=quiet,
         json_file=json_file,
     )
-    raise typer.Exit(run(asked))
+    asyncio.run(run(asked))
 
 
 @app.command("follow")
@@ -141,12 +143,14 @@ def follow_terminal_bench(
     token_file: options.TokenFile = None,
 ) -> None:
     """Follow a run that is there already, and write its results."""
+    import asyncio
+
     from proctor.settings import default_gateway
     from proctor.terminal_run import follow_terminal_bench as follow
     from proctor.terminal_settings import read_terminal_settings
 
     settings = read_terminal_settings({("evaluation", "output_path"): output_path}, config_file)
-    raise typer.Exit(follow(task_id, gateway_url or default_gateway(), settings.evaluation.output_path, quiet))
+    asyncio.run(follow(task_id, gateway_url or default_gateway(), settings.evaluation.output_path, quiet))
 
 
 @app.command("validate")

@@ -19,7 +19,7 @@ from proctor.api import assessment_request
 from proctor.assessing import AssessOptions, follow
 from proctor.caller import AssessmentCall
 from proctor.console import make_console
-from proctor.errors import CancelledError, ExitCode, UsageError
+from proctor.errors import CancelledError, UsageError
 from proctor.interrupts import STOP_SIGNALS
 from proctor.local import throwaway_stack
 from proctor.play.participant import Over, TurnQueue, background, person_agent
@@ -27,6 +27,7 @@ from proctor.play.shell import LeftError, Lines, Shell
 from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.supervisor import Supervisor
+from proctor.up import start_unless
 from proctor_processes.serving import address_of, listen
 from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
 from purple_sdk import create_app
@@ -59,7 +60,7 @@ class PlayOptions:
     is_whole: bool = False
 
 
-def run_play(options: PlayOptions) -> ExitCode:
+def run_play(options: PlayOptions) -> None:
     """Play a scenario at this terminal; Ctrl-C cancels the assessment.
 
     Raises:
@@ -71,7 +72,7 @@ def run_play(options: PlayOptions) -> ExitCode:
     with _signals_interrupt() as as_usual, background() as behind:
         interrupted = asyncio.Event()
         queue = TurnQueue()
-        playing: Future[ExitCode] = asyncio.run_coroutine_threadsafe(
+        playing: Future[None] = asyncio.run_coroutine_threadsafe(
             _assess(options, config, scenario_id, queue, console, interrupted), behind.loop
         )
         playing.add_done_callback(lambda _: queue.put(Over()))
@@ -82,7 +83,7 @@ def run_play(options: PlayOptions) -> ExitCode:
             if isinstance(interruption, KeyboardInterrupt):
                 console.print()
             behind.loop.call_soon_threadsafe(interrupted.set)
-        return playing.result()
+        playing.result()
 
 
 def _play_turns(queue: TurnQueue, shell: Shell) -> None:
@@ -117,20 +118,19 @@ async def _assess(
     queue: TurnQueue,
     console: Console,
     interrupted: asyncio.Event,
-) -> ExitCode:
+) -> None:
     async with _evaluator(options, config, console, interrupted) as gateway_url, _serving(queue) as agent_url:
         request = assessment_request(
             agent_url, scenario_id, options.seed, not options.with_models, options.max_turns, turn_timeout=_PATIENCE
         )
-        assess_options = AssessOptions(
+        following = AssessOptions(
             gateway_url,
-            request,
             options.json_file,
             is_whole=options.is_whole,
             has_pages=options.gateway_url is not None,
             has_progress=False,
         )
-        return await follow(assess_options, console, interrupted, AssessmentCall(gateway_url, request))
+        await follow(following, interrupted, AssessmentCall(gateway_url, request), console)
 
 
 @asynccontextmanager
@@ -148,16 +148,8 @@ async def _evaluator(
         )
         async with supervisor:
             console.print(Text("starting an evaluator for this play …", style="dim"))
-            starting, asked_to_stop = asyncio.create_task(supervisor.start()), asyncio.create_task(interrupted.wait())
-            try:
-                await asyncio.wait({starting, asked_to_stop}, return_when=asyncio.FIRST_COMPLETED)
-                if not starting.done():
-                    raise CancelledError("ended before the assessment began")
-                starting.result()
-            finally:
-                for task in (starting, asked_to_stop):
-                    task.cancel()
-                await asyncio.gather(starting, asked_to_stop, return_exceptions=True)
+            if not await start_unless(interrupted, supervisor):
+                raise CancelledError("ended before the assessment began")
             yield stack.gateway_url
 
 
