@@ -222,7 +222,6 @@ def _steps() -> Iterator[tuple[str, str]]:
 
 
 def run(count: int, url: str, *, is_earlier: bool, requests: Counter[str] | None) -> None:
-    """Fill an archive, and print what each step takes."""
     began = time.perf_counter()
     fill(url, count, is_earlier=is_earlier)
     print(f"\n{count:,} entries at {url.partition('://')[0] if '://' in url else 'a folder'}", end="")

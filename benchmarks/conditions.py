@@ -105,7 +105,6 @@ def reading(player: Turn) -> Turn:
 
 
 def in_noise(day: Day) -> dict[str, Turn]:
-    """The players that are compared under noise."""
     return {
         "careful": players.oracle(day, do=carefully()),
         "repeats": players.oracle(day, do=trying(_REPEATS)),
@@ -115,7 +114,6 @@ def in_noise(day: Day) -> dict[str, Turn]:
 
 
 def by_the_clock(day: Day) -> dict[str, Turn]:
-    """The players that are compared under a clock."""
     return {"prompt": players.oracle(day), "reader": reading(players.oracle(day))}
 
 
@@ -189,7 +187,6 @@ def table(first: str, places: Sequence[str], means: Means, more: Mapping[str, fl
 
 
 def main() -> None:
-    """Measure, print, and write where that is asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.conditions", description=__doc__)
     parser.add_argument("--seeds", default="1-10", help="seeds of the days (1-10)")
     parser.add_argument("--groups", default="1-18", help="seeds of the days in groups of three (1-18)")

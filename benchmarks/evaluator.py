@@ -109,7 +109,6 @@ class Evaluator:
         raise SystemExit("the stream ended without an end")
 
     def cpu(self) -> dict[str, float]:
-        """Seconds of processor time of every process so far."""
         return {name: cpu_seconds(pid) for name, pid in self.pids().items()}
 
     async def watch_memory(self, peaks: dict[str, int]) -> None:
@@ -154,9 +153,7 @@ async def evaluator(
     Args:
         environment: settings of its services, beside this process's own environment.
         worker_processes: of its worker; None is as many as cores.
-        agents: the participants that it starts.
         takes: seconds that the slow participant takes for a turn, FROM-TO.
-        scenarios: the folder of its scenarios.
         is_durable: whether Temporal keeps its histories on the disk.
     """
     gateway, ues, temporal, ui, metrics, *ports = free_ports(5 + len(agents))

@@ -56,7 +56,6 @@ Watch = Callable[[int, int], None]
 
 
 def of(cell: RunCell) -> Cell:
-    """What a cell is: agent, family, difficulty, seed."""
     return cell.agent, cell.scenario_id, cell.difficulty, cell.seed
 
 
@@ -86,7 +85,6 @@ class Killer:
         self.killed: list[str] = []
 
     def __call__(self, done: int, total: int) -> None:
-        """Kill what is due when ``done`` of ``total`` assessments are done."""
         while self._due and total and done >= self._due[0][0] * total:
             name = self._due.pop(0)[1]
             if pid := self._supervisor.find_pid(name):
@@ -233,7 +231,6 @@ async def measure(gateway_url: str, agents: dict[str, str], options: argparse.Na
 
 
 async def run(options: argparse.Namespace) -> int:
-    """Play on the deployment that is asked for."""
     if options.gateway:
         if not options.agents:
             raise SystemExit("--gateway needs --agent NAME=URL, once for each agent")
@@ -250,7 +247,6 @@ async def run(options: argparse.Namespace) -> int:
 
 
 def main() -> None:
-    """Read the flags and play."""
     families = sorted(path.parent.name for path in SCENARIOS.glob("families/*/family.py"))
     parser = argparse.ArgumentParser(description="Play all families with three baselines, with kills.")
     parser.add_argument("--families", nargs="+", default=families, metavar="FAMILY")

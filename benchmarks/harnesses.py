@@ -62,7 +62,6 @@ def command(harnesses: Harnesses, harness: str, task: str, name: str, trials: in
 
 
 def resolved(harnesses: Harnesses, harness: str, name: str) -> int:
-    """How many trials of a command were resolved."""
     if harness == "tb":
         return int(json.loads((harnesses.work / "tb" / name / "results.json").read_text())["n_resolved"])
     if harness == "harbor":

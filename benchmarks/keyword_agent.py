@@ -19,8 +19,6 @@ _SHARED_WORDS = 3
 
 
 class KeywordAgent(BasePurpleAgent):
-    """Compares words."""
-
     name = "keyword-agent"
 
     def __init__(self, config: PurpleAgentConfig) -> None:

@@ -69,7 +69,6 @@ class Player:
     """Reads, notes and acts.
 
     Args:
-        day: the day.
         memory: one of ``MEMORIES``.
         miss: how likely it passes over a mail.
     """
@@ -150,7 +149,6 @@ async def measured(family: str, difficulty: int, seeds: Sequence[int], miss: flo
 
 
 def table(cells: dict[tuple[str, int], dict[str, Cell]]) -> list[str]:
-    """The lines of a Markdown table."""
     lines = ["| family | difficulty | " + " | ".join(MEMORIES) + " | mails read |", "| --- |" + " --- |" * 5]
     for (family, difficulty), by_memory in cells.items():
         points = " | ".join(f"{cell.mean:.0f} ± {cell.error:.0f}" for cell in by_memory.values())
@@ -160,7 +158,6 @@ def table(cells: dict[tuple[str, int], dict[str, Cell]]) -> list[str]:
 
 
 def page(lines: Sequence[str], seeds: int, miss: float) -> str:
-    """The text of docs/memory.md."""
     return _PAGE.format(table="\n".join(lines), seeds=seeds, miss=f"{miss:.0%}")
 
 
@@ -176,7 +173,6 @@ def plot(cells: dict[tuple[str, int], dict[str, Cell]], difficulties: Sequence[i
 
 
 def main() -> None:
-    """Measure, print, and write where that is asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
     parser.add_argument("--seeds", default="1-25", help="seeds of the days (1-25)")
     parser.add_argument("--difficulty", default="1-4", help="difficulties (1-4)")

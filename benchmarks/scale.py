@@ -95,12 +95,10 @@ class Night:
         return float(mean(getattr(each, name) for each in self.needs))
 
     def cpu(self, process: str) -> float:
-        """Seconds of a process for one assessment."""
         return mean(each.cpu[process] for each in self.needs)
 
     @property
     def a_second(self) -> float:
-        """Assessments that begin in a second."""
         return float(self.settings.night.assessments / self.settings.night.hours / 3600)
 
     def processes(self, name: str) -> int:
@@ -122,7 +120,6 @@ class Night:
 
     @property
     def vcpus(self) -> int:
-        """Cores, one for each process."""
         return sum(map(self.processes, ("worker", "simulator", "gateway")))
 
 
@@ -197,7 +194,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def tables(night: Night) -> dict[str, str]:
-    """The tables of docs/SCALE.md, by name."""
     of, bill, fleet = night.settings.night, night.bill, night.settings.fleet
     machine, trial, whole = bill.machine, bill.trial, sum(night.cpu(name) for name in EVALUATOR)
     busy = "" if machine.load < 1 else f", which others used, too (a load of {machine.load:g})"
@@ -265,7 +261,6 @@ def written(text: str, night: Night) -> str:
 
 
 def main() -> None:
-    """Print the tables, or write them into docs/SCALE.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--settings", type=Path, help="a file like benchmarks/scale.toml; what it leaves out stays")
     parser.add_argument("--assessments", type=int, help="how many a night")

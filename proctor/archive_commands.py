@@ -56,9 +56,6 @@ def list_entries(archive: str | None, state: str | None, query: EntryQuery, limi
     Args:
         archive: a folder or URL; None for the settings' one.
         state: the state folder; None for the settings' one.
-        query: which entries.
-        limit: the most entries.
-        as_json: print a JSON array of whole entries.
     """
     kept, config = open_archive(archive, state)
     if as_json:
@@ -145,9 +142,6 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
     """Print one assessment's result and where its points were lost; of a campaign its tables, of a trial its tests.
 
     Args:
-        archive, state: as of ``list_entries``.
-        name: an id, or its beginning.
-        as_json: print the result as it is archived.
         is_whole: all criteria, not only the largest losses.
 
     Raises:
@@ -188,7 +182,6 @@ def compare(
     """Print two assessments side by side, or two agents over all that both have played.
 
     Args:
-        archive, state: as of ``list_entries``.
         first, second: ids of assessments, or names or addresses of agents.
         campaign: a campaign's id, to compare agents within it alone.
         difference: in points; how many more runs would show one of this size.
@@ -269,9 +262,6 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     """Remove old checkpoints, and with ``with_results`` old entries; says first what it would remove.
 
     Args:
-        archive, state: as of ``list_entries``.
-        older_than: a period such as ``30d``.
-        with_results: remove archived entries, too.
         is_agreed: don't ask the person.
 
     Raises:
@@ -335,7 +325,6 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
     """Write entries elsewhere.
 
     Args:
-        archive, state: as of ``list_entries``.
         names: ids, their beginnings, or ``all`` alone.
         to: a folder (an archive), or a file that ends with .html, .csv or .parquet.
 
@@ -442,10 +431,6 @@ _WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
 def import_from(archive: str | None, state: str | None, folder: str) -> None:
     """Take over all entries of another archive, such as ``export`` writes.
 
-    Args:
-        archive, state: as of ``list_entries``.
-        folder: the other archive's folder or URL.
-
     Raises:
         UsageError: there is no archive.
     """
@@ -460,11 +445,7 @@ def import_from(archive: str | None, state: str | None, folder: str) -> None:
 
 
 def print_schemas(name: str | None, *, wire: bool = False) -> None:
-    """Print the schema of one of an entry's files, or of one message on the ``wire``; or of all.
-
-    Raises:
-        UsageError: there is no such file or message.
-    """
+    """Print the schema of one of an entry's files, or of one message on the ``wire``; or of all."""
     known = wire_schemas() if wire else schemas()
     if name is not None and name not in known:
         raise UsageError(
@@ -480,10 +461,8 @@ def view(
     """Serve the pages until Ctrl-C, with the same authentication as the gateway's.
 
     Args:
-        archive, state: as of ``list_entries``.
         host: where to listen; None for the loopback.
         port: 0 to 65535; 0 takes a free one.
-        is_open: let others in without authentication.
         name: an entry's id or its beginning: print its page's address, and open it in a browser where there is a
             desktop.
 

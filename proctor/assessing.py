@@ -51,11 +51,7 @@ class AssessOptions:
 
 
 def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
-    """The address of the one agent; of several, ``ROLE=ADDRESS`` each, their addresses by their roles.
-
-    Raises:
-        UsageError: a role is named twice.
-    """
+    """The address of the one agent; of several, ``ROLE=ADDRESS`` each, their addresses by their roles."""
     named = [_WITH_ROLE.fullmatch(agent) for agent in agents]
     if not agents or not all(named):
         return agents[0] if agents else ""
@@ -66,11 +62,7 @@ def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
 
 
 def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
-    """One assessment has one scenario and one agent, or an agent for each of its roles.
-
-    Raises:
-        UsageError: there are several; names the command for that.
-    """
+    """One assessment has one scenario and one agent, or an agent for each of its roles."""
     if all(map(_WITH_ROLE.fullmatch, agents)):
         agents = agents[:1]
     for what, names in (("scenarios", scenarios), ("agents", agents)):
@@ -90,9 +82,7 @@ async def run_assess(
     """Play the assessment; Ctrl-C cancels it.
 
     Args:
-        options: where to ask, and what to show.
         make_request: makes the request for an agent's address, or for those of several by their roles.
-        agent: the agent.
         harness: the CLI agent to start and to assess, in its place.
     """
     interrupted = interruption()
@@ -108,7 +98,6 @@ async def follow(
     """Show how an assessment proceeds, and write its result.
 
     Args:
-        options: what to show and where to write.
         interrupted: when set, the assessment is cancelled.
         following_call: the assessment, not yet entered.
         console: where to show it; by default where the result isn't written.
@@ -134,9 +123,6 @@ def conclude_results(options: AssessOptions, console: Console, exact: bytes, wor
     """Write an assessment's result where it is wanted, and show it.
 
     Args:
-        options: where to write the result, and how much of it to show.
-        console: where to show it.
-        exact: the result as JSON.
         workflow_url: its page in the Temporal UI, if known.
 
     Raises:
@@ -172,7 +158,6 @@ def is_archived_here(results: AssessmentResults) -> bool:
 
 
 def require_writable(json_file: str | None) -> None:
-    """Fail before the assessment, not after it."""
     if json_file is None or json_file == STANDARD_OUTPUT:
         return
     path = Path(json_file)

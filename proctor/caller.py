@@ -75,8 +75,6 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Progress:
-    """A task update that was not seen before."""
-
     update: TaskUpdate | CampaignUpdate
 
 
@@ -123,7 +121,6 @@ class AssessmentCall:
     connection joins the assessment that it started.
 
     Args:
-        gateway_url: the gateway's address.
         request_json: the ``AssessmentRequest`` as JSON. It travels as text, since a data part would carry a seed over
             2**53 inexactly.
     """
@@ -228,11 +225,7 @@ class AssessmentCall:
         return True
 
     async def require_canceled(self) -> None:
-        """Cancel an assessment that is there already.
-
-        Raises:
-            CommandError: it isn't known, has ended, or the gateway doesn't confirm it.
-        """
+        """Cancel an assessment that is there already."""
         client = await self._connect()
         try:
             task = await client.cancel_task(a2a.CancelTaskRequest(id=self._task_id))
@@ -242,11 +235,7 @@ class AssessmentCall:
             raise CommandError(f"{self._task_id} is being cancelled, and has not ended yet: look again in a moment")
 
     async def find(self, prefix: str) -> str:
-        """The id of the assessment under way whose id begins so; ``prefix`` itself where none does.
-
-        Raises:
-            UsageError: there are several.
-        """
+        """The id of the assessment under way whose id begins so; ``prefix`` itself where none does."""
         client = await self._connect()
         matches: set[str] = set()
         for state in (a2a.TASK_STATE_WORKING, a2a.TASK_STATE_SUBMITTED):
@@ -277,7 +266,6 @@ class AssessmentCall:
         return self._client
 
     def _open(self, client: Client) -> AsyncGenerator[a2a.StreamResponse, None]:
-        """The stream of the task, or of the request where no task is known yet."""
         stream = (
             client.subscribe(a2a.SubscribeToTaskRequest(id=self._task_id))
             if self._task_id
@@ -331,7 +319,6 @@ class AssessmentCall:
         yield from _ending(task.status)
 
     def _read_message(self, message: a2a.Message, sequence: int | None) -> Iterator[Progress]:
-        """The updates of a message that was not seen before."""
         if sequence is None or sequence > self._last_sequence:
             self._last_sequence = self._last_sequence if sequence is None else sequence
             yield from (Progress(update) for update in _updates(message))
@@ -383,11 +370,7 @@ def _text(message: a2a.Message) -> str:
 
 
 def authorization() -> dict[str, str]:
-    """The header that says who asks: the token of ``AGENTBEATS_TOKEN``, else the one in ``AGENTBEATS_TOKEN_FILE``.
-
-    Raises:
-        UsageError: the file can't be read, or there is no token in it.
-    """
+    """The header that says who asks: the token of ``AGENTBEATS_TOKEN``, else the one in ``AGENTBEATS_TOKEN_FILE``."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if file := "" if token else os.environ.get(TOKEN_FILE_VARIABLE, ""):
         try:
@@ -424,6 +407,5 @@ def error_text(error: Exception) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is on this machine, so that no proxy is between."""
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")

@@ -37,8 +37,6 @@ _LINES_BESIDE = 8
 
 @dataclass
 class _Group:
-    """What has become of the cells of one group so far."""
-
     total: int
     done: int = 0
     passed: int = 0
@@ -262,7 +260,6 @@ def print_table(console: Console, results: TerminalResults) -> None:
 
 
 def build_failures(results: TerminalResults) -> list[TrialResult]:
-    """The first trial of each task whose image could not be built."""
     first_of_task: dict[str, TrialResult] = {}
     for trial in results.results:
         if trial.details.get("build_failed"):
@@ -271,7 +268,6 @@ def build_failures(results: TerminalResults) -> list[TrialResult]:
 
 
 def print_build_failures(console: Console, failed: list[TrialResult]) -> None:
-    """For each of these trials the last lines that its build printed."""
     for trial in failed:
         console.print(Text(f"\n{clean(trial.task_id)}: {clean(trial.failure or '')}", style="red"), soft_wrap=True)
         for line in str(trial.details.get("log") or "").splitlines()[-_BUILD_LINES:]:

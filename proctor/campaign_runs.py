@@ -33,13 +33,6 @@ _FAILURES_SHOWN = 5
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What the person asked for.
-
-    Attributes:
-        output: the folder that gets one for this campaign.
-        detach: end once the campaign is under way.
-    """
-
     request: RunRequest
     gateway_url: str
     output: str
@@ -97,12 +90,8 @@ def conclude_run(
     """Show a campaign's results and its page's address; write the results, and a file that plays it again.
 
     Args:
-        console: where to show them.
-        exact: the results as JSON.
         output: the folder that gets one for this campaign; None writes nothing.
         began_at: local time, for the folder's name.
-        gateway_url: where the page is.
-        quiet: show nothing.
 
     Raises:
         CommandError: they aren't any, or can't be written.

@@ -36,7 +36,6 @@ def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Sta
     """The codec server, with the gateway's authentication: where callers authenticate, only admins may use it.
 
     Args:
-        config: the deployment's settings, with its payload keys.
         ui_origins: where the UI is, as browsers know it; only its pages may ask.
 
     Raises:
@@ -63,11 +62,7 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
     """Serve the codec until SIGTERM or Ctrl-C.
 
     Args:
-        host: where to listen; None for the settings' host.
-        port: 0 to 65535; 0 takes a free one.
         ui_origins: origins of Temporal UIs that may ask; empty for the settings' one.
-        state: the state folder; None for the settings' one.
-        is_open: let others in without authentication.
 
     Raises:
         UsageError: there is no key, or others would reach it without authentication.

@@ -14,7 +14,6 @@ PLAIN_WIDTH = 120
 
 
 def make_console(file: TextIO | None = None) -> Console:
-    """A console on ``file``, standard output where it is not given."""
     file = file or sys.stdout
     return Console(file=file, highlight=False, emoji=False, width=None if file.isatty() else PLAIN_WIDTH)
 

@@ -33,7 +33,6 @@ class TerminalBenchRow(BaseModel):
     task_id_subset: list[str] | None = None
 
     def known(self, folder: Path) -> KnownDataset:
-        """The dataset; ``folder`` is the registry's own."""
         del folder
         commit = None if self.commit_hash == "head" else self.commit_hash
         source = DatasetSource(
@@ -48,8 +47,6 @@ class TerminalBenchRow(BaseModel):
 
 
 class HarborTask(BaseModel):
-    """A task in the registry of Harbor: a folder of a git repository, or a local one."""
-
     name: str
     git_url: str | None = None
     git_commit_id: str | None = None
@@ -89,9 +86,6 @@ def is_registry(source: str) -> bool:
 
 def read_registry(source: str) -> list[KnownDataset]:
     """The datasets of a registry.
-
-    Args:
-        source: a file, or an http(s) address.
 
     Raises:
         UsageError: it isn't one; names entry, field, value and remedy.

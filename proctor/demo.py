@@ -33,8 +33,6 @@ def run_demo(scenario_id: str, seed: int, keep: bool) -> None:
     """Play a scenario with the baseline agent, offline, and write ``assessment_results.json`` here.
 
     Args:
-        scenario_id: what to play.
-        seed: of the assessment.
         keep: whether everything stays up after the assessment, until Ctrl-C.
 
     Raises:

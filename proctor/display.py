@@ -36,8 +36,6 @@ _OfTurn = TurnStartedUpdate | ActionObservedUpdate | TurnCompletedUpdate | Respo
 
 
 class _Turn:
-    """The state of the turn that is being played."""
-
     def __init__(self, number: int, role: str | None = None) -> None:
         self.number = number
         self.role = role
@@ -54,7 +52,6 @@ class AssessmentDisplay:
 
     Args:
         console: where to; without a terminal there are only whole lines and no control codes.
-        quiet: show nothing but problems.
         has_warned: leave out the warning of points that stay unscored: the command has given it.
     """
 
@@ -111,7 +108,6 @@ class AssessmentDisplay:
                 self._turns = finished
 
     def say(self, sentence: str) -> None:
-        """Show a sentence about the call itself, also when quiet."""
         self._console.print(Text(sentence, style="yellow"))
 
     def _show_update(self, update: TaskUpdate | CampaignUpdate) -> None:

@@ -34,12 +34,7 @@ Check = Callable[[ScenarioPackage, str], None]
 
 
 def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
-    """All families, by name: of a folder, by default the one that the settings name, and those that are shipped.
-
-    Raises:
-        UsageError: there is no such folder.
-        CommandError: the description of one is missing or broken.
-    """
+    """All families, by name: of a folder, by default the one that the settings name, and those that are shipped."""
     folder = None if scenarios_dir is None else str(scenarios_dir)
     manager = ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=folder).scenarios_dir)
     try:
@@ -52,7 +47,6 @@ def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
 
 
 def is_family(folder: Path) -> bool:
-    """Whether a folder has a family."""
     return (folder / FAMILY_FILE).is_file()
 
 

@@ -34,12 +34,8 @@ async def followed(
 
     Args:
         call: the assessment or campaign, entered.
-        display: what shows its events.
         interrupted: when set, the call is cancelled.
         what: ``assessment``, ``campaign`` or ``run``, for messages.
-
-    Returns:
-        The acceptance, if there was one, and the end.
 
     Raises:
         CommandError: as ``AssessmentCall.events``; and where a cancellation isn't confirmed.
@@ -58,8 +54,6 @@ def read_results(kind: type[M], exact: bytes, what: str) -> M:
     """The results of a call from its artifact.
 
     Args:
-        kind: their model.
-        exact: the artifact, as JSON.
         what: completes "the gateway's result is not …".
 
     Raises:
@@ -72,13 +66,7 @@ def read_results(kind: type[M], exact: bytes, what: str) -> M:
 
 
 def require_completed(ended: Ended, what: str) -> None:
-    """Say how a call ended, unless well and with a result.
-
-    Raises:
-        UsageError: the request was rejected.
-        CancelledError: it was cancelled.
-        CommandError: it failed, or the result is missing.
-    """
+    """Say how a call ended, unless well and with a result."""
     match ended.state:
         case "rejected":
             raise UsageError(clean(ended.sentence) or "the request was rejected")

@@ -18,10 +18,8 @@ class ForkOptions:
     """What the person asked for; None stands for what the original had.
 
     Attributes:
-        task_id: the assessment to fork. gateway_url: the evaluator.
         from_turn, every_turn: the first turn that is played again; with ``every_turn`` each, in forks of its own.
         evening: the day after whose evening it begins.
-        agents: who plays, ``NAME=URL`` or an address.
         repeats: how often each is played; where it is given, all are one campaign.
         json_file: gets the result of a single fork. output: gets a folder with those of a campaign.
     """

@@ -15,11 +15,6 @@ from proctor_protocol.statistics import ForkSpread
 def compare_forks(archive: str | None, state: str | None, name: str) -> None:
     """Print how far the score was still open at each turn, from the archived forks of an assessment.
 
-    Args:
-        archive: a folder or URL; None for the settings' one.
-        state: the state folder; None for the settings' one.
-        name: the assessment's id, or its beginning.
-
     Raises:
         CommandError: there is no such assessment, or it has no forks.
     """

@@ -31,7 +31,6 @@ _TRY_SECONDS = 120.0
 
 
 def print_list() -> ExitCode:
-    """Print each CLI agent with its protocol, and where it is installed."""
     table = plain_table()
     for heading in ("name", "agent", "asks its model by", "installed"):
         table.add_column(heading, overflow="fold")
@@ -47,11 +46,7 @@ def print_list() -> ExitCode:
 
 
 def print_one(name: str) -> ExitCode:
-    """Print the files, the commands and the environment of a CLI agent.
-
-    Raises:
-        UsageError: it isn't known.
-    """
+    """Print the files, the commands and the environment of a CLI agent."""
     harness = _known(name)
     first = Launch("PROGRAM", "MODEL", "PROMPT", None, "SESSION", Path("HOME"), Path("WORK"), "http://RELAY")
     later = Launch("PROGRAM", "MODEL", "PROMPT", "SESSION", "SESSION", Path("HOME"), Path("WORK"), "http://RELAY")
@@ -71,11 +66,7 @@ def print_one(name: str) -> ExitCode:
 
 
 def install_all(names: Sequence[str]) -> ExitCode:
-    """Install CLI agents one after the other.
-
-    Raises:
-        CommandError: one can't be installed.
-    """
+    """Install CLI agents one after the other."""
     chosen = list(HARNESSES.values()) if "all" in names else [_known(name) for name in names]
     for harness in chosen:
         if not harness.packages:

@@ -43,7 +43,6 @@ class HarnessChoice:
     is_terminal: bool = False
 
     def fields(self) -> dict[str, str | float]:
-        """The settings of ``HarnessConfig`` that were asked for."""
         seconds = None if self.turn_timeout is None else max(1.0, self.turn_timeout - _NOTICE)
         chosen = {
             "harness": self.name,
@@ -111,11 +110,7 @@ def choose_harnesses(
 
 
 def require_near(gateway_url: str) -> None:
-    """A CLI agent that a command starts is only reached from this machine.
-
-    Raises:
-        UsageError: the evaluator is on another one.
-    """
+    """A CLI agent that a command starts is only reached from this machine."""
     host = urlsplit(gateway_url).hostname or ""
     if host not in ("localhost", "127.0.0.1", "::1"):
         raise UsageError(
@@ -129,9 +124,6 @@ async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None)
     """Serve a CLI agent on a free port, for the evaluator at ``gateway_url``; gives its address.
 
     Its server is started again when it dies, and finds the sessions of its assessments. Both are gone at the end.
-
-    Raises:
-        UsageError: it isn't installed, a setting or the model's key is missing, or the evaluator can't reach it.
     """
     if gateway_url is not None:
         require_near(gateway_url)
@@ -157,10 +149,6 @@ async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None)
 
 
 def require_playable(choice: HarnessChoice) -> None:
-    """Look whether a CLI agent can play, before anything is started.
-
-    Raises:
-        UsageError: it can't; the sentence says why.
-    """
+    """Look whether a CLI agent can play, before anything is started."""
     with ending_as(UsageError, HarnessError):
         require_harness(read_settings(HarnessConfig, **choice.fields()), is_terminal=choice.is_terminal)

@@ -31,8 +31,6 @@ _LONGEST_REASON = 100
 
 @dataclass(frozen=True)
 class CalibrateOptions:
-    """What ``proctor judge calibrate`` was asked for; None stands for the settings'."""
-
     scenario_id: str
     model: str | None = None
     base_url: str | None = None
@@ -44,12 +42,7 @@ class CalibrateOptions:
 
 
 def run_calibrate(options: CalibrateOptions) -> None:
-    """Show a model a scenario's cases, print how far it agrees with their author, and keep that in the state folder.
-
-    Raises:
-        UsageError: no such scenario or model, or a scenario without cases.
-        CommandError: the cases, the model or the state folder can't be used.
-    """
+    """Show a model a scenario's cases, print how far it agrees with their author, and keep that in the state folder."""
     config = read_settings(
         GreenAgentConfig,
         scenarios_dir=options.scenarios_dir,
@@ -116,8 +109,6 @@ def run_calibrate(options: CalibrateOptions) -> None:
 
 
 class _Progress:
-    """One line a case, on standard error."""
-
     def __init__(self, console: Console, total: int) -> None:
         self._console, self._total, self._done = console, total, 0
 

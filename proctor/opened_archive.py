@@ -42,11 +42,7 @@ def query_of(
 
 
 def moment(text: str, flag: str) -> datetime:
-    """A date, a time, or a period before now (``36h``, ``7d``, ``2w``).
-
-    Raises:
-        UsageError: it isn't one of them.
-    """
+    """A date, a time, or a period before now (``36h``, ``7d``, ``2w``)."""
     if _PERIOD.fullmatch(text):
         return datetime.now(UTC) - period(text, flag)
     try:
@@ -57,11 +53,7 @@ def moment(text: str, flag: str) -> datetime:
 
 
 def period(text: str, flag: str) -> timedelta:
-    """A period: ``36h``, ``7d``, ``2w``, or an ISO 8601 duration.
-
-    Raises:
-        UsageError: it isn't one.
-    """
+    """A period: ``36h``, ``7d``, ``2w``, or an ISO 8601 duration."""
     if match := _PERIOD.fullmatch(text):
         return int(match.group(1)) * _UNITS[match.group(2)]
     try:
@@ -71,13 +63,12 @@ def period(text: str, flag: str) -> timedelta:
 
 
 def open_archive(archive: str | None, state: str | None) -> tuple[Archive, GreenAgentConfig]:
-    """The archive that flags and environment name, and the settings."""
     config = with_connection(read_settings(GreenAgentConfig, archive_url=archive, state=state))
     return opened(config), config
 
 
 @contextmanager
 def archive_problems() -> Iterator[None]:
-    """Raise what an archive is asked in vain as a problem of the command; also a decorator of commands."""
+    """Raise the problems of an archive as those of a command; also a decorator of commands."""
     with ending_as(UsageError, NoSuchEntryError), ending_as(CommandError, EntryDamagedError, StoreUnavailableError):
         yield

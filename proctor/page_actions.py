@@ -26,12 +26,7 @@ from viewer.actions import Action, ActionRefusedError, ActionRequest, Actions, F
 
 
 def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Client]]) -> Actions:
-    """The actions of pages that are served at ``config.host``.
-
-    Args:
-        config: the deployment's settings.
-        connected: the connection to Temporal.
-    """
+    """The actions of pages that are served at ``config.host``."""
     for_nameless: Literal["all", "loopback", "none"] = "none" if is_open_to_others(config.host) else "loopback"
     if config.pages_may_act:
         for_nameless = "all"

@@ -28,13 +28,7 @@ def shorten(text: str, longest: int = _LONGEST_TEXT) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun: ``1 turn``, ``2 turns``.
-
-    Args:
-        number: how many.
-        noun: for one.
-        plural: for none and several; None adds an ``s``.
-    """
+    """A number with its noun: ``1 turn``, ``2 turns``; without a ``plural`` an ``s`` makes it."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 

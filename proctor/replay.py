@@ -49,10 +49,8 @@ class ReplayOptions:
     """What the person asked for.
 
     Attributes:
-        task_id: the assessment. gateway_url: its gateway. temporal_address: its Temporal; None for the gateway's.
         from_turn, from_judging: where it continues; by default at what failed.
         with_current_evaluators: judge by the scenario's evaluators of today, not those of its admission.
-        is_agreed: whether a completed assessment may be reset without asking. quiet: show nothing but problems.
     """
 
     task_id: str
@@ -70,7 +68,6 @@ class ResetPoint:
     """A point from which an assessment may continue: the workflow task before a turn, or before the judging.
 
     Attributes:
-        run_id: the run that has it.
         event_id: the id of the WorkflowTaskCompleted event.
         turn: the turn's number, None for the judging.
         has_failed: whether what began there failed.
@@ -83,16 +80,11 @@ class ResetPoint:
 
     @property
     def name(self) -> str:
-        """What continues from here."""
         return "the judging" if self.turn is None else f"turn {self.turn}"
 
 
 def run_replay(options: ReplayOptions) -> None:
-    """Reset and follow; Ctrl-C cancels the assessment.
-
-    Raises:
-        CommandError: of the kind that says why it can't be replayed, or didn't come to a result.
-    """
+    """Reset and follow; Ctrl-C cancels the assessment."""
     if options.from_turn is not None and options.from_judging:
         raise UsageError("--from-turn and --from-judging exclude each other: choose one")
     if options.with_current_evaluators and not options.from_judging:
@@ -104,7 +96,6 @@ def run_replay(options: ReplayOptions) -> None:
 
 
 async def _find(options: ReplayOptions) -> tuple[ResetPoint, bool]:
-    """The point from which the assessment continues, and whether it is completed."""
     client = await _connect(options)
     point = choose(await reset_points(client, options.task_id), options.from_turn, options.from_judging)
     described = await client.get_workflow_handle(options.task_id).describe()
@@ -132,11 +123,7 @@ async def _replay(options: ReplayOptions, point: ResetPoint) -> None:
 
 
 async def _connect(options: ReplayOptions) -> Client:
-    """The Temporal that is named, by flag or environment, else that of the gateway.
-
-    Raises:
-        UnreachableError: it doesn't answer, or the gateway that should name it doesn't.
-    """
+    """The Temporal that is named, by flag or environment, else that of the gateway."""
     config = with_connection(
         read_settings(GreenAgentConfig, temporal_address=options.temporal_address), options.temporal_address
     )
@@ -169,9 +156,6 @@ async def _temporal_of(gateway_url: str) -> dict[str, str]:
 async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
     """Every point from which an assessment may continue, in order; a later run's point takes the place of an earlier
     one's.
-
-    Raises:
-        CommandError: there is no assessment of that id.
     """
     points: dict[int | None, ResetPoint] = {}
     try:
@@ -240,7 +224,6 @@ def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) 
     """The point to continue from: by default, the last that failed, else the judging.
 
     Args:
-        points: of one assessment, in order.
         from_turn: the turn's number, from 1.
         from_judging: the judging.
 
@@ -271,13 +254,7 @@ async def reset(client: Client, task_id: str, point: ResetPoint, *, with_current
     The new run's judges read from the reset's reason whether to take the scenario's evaluators of today.
 
     Args:
-        client: of Temporal.
-        task_id: the assessment's.
-        point: where its new run begins.
         with_current_evaluators: judge with the scenario's evaluators of today, not of admission.
-
-    Returns:
-        The new run's id.
     """
     reason = f"proctor replay from {point.name}"
     if with_current_evaluators:

@@ -40,12 +40,8 @@ def print_report(
     """Print an assessment's scores, remarks and largest losses, and where to find more.
 
     Args:
-        console: where to.
-        results: the assessment's.
-        workflow_url: the assessment in the Temporal UI.
         with_failure: print why it failed, unless the command does so itself.
         is_whole: every criterion and remark; otherwise a summary that fits on a screen of 80 columns and 24 lines.
-        page_url: the assessment's page.
         details: the command that prints all of it; used in the summary.
     """
     console.print()

@@ -67,7 +67,6 @@ class UnderWay(Live):
         return await self._connection.connect()
 
     async def running(self, caller: Caller = ANYBODY) -> list[Running]:
-        """Campaigns and assessments of a caller's that run, the latest of each first."""
         campaigns, tallies = [], 0
         async for execution in self._executions(CAMPAIGN_WORKFLOW, caller):
             tally = await self._tally(execution.id) if tallies < _TALLIES_AT_MOST else None
@@ -128,7 +127,6 @@ class UnderWay(Live):
         )
 
     async def may_continue(self, name: str) -> bool:
-        """Whether Temporal still has an assessment, so that it can be reset."""
         execution = await self._find(name)
         return execution is not None and execution.workflow_type == ASSESSMENT_WORKFLOW
 

@@ -60,12 +60,7 @@ def list_scenarios(scenarios_dir: str | None) -> ExitCode:
 
 
 def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
-    """Print what a scenario is about, who is in it, and its criteria by dimension with who judges them.
-
-    Raises:
-        UsageError: there is no such scenario.
-        CommandError: it is broken.
-    """
+    """Print what a scenario is about, who is in it, and its criteria by dimension with who judges them."""
     package = load_scenario(_manager(scenarios_dir), scenario_id)
     config = package.config
     console = make_console()
@@ -85,7 +80,6 @@ def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
 
 
 def _show_side(console: Console, role: str, package: ScenarioPackage) -> None:
-    """What one participant has to do, with whom, and its criteria."""
     config = package.config
     if role:
         console.print(Text(f"\nRole {role}", style="bold"))
@@ -141,11 +135,7 @@ def validate_scenario(
 
 
 def _check(package: ScenarioPackage, name: str) -> None:
-    """Check a scenario that can be loaded, and print that it can be played.
-
-    Raises:
-        CommandError: it can't be; the message says all that is wrong.
-    """
+    """Check a scenario that can be loaded, and print that it can be played."""
     from proctor.scenario_data import data_problems, initial_state_of
     from proctor.scenario_trial import try_evaluators
 
@@ -191,7 +181,6 @@ def points_needing_model(scenario: ScenarioConfig, least_share: float = 0.0) -> 
     """How many points aren't scored without a model and of which criteria, in a sentence.
 
     Args:
-        scenario: the scenario.
         least_share: None is returned where these points are no more than this share of all points (0 to 1).
     """
     needed = {c.criterion_id: points for c in scenario.criteria if (points := points_left_out(c, has_model=False))}
@@ -227,8 +216,6 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: boo
     held-out lines only counts are printed.
 
     Args:
-        path_or_id: a scenario's folder, or its id.
-        scenarios_dir: where the id is looked up; None for the settings' folder.
         by_fact: print the counts of each fact, too.
 
     Raises:
@@ -362,12 +349,7 @@ def _judge(criterion: EvaluationCriterion) -> str:
 
 
 def load_scenario(manager: ScenarioManager, scenario_id: str) -> ScenarioPackage:
-    """Load a scenario, with its problems as errors of a command.
-
-    Raises:
-        UsageError: there is no such scenario.
-        CommandError: it is broken.
-    """
+    """Load a scenario, with its problems as errors of a command."""
     try:
         directory = manager.find(scenario_id)
     except ScenarioNotFoundError as problem:

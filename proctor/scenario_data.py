@@ -48,9 +48,6 @@ def data_problems(initial_state: Mapping[str, Any]) -> list[str]:
 
     Args:
         initial_state: ``{metadata, environment, events}``.
-
-    Returns:
-        A sentence for each, naming the place; none where all is well.
     """
     environment = initial_state.get("environment") or {}
     problems = [*_unknown_names(initial_state, _SECTIONS, ""), *_unknown_names(environment, _PARTS, "environment.")]

@@ -41,7 +41,7 @@ _MAILS_HANDLED = 8
 
 @dataclass
 class Tried:
-    """What came of it: faults have to be mended, warnings looked at; each is a sentence."""
+    """Faults have to be mended, warnings looked at; each is a sentence."""
 
     faults: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

@@ -51,7 +51,6 @@ def run_worker(processes: int | None = None, **flags: str | None) -> None:
     ``work``.
 
     Args:
-        processes: how many; None for the settings' number, or one for each core.
         flags: fields of ``GreenAgentConfig``, over the environment; None is unset.
     """
     from proctor.worker_processes import run_processes
@@ -66,11 +65,7 @@ def run_worker(processes: int | None = None, **flags: str | None) -> None:
 
 
 def read_worker_settings(*, temporal_address: str | None = None, **flags: str | int | None) -> GreenAgentConfig:
-    """A worker's settings: flags, which are fields of ``GreenAgentConfig``, over the environment.
-
-    Raises:
-        UsageError: one of them doesn't fit.
-    """
+    """A worker's settings: flags, which are fields of ``GreenAgentConfig``, over the environment."""
     settings = read_settings(GreenAgentConfig, temporal_address=temporal_address, **flags)
     return with_secret(with_connection(with_scenarios(settings), temporal_address))
 
@@ -79,7 +74,6 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
     """Work in this process until SIGTERM or Ctrl-C.
 
     Args:
-        config: the settings.
         part: which of the worker's processes this is; None where it is the only one.
 
     Raises:
@@ -104,7 +98,6 @@ def run_gateway(*, temporal_address: str | None, is_open: bool, **flags: str | i
 
     Args:
         temporal_address, flags: fields of ``GreenAgentConfig``, over the environment; None is unset.
-        is_open: accept remote callers without authentication.
 
     Raises:
         UsageError: a setting doesn't fit, or others would reach it without authentication.
@@ -142,7 +135,6 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
     Args:
         host, port, state: flags over the settings; None is unset.
         single: serve one simulation with an admin key, in place of many with a host key.
-        public_url: the address that agents get; None for the one that it listens on.
 
     Raises:
         UsageError: a setting doesn't fit.
@@ -181,10 +173,6 @@ def run_agent(name: str, **flags: str | int | None) -> None:
     Args:
         name: one of ``AGENTS``.
         flags: fields of ``PurpleAgentConfig``, over the environment; None is unset.
-
-    Raises:
-        UsageError: a setting doesn't fit, or something that the agent needs is missing.
-        CommandError: the address can't be listened on.
     """
     from purple_sdk.server import serve
 
@@ -201,12 +189,7 @@ def run_agent(name: str, **flags: str | int | None) -> None:
 
 
 def run_harness(*, is_terminal: bool, **flags: str | float | None) -> None:
-    """Run a CLI agent as a participant until SIGTERM or Ctrl-C; with ``is_terminal`` one of terminal tasks.
-
-    Raises:
-        UsageError: a setting doesn't fit, or something that the agent needs is missing.
-        CommandError: the address can't be listened on.
-    """
+    """Run a CLI agent as a participant until SIGTERM or Ctrl-C; with ``is_terminal`` one of terminal tasks."""
     from proctor_settings.config import HarnessConfig
     from purple_sdk.harness.declared import HarnessError
     from purple_sdk.harness.serving import serve_harness

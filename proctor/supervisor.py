@@ -34,7 +34,6 @@ class Service:
 
     Attributes:
         name: what people call it; its log is ``NAME.log``.
-        command: program and arguments.
         is_ready: tells, given the process id, whether it answers; asked again and again until it says yes.
         environment: what is added to the supervisor's own environment; None takes a variable out of it.
         after: names of the services that must be ready before this one starts.
@@ -50,8 +49,6 @@ class Service:
 
 
 class _Running:
-    """A service with its present process."""
-
     def __init__(self, service: Service, log: Path) -> None:
         self.service = service
         self.log = log
@@ -68,7 +65,6 @@ class Supervisor:
     ends them and removes ``temporary`` even when the supervisor is killed.
 
     Args:
-        services: in the order in which they are to be ended last to first.
         logs: folder for the children's output; made if missing.
         say: receives one readable line for each thing worth knowing (a child died, a child is back).
         temporary: a folder to be removed at the end.
@@ -101,11 +97,7 @@ class Supervisor:
         await self.stop()
 
     async def start(self) -> None:
-        """Start every service as soon as those it comes after are ready; return when all are.
-
-        Raises:
-            ServiceStartError: one of them ended or stayed silent; the message has the last lines of its log.
-        """
+        """Start every service as soon as those it comes after are ready; return when all are."""
         starts = [asyncio.create_task(self._start_in_turn(child)) for child in self._children.values()]
         try:
             await asyncio.gather(*starts)

@@ -64,11 +64,7 @@ def columns_of(rows: Rows) -> list[str]:
 
 
 def write_parquet(rows: Rows, path: Path) -> None:
-    """Write rows as a Parquet file.
-
-    Raises:
-        CommandError: pyarrow is not installed.
-    """
+    """Write rows as a Parquet file."""
     try:
         import pyarrow  # type: ignore[import-untyped]
         from pyarrow import parquet

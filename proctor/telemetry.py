@@ -24,12 +24,7 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class Telemetry:
-    """The SDK's runtime, and the export of all metrics.
-
-    Attributes:
-        runtime: None for the SDK's usual one, which counts nothing and writes its own lines.
-        render: for ``/metrics``.
-    """
+    """The SDK's runtime, and the export of all metrics."""
 
     runtime: Runtime | None
     render: metrics.Render

@@ -21,11 +21,6 @@ TASK_QUEUE = "terminal-bench"
 def validate_dataset(dataset: str, task_ids: list[str] | None, state: str | None = None) -> ExitCode:
     """Print for each task why it can't be played, and remarks.
 
-    Args:
-        dataset: a folder, or ``NAME@VERSION`` of a dataset that was added.
-        task_ids: ids or patterns of tasks; None for all.
-        state: the state folder; None for the settings' one.
-
     Returns:
         ``FAILED`` where a task can't be played, else ``DONE``.
 
@@ -72,13 +67,6 @@ def run_terminal_up(
     """Run an evaluator at the seed's ports, with the example agent beside it, until Ctrl-C.
 
     It has no simulator, and a task queue of its own: assessments of `proctor up` in the same state folder wait.
-
-    Args:
-        settings: of ``terminal-bench.toml``, environment and flags.
-        datasets_dir: where datasets are looked up; None for the settings' folder.
-        state: the state folder; None for the settings' one.
-        temporal_port, ui_port: of Temporal and of its UI.
-        is_open: accept remote callers without authentication.
     """
     from proctor.dataset_commands import configured_dataset
     from proctor.up import run_up

@@ -42,11 +42,8 @@ class TerminalRunOptions:
     """What the person asked for.
 
     Attributes:
-        settings: of the run, from everywhere.
         dataset: a folder of tasks; with ``gateway_url`` the name of one of its datasets will do.
         agents: the address of each agent by its name; ``oracle`` or ``null`` in place of an address.
-        harness: a CLI agent to start, in place of those.
-        grow: a run that has ended, whose trials are taken over.
         gateway_url: an evaluator that runs; None has the command run one of its own.
         state: the folder of its own evaluator; None is the one of ``proctor up``.
     """
@@ -81,14 +78,7 @@ async def run_terminal_bench(options: TerminalRunOptions) -> None:
 
 
 async def follow_terminal_bench(task_id: str, gateway_url: str, output: str, quiet: bool) -> None:
-    """Follow a run that is under way, and write its results; Ctrl-C leaves it alone.
-
-    Args:
-        task_id: the run's.
-        gateway_url: where the gateway is.
-        output: the folder that gets one for this run.
-        quiet: show only problems.
-    """
+    """Follow a run that is under way, and write its results; Ctrl-C leaves it alone."""
     await _play(AssessmentCall.of_task(gateway_url, task_id), make_console(), asyncio.Event(), output, quiet)
 
 
@@ -150,11 +140,7 @@ async def _play(
 
 
 def require_built(unbuilt: Sequence[TrialResult]) -> None:
-    """Say that images could not be built, if any.
-
-    Raises:
-        CommandError: so that the command ends with exit code 1.
-    """
+    """Say that images could not be built, if any."""
     if unbuilt:
         raise CommandError(f"the images of {counted(len(unbuilt), 'task')} could not be built; the others were played")
 

@@ -25,9 +25,7 @@ async def run_follow(gateway_url: str, name: str, output: str | None = None) -> 
     """Show an assessment or a campaign from its first update to its end; Ctrl-C leaves it alone.
 
     Args:
-        gateway_url: where the gateway is.
         name: the id, or a beginning that only one under way has.
-        output: the folder that gets one with a campaign's results, if wanted.
     """
     interrupted = interruption()
     task_id = await _find(gateway_url, name)
@@ -72,7 +70,6 @@ def _kind_of(exact: bytes) -> str:
 
 
 async def run_cancel(gateway_url: str, name: str) -> None:
-    """Cancel an assessment, or a campaign as a whole."""
     task_id = await _find(gateway_url, name)
     async with AssessmentCall.of_task(gateway_url, task_id) as call:
         await call.require_canceled()

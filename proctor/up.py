@@ -143,7 +143,6 @@ async def started(stack: LocalStack, console: Console, stopping: asyncio.Event) 
 
     Args:
         stack: what to start. Nothing is left of one that is throwaway, even when this process is killed.
-        console: where to say what starts.
         stopping: is set by a signal.
 
     Raises:
@@ -177,7 +176,6 @@ async def start_unless(stopping: asyncio.Event, supervisor: Supervisor) -> bool:
 
 
 def addresses(stack: LocalStack) -> RenderableType:
-    """Where everything is, and what to type next."""
     table = Table.grid(padding=(0, 3))
     table.add_row("gateway", stack.gateway_url, "A2A: send assessments here; in a browser: look at them")
     table.add_row("Temporal UI", stack.ui_url, "every assessment, step by step")

@@ -144,8 +144,6 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     """Work until SIGTERM or SIGINT, then finish what is in hand.
 
     Args:
-        config: the settings.
-        ready: is set once it works.
         part: which one of several processes this is; None where it is the only one.
 
     Raises:

@@ -24,13 +24,7 @@ _SECONDS = 2
 
 
 def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Worker]) -> dict[str, Look]:
-    """The checks of ``/ready`` of a worker, by name.
-
-    Args:
-        config: the worker's settings.
-        client: of Temporal.
-        workers: of this process.
-    """
+    """The checks of ``/ready`` of a worker, by name."""
 
     async def temporal() -> str | None:
         try:

@@ -36,9 +36,7 @@ async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None
     """Run this number of processes until SIGTERM, SIGINT or SIGHUP; the exit code.
 
     Args:
-        config: the settings.
         flags: those of them that the command line has, for each process's own command line.
-        count: how many.
     """
     stop = asyncio.Event()
     on_signals(stop)
@@ -64,8 +62,6 @@ async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None
 
 
 class _Process:
-    """One of the processes, numbered from 0."""
-
     def __init__(
         self, config: GreenAgentConfig, flags: Mapping[str, str | None], number: int, count: int, guard: Guard
     ) -> None:
@@ -132,7 +128,6 @@ class _Process:
                 self._say("works again")
 
     async def end(self) -> None:
-        """Have it end, within ``STOP_SECONDS``."""
         if self._child is not None and not await self._child.end(STOP_SECONDS):
             self._say(f"did not end within {STOP_SECONDS:g} s: killed")
         readers = {reading for reading in (self._reading, self._noting) if reading is not None}

@@ -48,8 +48,6 @@ def compared(
     """Set two agents side by side.
 
     Args:
-        first: the agent whose points count positively.
-        second: the other agent.
         runs: all runs of both; others are left out.
         percent: what is compared, 0 to 100; by default, all points. A run that its agent failed has 0.
     """

@@ -25,5 +25,4 @@ SAME_RUNS = "all runs of a scenario are the same in every criterion, so they cou
 
 
 def same_runs(count: int) -> str:
-    """The reason why ``count`` runs of one scenario have no interval."""
     return f"the {count} runs are the same in every criterion, so they count as one"

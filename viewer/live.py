@@ -83,7 +83,6 @@ class Live:
     """
 
     async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
-        """Everything of a caller's that is under way, the latest first."""
         return ()
 
     async def details(self, name: str) -> RunningDetails | None:

@@ -42,7 +42,6 @@ class Card:
     order: str = ""
 
     def is_shown(self, turn: int) -> bool:
-        """Whether this version was current after a turn."""
         return self.version.is_at(turn)
 
 
@@ -54,33 +53,26 @@ class Group:
     cards: list[Card]
 
     def is_shown(self, turn: int) -> bool:
-        """Whether there is anything of it after a turn."""
         return any(card.is_shown(turn) for card in self.cards)
 
     def count(self, turn: int) -> int:
-        """How many cards there are of it after a turn."""
         return sum(card.is_shown(turn) for card in self.cards)
 
 
 @dataclass(frozen=True)
 class ModalityView:
-    """All of one modality."""
-
     key: str
     name: str
     groups: list[Group]
 
     def count(self, turn: int) -> int:
-        """How much there is after a turn."""
         return sum(group.count(turn) for group in self.groups)
 
     def unread(self, turn: int) -> int:
-        """How much of it is unread after a turn."""
         return sum(card.is_shown(turn) and card.is_unread for group in self.groups for card in group.cards)
 
 
 def modality_views(versions: Iterable[Version], zone: tzinfo | None) -> list[ModalityView]:
-    """Every modality that there is something of."""
     by_modality: dict[str, list[Version]] = {}
     owner: dict[str, str] = {}
     for version in versions:

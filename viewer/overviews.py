@@ -25,18 +25,12 @@ class Overview:
 
     Attributes:
         search: words that an entry's id, kind, scenario, agent, status or campaign must contain.
-        scenario: the scenario's id.
         agent: a part of the agent's name or address.
         exact: "1" where ``agent`` is the whole name that pages show.
-        seed: a whole number.
-        model: the name of a model that judged.
-        campaign: the campaign's id.
-        status: how it ended.
         cost: the lowest cost, in the currency of each entry.
         sort: the column by which entries are sorted.
         up: "1" for the lowest value first.
         all: not empty: members of campaigns too.
-        page: the number of the page, from 1.
     """
 
     search: str = ""

@@ -49,8 +49,6 @@ _STATIC = files("viewer") / "static"
 
 @dataclass(frozen=True)
 class ActionView:
-    """One action, in words."""
-
     anchor: str
     time: str
     action: str
@@ -78,12 +76,7 @@ def static(name: str) -> bytes:
 
 
 class Pages:
-    """Makes pages of an archive's entries.
-
-    Args:
-        archive: whose entries.
-        ui_url: the Temporal UI, while there is one.
-    """
+    """Makes pages of an archive's entries; ``ui_url`` is the Temporal UI, while there is one."""
 
     def __init__(self, archive: Archive, ui_url: str | None = None) -> None:
         self.archive = archive
@@ -119,7 +112,6 @@ class Pages:
         """What was assessed, the newest first unless sorted otherwise; a campaign's runs are on the campaign's page.
 
         Args:
-            running: what is under way.
             filters: filters and order. With a search or filter, runs of campaigns are found, too.
         """
         under_way = {each.id for each in running}
@@ -156,14 +148,7 @@ class Pages:
         as_file: bool = False,
         offered: Sequence[Action] = (),
     ) -> str:
-        """The page of any archived entry; raises as ``assessment``.
-
-        Args:
-            entry: the entry.
-            turn: of an assessment, as of ``assessment``.
-            as_file: everything in one file.
-            offered: the actions that the page offers.
-        """
+        """The page of any archived entry; raises as ``assessment``."""
         if entry.kind == "campaign":
             return self.campaign(entry, as_file=as_file)
         if entry.kind == "trial":
@@ -322,9 +307,6 @@ class Pages:
         """The page that asks for confirmation of an action.
 
         Args:
-            action: what is to be done.
-            action_request: with which entry and turn, and the reader's inputs.
-            token: that the form carries.
             refusal: why the action failed before, if it did.
         """
         return self._render(
@@ -353,10 +335,8 @@ class Pages:
         """One assessment.
 
         Args:
-            entry: the assessment.
             turn: the turn to look at first, 0 for the beginning; the first one where it isn't said.
             as_file: everything in one file, all turns with it.
-            offered: what may be done with it.
 
         Raises:
             EntryDamagedError: the archive's files are not as they were written.
@@ -400,12 +380,7 @@ class Pages:
         return None if content is None else base64.b64decode(content)
 
     def comparison(self, one: ArchiveEntry, other: ArchiveEntry, *, as_file: bool = False) -> str:
-        """Two assessments side by side; raises as ``assessment``.
-
-        Args:
-            one, other: the assessments.
-            as_file: everything in one file.
-        """
+        """Two assessments side by side; raises as ``assessment``."""
         results = [self.archive.results(each) for each in (one, other)]
         turns = [self.archive.turns(each) for each in (one, other)]
         parting = parting_turns(*turns)
@@ -429,7 +404,6 @@ class Pages:
         )
 
     def problem(self, sentence: str) -> str:
-        """A page that says what is wrong."""
         return self._render("problem.html", None, sentence=sentence)
 
     def _names(self, entry: ArchiveEntry) -> dict[str, tuple[str, str]]:
@@ -583,8 +557,6 @@ def action_view(
     """An action in words.
 
     Args:
-        action: from a log or an update.
-        turn: its turn.
         number: its place in the turn, from 0.
         zone: in which its time is shown.
         names: paths and titles of items, by the items' ids.
@@ -603,7 +575,6 @@ def action_view(
 
 
 def address_of(name: str) -> str:
-    """Where the page of an id is."""
     return f"/view/{quote(name, safe='')}"
 
 

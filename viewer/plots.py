@@ -55,7 +55,6 @@ def distribution(values: Sequence[float], number: int = 0, bins: int = 20) -> Ma
     Args:
         values: percents, 0 to 100.
         number: of the series, from 0, for its colour.
-        bins: how many columns.
     """
     counts = [0] * bins
     for value in values:

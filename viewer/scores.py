@@ -67,13 +67,7 @@ def dimensions_of(results: AssessmentResults, turns: Sequence[TurnRecord]) -> li
 
 
 def row_of(criterion: CriterionResult, turns: Sequence[TurnRecord], results: AssessmentResults) -> Row:
-    """One criterion with its verdict's items.
-
-    Args:
-        criterion: the criterion's result.
-        turns: of the assessment, to find quoted actions.
-        results: of the assessment.
-    """
+    """One criterion with its verdict's items."""
     loss = loss_of(criterion)
     items = (criterion.details or {}).get("items")
     rows: list[Item] = []

@@ -42,7 +42,6 @@ async def measure(repetitions: int) -> Bill:
 
 
 async def measure_with_engine(url: str, trials: int) -> Trial:
-    """Play terminal trials on an engine."""
     async with evaluator({"DOCKER_HOST": url, "AGENTBEATS_GREEN_CONTAINERS": "on"}) as running:
         return await measure_trials(running, trials)
 

@@ -14,13 +14,9 @@ _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 def requests_and_actions(metrics: str, namespace: str = "default") -> tuple[Counter[str], Counter[str]]:
-    """What a Temporal server's front end counted in a namespace since it started.
+    """What a Temporal server's front end counted in a namespace: gRPC requests by operation, and actions by type.
 
-    Args:
-        metrics: its metrics, in Prometheus' text format.
-
-    Returns:
-        Its gRPC requests by operation, and actions by type (by the rules that Temporal Cloud bills by).
+    The metrics are in Prometheus' text format. Actions are those by which Temporal Cloud bills.
     """
     requests, actions = Counter[str](), Counter[str]()
     for name, labels, value in _SAMPLE.findall(metrics):
@@ -38,7 +34,6 @@ async def read_counters(metrics_url: str) -> tuple[Counter[str], Counter[str]]:
 
 
 def stored_in(folder: Path) -> Stored:
-    """What is in a folder."""
     sizes = []
     for file in folder.rglob("*"):
         with suppress(FileNotFoundError):  # something that is being written under another name

@@ -20,15 +20,7 @@ _LONGEST = 300
 
 
 class Finding(BaseModel):
-    """What one check found.
-
-    Attributes:
-        check: its id.
-        looked_for: what an agent has to do.
-        judgement: whether it does; ``not seen`` where that couldn't be determined, which doesn't count against it.
-        seen: what it did, as a sentence.
-        fix: what to do about it; None unless it is wrong.
-    """
+    """What one check found; ``not seen`` where it couldn't be determined, which doesn't count against the agent."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -51,7 +43,6 @@ _CHECKS: list[_Check] = []
 
 
 def find_all(evidence: Evidence) -> list[Finding]:
-    """Every check, in the order in which an assessment comes by them."""
     findings = []
     for check in _CHECKS:
         judgement, seen = check.look(evidence)

@@ -29,10 +29,8 @@ def check_agent(
     """Play the miniature assessment with an agent and print what was found; 1 where anything is wrong.
 
     Args:
-        url: the agent's address.
         timeout: seconds that it has for each message.
         host: the address of this machine at which the agent finds the simulator; the loopback where not given.
-        as_json: print a JSON object in place of the table.
         harness: the CLI agent that is started and checked, in place of the one at ``url``.
 
     Raises:
@@ -64,11 +62,8 @@ def look_at(
     """All findings about the agent at an address. Raises as ``check_agent`` does.
 
     Args:
-        url: the agent's address.
-        settings: the evaluator's settings.
         timeout: seconds that the agent has for each message.
         host: the address of this machine at which the agent finds the simulator.
-        settle: seconds to wait for late requests, as in ``Play``.
     """
     watch = Watch()
     try:

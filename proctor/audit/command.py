@@ -54,8 +54,6 @@ def audit(
     """Audit families; exit code 1 where anything is violated.
 
     Args:
-        directories: the families' folders.
-        difficulties, seeds: the instances.
         processes: how many instances at once; 0 for as many as there are processors.
         quick: the cheapest form: fewer lapses, and no checks that need many instances.
         json_file: receives the figures.
@@ -187,7 +185,6 @@ def show_day(directory: Path, difficulty: int, seed: int, *, truth: bool) -> Non
 
 
 def _print_side(console: Console, day: Day) -> None:
-    """The brief and the records of a day, or of the day of one of several participants."""
     if day.role:
         console.print(Text(f"\nRole {day.role}", style="bold"))
     console.print(Text(day.brief))

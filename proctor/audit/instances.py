@@ -46,7 +46,6 @@ class Report:
         expected: for each lapse rate, the share of the points that graded players earn on average.
         grams: hashes of the 8-grams of all that participants read, the brief aside.
         plays, lapses, ways: how many there were.
-        role: of one of several participants.
     """
 
     family: str
@@ -63,7 +62,6 @@ class Report:
     role: str = ""
 
     def say(self, check: int, sentence: str) -> None:
-        """Note a violation."""
         self.violations.append((check, f"{self.role}: {sentence}" if self.role else sentence))
 
     def take(self, part: "Report", count: int) -> None:
@@ -99,13 +97,10 @@ def audit_instance(
     """Audit an instance.
 
     Args:
-        directory: the family's folder.
         difficulty: 1 to 4.
-        seed: of the instance.
         others: seeds that the memoriser knows by heart; those that can't be made, and those of the same group, are
             passed over.
         graded_plays: plays of each lapse rate.
-        quick: play fewer lapses.
 
     Raises:
         Exception: what the family raises.
@@ -158,7 +153,6 @@ class _Audit:
         return await self.stage.play(player, clock=clock, noise=noise)
 
     async def _full(self, check: int, what: str, player: Turn, *, clock: str = STANDING, noise: int = 0) -> None:
-        """A play that earns all points."""
         outcome = await self._play(player, clock=clock, noise=noise)
         if outcome.share < 1:
             lost = [check_id for check_id, holds in outcome.held.items() if not holds]
@@ -344,5 +338,4 @@ def _most_similar(day: Day, directory: Path, others: Sequence[int]) -> Day | Non
 
 
 def _side(day: Day, role: str) -> Day:
-    """The day of a role, or of the only participant."""
     return next((side for side in day.sides if side.role == role), day)

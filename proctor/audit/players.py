@@ -21,12 +21,10 @@ _WORD = re.compile(r"[a-zäöüß]{4,}", re.I)
 
 
 def oracle(day: Day, **how: Any) -> Turn:
-    """Does all that is right, and reports it."""
     return player_of([*(act for duty in day.duties for act in duty.acts), *report_of(day, {})], day, **how)
 
 
 def report_of(day: Day, words: dict[int, str]) -> list[Act]:
-    """The report, where the day asks for one."""
     return [with_report(day, words)] if day.listed else []
 
 

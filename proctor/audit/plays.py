@@ -61,7 +61,6 @@ class Outcome:
         held: whether each check holds, by id.
         side_effects: the actions that no duty explains, in words.
         points: the points of each criterion, by id. maximum: those of all criteria.
-        log: the participant's actions.
     """
 
     held: dict[str, bool]
@@ -139,7 +138,6 @@ class Stage:
         return Course(conditions) if seconds or noise else None
 
     def outcome(self, log: list[ActionLogEntryWithTurn], after: dict[str, Any]) -> Outcome:
-        """Judge a log and the states at the end."""
         ctx = AgentBeatsEvalContext(None, {}, log, self.before, after, user_prompt="")
         return judge(ctx, self.duties, self.criteria)
 
@@ -201,8 +199,6 @@ def player_of(
     """A player who does these acts, each in the first turn of its time, or in the last.
 
     Args:
-        acts: what to do.
-        day: the day.
         voice: how messages are worded.
         late: each act is done in the last turn of its time.
         backwards: the acts of a turn are done in the opposite order.

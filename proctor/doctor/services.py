@@ -68,7 +68,6 @@ async def _look_at_simulator(url: str, config: GreenAgentConfig) -> list[Finding
 
 
 async def look_at_gateway(url: str) -> list[Finding]:
-    """Whether a gateway answers, and can serve."""
     async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
         try:
             asked_at = time.time()
@@ -123,7 +122,6 @@ async def look_at_tokens(config: GreenAgentConfig) -> Finding:
 
 
 async def look_at_engine(config: GreenAgentConfig) -> Finding:
-    """Whether a Docker engine answers, where terminal trials are to be played."""
     if config.containers != "on":
         return Finding("engine", "skipped", "No Docker engine has to be here (AGENTBEATS_GREEN_CONTAINERS).")
     problem = await find_problem_of_engine(config)
@@ -131,7 +129,6 @@ async def look_at_engine(config: GreenAgentConfig) -> Finding:
 
 
 async def look_at_provider(config: GreenAgentConfig) -> Finding:
-    """Whether the keys of the identity provider can be read."""
     if not config.oidc_issuer:
         return Finding("oidc", "skipped", "No identity provider is set (AGENTBEATS_GREEN_OIDC_ISSUER).")
     problem = await Oidc(config).find_problem()

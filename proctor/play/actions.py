@@ -35,8 +35,6 @@ class NotUnderstoodError(Exception):
 
 @dataclass(frozen=True)
 class Action:
-    """One action as it can be typed."""
-
     modality: str
     path: str
     summary: str
@@ -48,7 +46,6 @@ class Action:
 
     @cached_property
     def fields(self) -> dict[str, FieldInfo]:
-        """What can be given."""
         return {name: field for name, field in self.body.model_fields.items() if name not in _OWN}
 
     @property
@@ -65,7 +62,6 @@ class Action:
         """The action's parameters, from the words after its name.
 
         Args:
-            words: as they were typed.
             id_of: finds what a number stands for.
             zone: of times that are typed without one.
 

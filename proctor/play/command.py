@@ -41,13 +41,7 @@ class PlayOptions:
     """What the person asked for.
 
     Attributes:
-        scenario: an id, or a scenario's folder.
         gateway_url: a running evaluator; None for one that is started for this play.
-        scenarios_dir: where the id is looked for; None for the settings' folder.
-        seed, max_turns: of the assessment.
-        with_models: whether models play the people and judge.
-        json_file: where the exact result goes.
-        is_whole: the table of all criteria, not only the biggest losses.
     """
 
     scenario: str
@@ -61,12 +55,7 @@ class PlayOptions:
 
 
 def run_play(options: PlayOptions) -> None:
-    """Play a scenario at this terminal; Ctrl-C cancels the assessment.
-
-    Raises:
-        UsageError: there is no such scenario.
-        CommandError: it can't be played, or the assessment failed or was cancelled.
-    """
+    """Play a scenario at this terminal; Ctrl-C cancels the assessment."""
     config, scenario_id, turns = _find(options)
     console = make_console()
     with _signals_interrupt() as as_usual, background() as behind:

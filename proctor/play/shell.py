@@ -38,11 +38,7 @@ class Lines:
             _complete()
 
     def next(self, prompt: str) -> str:
-        """The next line.
-
-        Raises:
-            EOFError: the input has ended.
-        """
+        """The next line; raises EOFError where the input has ended."""
         if self._is_terminal:
             return input(prompt)
         line = self._source.readline()
@@ -73,9 +69,6 @@ class Shell:
     """The commands with which a person plays turns.
 
     Args:
-        console: where everything is shown.
-        lines: what the person types.
-        background: where the simulation is asked.
         turns: how many turns there will be; None where that isn't known.
     """
 
@@ -89,11 +82,7 @@ class Shell:
         self._is_first = True
 
     def play(self, turn: Turn) -> None:
-        """Play a turn to its end.
-
-        Raises:
-            LeftError: the person wants to leave.
-        """
+        """Play a turn to its end; raises LeftError where the person wants to leave."""
         self._turn = turn
         views.turn_begins(self._console, turn.number, self._turns, turn.attempt, turn.now)
         self._look()

@@ -57,7 +57,6 @@ def turn_begins(console: Console, number: int, of: int | None, attempt: int, now
 
 
 def came_in(console: Console, news: EnvironmentView, *, is_first: bool) -> None:
-    """What a turn begins with."""
     if not (news.mails or news.texts or news.chat or news.entries):
         console.print(Text("nothing new" if not is_first else "there is nothing here", style="dim"))
     for message in news.chat:
