@@ -2,10 +2,14 @@
 
 import asyncio
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from langchain_core.language_models import BaseChatModel
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from activities.judging.agreement import Agreement
@@ -67,18 +71,8 @@ def run_calibrate(options: CalibrateOptions) -> None:
         cases = [*sample(shipped, options.limit - of_facts), *facts[:of_facts]]
     state = Path(config.state)
     make_folder(state)
-    set_requests_at_once(config.model_requests_at_once)
     progress = _Progress(make_console(sys.stderr), len(cases))
-    try:
-        # The model, its temperature and its limits are those of a judge in an assessment (``ConfiguredModels``).
-        model = LLMFactory.create(
-            config.evaluation_model,
-            temperature=0.0,
-            seed=0,
-            base_url=config.evaluation_base_url,
-            timeout=config.judge_timeout,
-            max_tokens=config.judge_max_tokens,
-        )
+    with asking_model(config, config.evaluation_model, config.evaluation_base_url, "; nothing was kept") as model:
         calibration = asyncio.run(
             calibrate(
                 package.config,
@@ -91,10 +85,6 @@ def run_calibrate(options: CalibrateOptions) -> None:
                 on_case=progress,
             )
         )
-    except ModelSettingsError as problem:
-        raise UsageError(clean(str(problem))) from None
-    except ModelError as problem:
-        raise UnreachableError(f"{clean(str(problem))}; nothing was kept: calibrate again") from None
     try:
         kept = keep(calibration, state)
         if options.json_file and options.json_file != "-":
@@ -106,6 +96,35 @@ def run_calibrate(options: CalibrateOptions) -> None:
         return
     _print(make_console(), calibration)
     print(f"kept in {kept}")
+
+
+@contextmanager
+def asking_model(config: GreenAgentConfig, name: str, base_url: str | None, lost: str = "") -> Iterator[BaseChatModel]:
+    """A model with the temperature and the limits of a judge in an assessment (``ConfiguredModels``).
+
+    Args:
+        config: the evaluator's settings.
+        name, base_url: the model's; None for its provider's own address.
+        lost: what a failure costs, for the sentence.
+
+    Raises:
+        UsageError: a setting of the model is missing or wrong.
+        UnreachableError: it doesn't answer.
+    """
+    set_requests_at_once(config.model_requests_at_once)
+    try:
+        yield LLMFactory.create(
+            name,
+            temperature=0.0,
+            seed=0,
+            base_url=base_url,
+            timeout=config.judge_timeout,
+            max_tokens=config.judge_max_tokens,
+        )
+    except ModelSettingsError as problem:
+        raise UsageError(clean(str(problem))) from None
+    except ModelError as problem:
+        raise UnreachableError(f"{clean(str(problem))}{lost}; calibrate again") from None
 
 
 class _Progress:
@@ -134,15 +153,24 @@ def _print(console: Console, result: Calibration) -> None:
     if (fault := result.find_fault()) is not None:
         console.print(Text(f"{fault}. Every result of this judge says so.", style="yellow"))
     console.print(f"{_tokens(result.usage)}\n")
-    table = plain_table()
-    for name in ("", "cases", "right", "too high", "too low", "refused", "kappa"):
-        table.add_column(name, justify="left" if not name else "right")
+    table = agreement_table("too high", "too low", "refused")
     table.add_column("author, judge: cases", overflow="fold")
     for name, row in [*result.by_kind.items(), *result.by_item.items()]:
-        counts = map(str, (row.cases, row.right, row.too_high, row.too_low, row.refused))
         confusion = "; ".join(f"{labels}: {count}" for labels, count in row.confusion.items())
-        table.add_row(clean(name), *counts, _kappa(row), confusion)
+        table.add_row(clean(name), *figures_in_row(row), confusion)
     show(console, table)
+
+
+def agreement_table(*differing: str) -> Table:
+    """A table for rows of ``figures_in_row``, with the names of the cases that a judge sees otherwise."""
+    table = plain_table()
+    for name in ("", "cases", "right", *differing, "kappa"):
+        table.add_column(name, justify="left" if not name else "right")
+    return table
+
+
+def figures_in_row(row: Agreement) -> tuple[str, ...]:
+    return (*map(str, (row.cases, row.right, row.too_high, row.too_low, row.refused)), _kappa(row))
 
 
 def _kappa(row: Agreement) -> str:

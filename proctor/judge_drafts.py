@@ -10,13 +10,10 @@ from rich.text import Text
 from activities.characters.draft_cases import DraftOutcome, check_drafts, draft_cases
 from activities.characters.prompts import PROMPT_VERSION
 from activities.judging.agreement import Agreement, Pair, agreement
-from activities.models.endpoint_queue import set_requests_at_once
-from activities.models.factory import LLMFactory, ModelError, ModelSettingsError
 from activities.scenario_code.manager import ScenarioManager
-from proctor.console import make_console, plain_table, show
-from proctor.errors import CommandError, UnreachableError, UsageError
-from proctor.judge_commands import CalibrateOptions
-from proctor.phrases import clean
+from proctor.console import make_console, show
+from proctor.errors import CommandError, UsageError
+from proctor.judge_commands import CalibrateOptions, agreement_table, asking_model, figures_in_row
 from proctor.scenario_commands import load_scenario
 from proctor.settings import read_settings
 from proctor_settings.config import GreenAgentConfig
@@ -37,21 +34,8 @@ def run_calibrate_drafts(options: CalibrateOptions) -> None:
     checked = {"rules": asyncio.run(check_drafts(cases, scenario, None))}
     name = config.response_checker_model
     if name is not None:
-        set_requests_at_once(config.model_requests_at_once)
-        try:
-            model = LLMFactory.create(
-                name,
-                temperature=0.0,
-                seed=0,
-                base_url=config.response_generator_base_url,
-                timeout=config.judge_timeout,
-                max_tokens=config.judge_max_tokens,
-            )
+        with asking_model(config, name, config.response_generator_base_url) as model:
             checked[f"rules and {name}"] = asyncio.run(check_drafts(cases, scenario, model))
-        except ModelSettingsError as problem:
-            raise UsageError(clean(str(problem))) from None
-        except ModelError as problem:
-            raise UnreachableError(f"{clean(str(problem))}; calibrate again") from None
     figures = {by: _figures(outcomes) for by, outcomes in checked.items()}
     if options.json_file is not None:
         _write(options, figures)
@@ -89,11 +73,8 @@ def _write(options: CalibrateOptions, figures: dict[str, dict[str, Agreement]]) 
 def _print(scenario_id: str, count: int, figures: dict[str, dict[str, Agreement]]) -> None:
     console = make_console()
     console.print(Text(f"{count} drafts in the names of people of {scenario_id}", style="bold"))
-    table = plain_table()
-    for name in ("", "cases", "right", "passed wrongly", "refused wrongly", "unreadable", "kappa"):
-        table.add_column(name, justify="left" if not name else "right")
+    table = agreement_table("passed wrongly", "refused wrongly", "unreadable")
     for by, rows in figures.items():
         for kind, row in rows.items():
-            counts = map(str, (row.cases, row.right, row.too_high, row.too_low, row.refused))
-            table.add_row(f"{by}: {kind}", *counts, "-" if row.kappa is None else f"{row.kappa:.2f}")
+            table.add_row(f"{by}: {kind}", *figures_in_row(row))
     show(console, table)

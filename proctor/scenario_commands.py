@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import aclosing
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,13 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from activities.judging.judge import points_left_out
-from activities.scenario_code.confinement import Limits
 from activities.scenario_code.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
 from activities.scenario_code.paraphrases import AUTHORS, FOLDER, Audited, Held
-from activities.scenario_code.processes import ScenarioCode
 from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode, UsageError
-from proctor.family_commands import check_days, is_family, show_families
+from proctor.family_commands import check_days, is_family, scenario_code, show_families
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
 from proctor_language.patterns import has_match
@@ -37,10 +36,10 @@ def list_scenarios(scenarios_dir: str | None) -> ExitCode:
 
     One that can't be played is shown with what is wrong, and makes code 1.
     """
-    manager = _manager(scenarios_dir)
-    table = plain_table()
-    for name in ("id", "name", "turns", "criteria", "points"):
-        table.add_column(name, justify="right" if name in ("turns", "criteria", "points") else "left", overflow="fold")
+    manager = manager_of(scenarios_dir)
+    table = plain_table("id", "name")
+    for name in ("turns", "criteria", "points"):
+        table.add_column(name, justify="right", overflow="fold")
     code = ExitCode.DONE
     scenario_ids = _ids(manager)
     packages = load_packages([manager.find(scenario_id) for scenario_id in scenario_ids])
@@ -61,7 +60,7 @@ def list_scenarios(scenarios_dir: str | None) -> ExitCode:
 
 def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
     """Print what a scenario is about, who is in it, and its criteria by dimension with who judges them."""
-    package = load_scenario(_manager(scenarios_dir), scenario_id)
+    package = load_scenario(manager_of(scenarios_dir), scenario_id)
     config = package.config
     console = make_console()
     console.print(Text(f"{config.scenario_id}: {clean(config.name)}", style="bold"))
@@ -117,7 +116,7 @@ def validate_scenario(
     if is_path:
         family = folder.resolve() if is_family(folder) else None
     else:
-        family = _manager(scenarios_dir).find_family(path_or_id)
+        family = manager_of(scenarios_dir).find_family(path_or_id)
     if family is not None:
         difficulties = DIFFICULTIES if difficulty is None else (difficulty,)
         days = [
@@ -130,7 +129,7 @@ def validate_scenario(
     if is_path:
         package = _playable(load_packages([folder.resolve()])[0])
     else:
-        package = load_scenario(_manager(scenarios_dir), path_or_id)
+        package = load_scenario(manager_of(scenarios_dir), path_or_id)
     _check(package, package.config.scenario_id)
 
 
@@ -223,7 +222,7 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: boo
         CommandError: patterns say otherwise than the paraphrases are marked; the message says where.
     """
     folder = Path(path_or_id)
-    directory = folder.resolve() if folder.is_dir() else load_scenario(_manager(scenarios_dir), path_or_id).directory
+    directory = folder.resolve() if folder.is_dir() else load_scenario(manager_of(scenarios_dir), path_or_id).directory
     if not any((directory / FOLDER).rglob("*.txt")):
         raise UsageError(f"{path_or_id} ships no paraphrases: write them into its folder {FOLDER}/{AUTHORS}/, as *.txt")
     audit = asyncio.run(held_to_paraphrases(directory))
@@ -264,12 +263,8 @@ def _audit_lines(audited: Sequence[Audited], *, by_fact: bool) -> list[str]:
 
 async def held_to_paraphrases(directory: Path) -> Held:
     """Hold the patterns of a scenario's facts to its paraphrases, in a process of their own."""
-    config = read_settings(GreenAgentConfig)
-    code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
-    try:
+    async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
         return await code.hold(directory)
-    finally:
-        await code.aclose()
 
 
 def _count_of(name: str, faults: Sequence[str]) -> str:
@@ -363,17 +358,13 @@ def load_packages(directories: Sequence[Path]) -> list[ScenarioPackage | Scenari
     """
 
     async def load() -> list[ScenarioPackage | ScenarioError]:
-        config = read_settings(GreenAgentConfig)
-        code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
         packages: list[ScenarioPackage | ScenarioError] = []
-        try:
+        async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
             for directory in directories:
                 try:
                     packages.append(await code.load(directory))
                 except ScenarioError as problem:
                     packages.append(problem)
-        finally:
-            await code.aclose()
         return packages
 
     return asyncio.run(load())
@@ -385,55 +376,7 @@ def _playable(package: ScenarioPackage | ScenarioError) -> ScenarioPackage:
     return package
 
 
-def show_family_day(family: str, scenarios_dir: str | None, difficulty: int, seed: int, *, truth: bool) -> None:
-    """Print the day that a family makes.
-
-    Raises:
-        UsageError: there is no such family.
-        CommandError: the day can't be made, or its truth is not public.
-    """
-    from proctor.audit.command import show_day
-
-    show_day(_family_folder(_manager(scenarios_dir), family), difficulty, seed, truth=truth)
-
-
-def audit_families(
-    families: Sequence[str],
-    scenarios_dir: str | None,
-    difficulties: str,
-    seeds: str,
-    *,
-    processes: int,
-    quick: bool,
-    json_file: Path | None,
-) -> ExitCode:
-    """Audit families, all of them where none is named; exit code 1 where a check fails.
-
-    Raises:
-        UsageError: there is no such family, or seeds or difficulties can't be read.
-    """
-    from proctor.audit.command import audit
-    from proctor.run_settings import seeds_in
-
-    levels = seeds_in(difficulties)
-    if wrong := [level for level in levels if level not in DIFFICULTIES]:
-        raise UsageError(f"--difficulty {difficulties}: {wrong[0]} isn't one of 1 to 4")
-    manager = _manager(scenarios_dir)
-    folders = [_family_folder(manager, name) for name in families or manager.list_families()]
-    if not folders:
-        raise UsageError(f"there are no families in {manager.directory}")
-    return audit(
-        folders,
-        levels,
-        seeds_in(seeds),
-        processes=processes,
-        quick=quick,
-        json_file=json_file,
-        scenarios_dir=scenarios_dir,
-    )
-
-
-def _family_folder(manager: ScenarioManager, name: str) -> Path:
+def family_folder(manager: ScenarioManager, name: str) -> Path:
     folder = manager.find_family(name)
     if folder is None:
         known = manager.list_families()
@@ -448,7 +391,7 @@ def _ids(manager: ScenarioManager) -> list[str]:
         raise UsageError(str(problem)) from None
 
 
-def _manager(scenarios_dir: str | None) -> ScenarioManager:
+def manager_of(scenarios_dir: str | None) -> ScenarioManager:
     return ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=scenarios_dir).scenarios_dir)
 
 

@@ -143,31 +143,19 @@ class TerminalSettings(_Section):
     agents: dict[str, str] = Field(default_factory=dict)
 
 
+_IN_REQUESTS = {
+    "timeout_multiplier": "global_timeout_multiplier",
+    "agent_timeout_sec": "global_agent_timeout_sec",
+    "test_timeout_sec": "global_test_timeout_sec",
+}
+"""Settings of an evaluation that requests call otherwise."""
+
+
 def run_config(settings: TerminalSettings) -> dict[str, Any]:
     """The settings of a run, as ``config`` of a request has them; without its dataset."""
-    chosen = settings.evaluation
-    config: dict[str, Any] = {
-        "exclude_task_ids": chosen.exclude_task_ids,
-        "n_attempts": chosen.n_attempts,
-        "n_concurrent_trials": chosen.n_concurrent_trials,
-        "global_timeout_multiplier": chosen.timeout_multiplier,
-        "keep_images": not chosen.cleanup,
-        "tries": chosen.tries,
-        "record": chosen.record,
-        "access": chosen.access,
-        "leave_running": chosen.leave_running,
-        "verifier": chosen.verifier,
-    }
-    optional = {
-        "task_ids": chosen.task_ids,
-        "n_tasks": chosen.n_tasks,
-        "global_agent_timeout_sec": chosen.agent_timeout_sec,
-        "global_test_timeout_sec": chosen.test_timeout_sec,
-        "max_cost": chosen.max_cost,
-        "max_tokens": chosen.max_tokens,
-        "max_hours": chosen.max_hours,
-    }
-    return config | {name: value for name, value in optional.items() if value is not None}
+    chosen = settings.evaluation.model_dump(exclude={"output_path", "cleanup"}, exclude_none=True)
+    config = {_IN_REQUESTS.get(name, name): value for name, value in chosen.items()}
+    return {**config, "keep_images": not settings.evaluation.cleanup}
 
 
 def read_terminal_settings(

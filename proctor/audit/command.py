@@ -17,8 +17,10 @@ from rich.text import Text
 from proctor.audit.families import FamilyAudit, cells_of, command_for, run_cells, summed_up
 from proctor.audit.instances import Report
 from proctor.console import make_console, show
-from proctor.errors import CommandError, ExitCode
-from proctor_protocol.instances import PRACTICE_SEEDS
+from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.run_settings import seeds_in
+from proctor.scenario_commands import family_folder, manager_of
+from proctor_protocol.instances import DIFFICULTIES, PRACTICE_SEEDS
 from scenarios.kit.making.days import Day, InconsistentDayError, make_day
 
 CHECKS = {
@@ -41,25 +43,38 @@ _INSTANCES_A_LINE = 25
 """In a log, progress is one line for this number of instances."""
 
 
-def audit(
-    directories: Sequence[Path],
-    difficulties: Sequence[int],
-    seeds: Sequence[int],
+def audit_families(
+    families: Sequence[str],
+    scenarios_dir: str | None,
+    difficulties: str,
+    seeds: str,
     *,
     processes: int = 0,
     quick: bool = False,
     json_file: Path | None = None,
-    scenarios_dir: str | None = None,
 ) -> ExitCode:
-    """Audit families; exit code 1 where anything is violated.
+    """Audit families, all of them where none is named; exit code 1 where anything is violated.
 
     Args:
+        families: their names.
+        scenarios_dir: the folder of scenarios that the command line names, if it does.
+        difficulties, seeds: numbers and ranges, such as ``1-4`` or ``3,7``.
         processes: how many instances at once; 0 for as many as there are processors.
         quick: the cheapest form: fewer lapses, and no checks that need many instances.
         json_file: receives the figures.
-        scenarios_dir: the flag for the families' place, for the commands that show violations again.
+
+    Raises:
+        UsageError: there is no such family, or seeds or difficulties can't be read.
     """
-    cells, began, console = cells_of(directories, difficulties, seeds, quick=quick), time.monotonic(), make_console()
+    levels = seeds_in(difficulties)
+    if wrong := [level for level in levels if level not in DIFFICULTIES]:
+        raise UsageError(f"--difficulty {difficulties}: {wrong[0]} isn't one of 1 to 4")
+    manager = manager_of(scenarios_dir)
+    directories = [family_folder(manager, name) for name in families or manager.list_families()]
+    if not directories:
+        raise UsageError(f"there are no families in {manager.directory}")
+    cells = cells_of(directories, levels, seeds_in(seeds), quick=quick)
+    began, console = time.monotonic(), make_console()
     columns = (
         TextColumn("audited"),
         BarColumn(),
@@ -162,12 +177,14 @@ def mean_of(shares: Sequence[float]) -> tuple[float, float]:
     return round(100 * fmean(shares), 1), round(100 * error, 1)
 
 
-def show_day(directory: Path, difficulty: int, seed: int, *, truth: bool) -> None:
+def show_day(family: str, scenarios_dir: str | None, difficulty: int, seed: int, *, truth: bool) -> None:
     """Print the day of a family for a person: the brief, all records by time; with ``truth``, what is right.
 
     Raises:
+        UsageError: there is no such family.
         CommandError: the day can't be made, or its truth is not public.
     """
+    directory = family_folder(manager_of(scenarios_dir), family)
     if truth and seed not in PRACTICE_SEEDS:
         raise CommandError(
             f"seed {seed} is not a practice seed: the truth of seeds 1 to {PRACTICE_SEEDS[-1]} is public"

@@ -30,12 +30,14 @@ def show_scenario(
     """Show a scenario. What the user wants, who is in it, what is scored and who judges it. With --seed, show the day
     of a family: everything that a participant can read.
     """
-    from proctor.scenario_commands import show_family_day, show_scenario
-
     if seed is None:
+        from proctor.scenario_commands import show_scenario
+
         show_scenario(scenario_id, scenarios_dir)
     else:
-        show_family_day(scenario_id, scenarios_dir, difficulty, seed, truth=truth)
+        from proctor.audit.command import show_day
+
+        show_day(scenario_id, scenarios_dir, difficulty, seed, truth=truth)
 
 
 @app.command("audit")
@@ -49,7 +51,7 @@ def audit_families(
     json_file: Annotated[Path | None, Option("--json", help="Write the figures to this file.")] = None,
 ) -> None:
     """Audit families. Each instance has to pass twelve checks before anybody plays it; exit code 1 where one fails."""
-    from proctor.scenario_commands import audit_families
+    from proctor.audit.command import audit_families
 
     raise typer.Exit(
         audit_families(
