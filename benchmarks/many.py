@@ -26,6 +26,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
 from benchmarks.evaluator import SCENARIO, evaluator, say
+from proctor.api import assessment_request
 from proctor.caller import Accepted, AssessmentCall, ConnectionLost, Ended, Progress
 from proctor.errors import CommandError
 from proctor_protocol.results import AssessmentResults
@@ -70,12 +71,9 @@ class Tally:
 
 
 async def follow(gateway_url: str, agent_url: str, seed: int, tally: Tally) -> None:
-    request = {
-        "participants": {"personal_assistant": agent_url},
-        "config": {"scenario_id": SCENARIO, "seed": seed, "offline": True, "max_turns": tally.turns},
-    }
+    request = assessment_request(agent_url, SCENARIO, seed, offline=True, max_turns=tally.turns)
     try:
-        async with AssessmentCall(gateway_url, json.dumps(request)) as call:
+        async with AssessmentCall(gateway_url, request) as call:
             async for event in call.events():
                 if isinstance(event, Accepted):
                     tally.accepted += 1

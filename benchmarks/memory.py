@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks import table as markdown
 from proctor.audit.command import mean_of
 from proctor.audit.players import report_of
 from proctor.audit.plays import Stage, Turn, perform
@@ -29,23 +30,8 @@ FAMILIES = ("the_week", "promises")
 MEMORIES = ("keeps notes", "forgets", "reads again")
 
 
-_PAGE = """\
-# Memory over days
-
-The same rule-based player with and without a memory, over days of the families [the_week](families/the_week.md) and
-[promises](families/promises.md). It reads new mails only, notes what they say, and acts by its notes. It passes over
-{miss} of the mails. *Forgets* loses all notes each night. *Reads again* loses them too, and reads the whole mailbox
-each morning.
-
-Means in percent of the points, with half the width of their 95 % intervals, over {seeds} seeds a difficulty. The last
-column is the number of mails that are read in a play, in the same order.
-
-![Points by difficulty, with and without a memory](memory.svg)
-
-{table}
-
-Written by `python -m benchmarks.memory --write`.
-"""
+_PAGE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+"""The page's text, with places for the figures."""
 
 
 class Cell(NamedTuple):
@@ -149,12 +135,12 @@ async def measured(family: str, difficulty: int, seeds: Sequence[int], miss: flo
 
 
 def table(cells: dict[tuple[str, int], dict[str, Cell]]) -> list[str]:
-    lines = ["| family | difficulty | " + " | ".join(MEMORIES) + " | mails read |", "| --- |" + " --- |" * 5]
+    rows = []
     for (family, difficulty), by_memory in cells.items():
-        points = " | ".join(f"{cell.mean:.0f} ± {cell.error:.0f}" for cell in by_memory.values())
+        points = [f"{cell.mean:.0f} ± {cell.error:.0f}" for cell in by_memory.values()]
         read = " / ".join(f"{cell.mails:.0f}" for cell in by_memory.values())
-        lines.append(f"| `{family}` | {difficulty} | {points} | {read} |")
-    return lines
+        rows.append([f"`{family}`", str(difficulty), *points, read])
+    return markdown(["family", "difficulty", *MEMORIES, "mails read"], rows).splitlines()
 
 
 def page(lines: Sequence[str], seeds: int, miss: float) -> str:

@@ -9,7 +9,7 @@ import argparse
 import math
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -18,6 +18,7 @@ from statistics import mean
 from types import SimpleNamespace
 from typing import Any
 
+from benchmarks import table
 from benchmarks.bill.record import Bill, Play
 from benchmarks.evaluator import PROCESSES
 
@@ -187,10 +188,6 @@ def number(value: float) -> str:
     if value >= 100:
         return f"{round(value, 2 - math.floor(math.log10(value))):,.0f}"
     return f"{value:.2g}" if value < 10 else f"{value:.0f}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
 def tables(night: Night) -> dict[str, str]:
