@@ -7,7 +7,6 @@ The functions can be called with and without a running event loop, as in Jupyter
 import asyncio
 import json
 import tempfile
-import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -253,30 +252,22 @@ def evaluator(*, archive: str | None = None, **settings: Any) -> Iterator[str]:
         CommandError: a service didn't start; the message has the end of its log.
     """
     from proctor.local import throwaway_stack
+    from proctor.play.participant import background
     from proctor.supervisor import Supervisor
 
     config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, **settings))
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="proctor-evaluator", daemon=True)
-    thread.start()
-
-    def do(work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
-
-    try:
-        with tempfile.TemporaryDirectory(prefix="proctor-", ignore_cleanup_errors=True) as folder:
-            stack = throwaway_stack(config, Path(folder), archive=archive)
-            supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda _line: None, temporary=stack.state)
-            do(supervisor.__aenter__())
-            try:
-                do(supervisor.start())
-                yield stack.gateway_url
-            finally:
-                do(supervisor.__aexit__())
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    with (
+        background() as behind,
+        tempfile.TemporaryDirectory(prefix="proctor-", ignore_cleanup_errors=True) as folder,
+    ):
+        stack = throwaway_stack(config, Path(folder), archive=archive)
+        supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda _line: None, temporary=stack.state)
+        behind.run(supervisor.__aenter__())
+        try:
+            behind.run(supervisor.start())
+            yield stack.gateway_url
+        finally:
+            behind.run(supervisor.stop())
 
 
 def assessment_request(

@@ -376,30 +376,26 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-async def _is_listened_at(url: str) -> bool:
-    """Whether a server takes connections there: until one does, that is asked often, and an HTTP client costs more
-    than all the rest of it.
+async def _get(url: str) -> httpx.Response | None:
+    """The answer to a GET; None without one. Until a server takes connections that is asked often, and an HTTP client
+    costs more than all the rest of it.
     """
     parts = urlsplit(url)
     try:
         _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname, parts.port), _PROBE_SECONDS)
-    except (OSError, TimeoutError):
-        return False
-    writer.close()
-    return True
+        writer.close()
+        async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
+            return await http.get(url)
+    except (OSError, TimeoutError, httpx.HTTPError):
+        return None
 
 
 def answers(url: str) -> Callable[[int], Awaitable[bool]]:
     """Ready when a GET of this address is answered with 200."""
 
     async def is_ready(_: int) -> bool:
-        if not await _is_listened_at(url):
-            return False
-        try:
-            async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
-                return (await http.get(url)).status_code == 200
-        except httpx.HTTPError:
-            return False
+        answer = await _get(url)
+        return answer is not None and answer.status_code == 200
 
     return is_ready
 
@@ -411,17 +407,16 @@ def _polls(ui_url: str, namespace: str, task_queue: str, processes: int) -> Call
     url = f"{ui_url}/api/v1/namespaces/{namespace}/task-queues/{task_queue}?taskQueueType=1"
 
     async def is_ready(pid: int) -> bool:
-        if not await _is_listened_at(url):
-            return False
+        answer = await _get(url)
         try:
-            async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
-                pollers = (await http.get(url)).json().get("pollers", [])
-        except (httpx.HTTPError, ValueError):
+            pollers = [] if answer is None else answer.json().get("pollers", [])
+        except ValueError:
             return False
         identities = {str(poller.get("identity", "")) for poller in pollers}
         if sum(identity.startswith((f"{pid}@", f"{pid}.")) for identity in identities) >= processes:
             return True
-        await asyncio.sleep(0.1)
+        if answer is not None:
+            await asyncio.sleep(0.1)
         return False
 
     return is_ready

@@ -3,6 +3,7 @@
 import hmac
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from hashlib import sha256
 from typing import Any, Literal
 from uuid import uuid4
@@ -32,18 +33,9 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
         for_nameless = "all"
 
     allowance = Allowance(config)
-
-    async def replay(request: ActionRequest) -> str:
-        await _go_on(request, connected, allowance, from_judging=False)
-        return request.entry.id
-
-    async def judge_again(request: ActionRequest) -> str:
-        await _go_on(request, connected, allowance, from_judging=True)
-        return request.entry.id
-
-    async def fork(request: ActionRequest) -> str:
-        return await _fork(request, connected, config.task_queue, allowance)
-
+    replay = partial(_go_on, connected=connected, allowance=allowance, from_judging=False)
+    judge_again = partial(_go_on, connected=connected, allowance=allowance, from_judging=True)
+    fork = partial(_fork, connected=connected, task_queue=config.task_queue, allowance=allowance)
     return Actions(
         [
             Action(
@@ -79,11 +71,12 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
 
 async def _go_on(
     request: ActionRequest, connected: Callable[[], Awaitable[Client]], allowance: Allowance, *, from_judging: bool
-) -> None:
+) -> str:
     from proctor.replay import choose, reset, reset_points  # with all that a command shows
 
+    task_id = request.entry.id
     try:
-        client, task_id = await connected(), request.entry.id
+        client = await connected()
         async with allowance.room_for(client, _by(request), Share(), task_id, is_again=True):
             point = choose(await reset_points(client, task_id), request.turn, from_judging)
             await reset(client, task_id, point)
@@ -92,6 +85,7 @@ async def _go_on(
     except (CommandError, TemporalUnreachableError, RPCError) as problem:
         problem_of_option = Problem.of(problem).remedy if isinstance(problem, UsageError) else ""
         raise ActionRefusedError(f"{problem_of_option or problem}.") from None
+    return task_id
 
 
 async def _fork(

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -159,7 +158,7 @@ async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
     """
     points: dict[int | None, ResetPoint] = {}
     try:
-        async for run_id in _runs(client, task_id):
+        for run_id in await _runs(client, task_id):
             for point in await _points_of_run(client, task_id, run_id):
                 points[point.turn] = point
     except RPCError as problem:
@@ -172,7 +171,7 @@ async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
     return [*turns, points[None]] if None in points else turns
 
 
-async def _runs(client: Client, task_id: str) -> AsyncIterator[str]:
+async def _runs(client: Client, task_id: str) -> list[str]:
     """The runs that led to the present one: what it continued as new, earliest first."""
     described = await client.get_workflow_handle(task_id).describe()
     if described.workflow_type != ASSESSMENT_WORKFLOW:
@@ -183,10 +182,8 @@ async def _runs(client: Client, task_id: str) -> AsyncIterator[str]:
         first = await anext(aiter(handle.fetch_history_events(page_size=1)))
         before = first.workflow_execution_started_event_attributes.continued_execution_run_id
         if not before:
-            break
+            return chain
         chain.insert(0, before)
-    for run_id in chain:
-        yield run_id
 
 
 async def _points_of_run(client: Client, task_id: str, run_id: str) -> list[ResetPoint]:

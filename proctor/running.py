@@ -17,7 +17,7 @@ from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from viewer.live import Live, PublishedUpdate, Running, RunningCell, RunningDetails
+from viewer.live import Live, Running, RunningCell, RunningDetails
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
     CAMPAIGN_WORKFLOW,
@@ -88,7 +88,7 @@ class UnderWay(Live):
         tally = _tally_in(updates) if is_campaign else None
         return RunningDetails(
             running=await self._running(execution, tally),
-            updates=tuple(PublishedUpdate(each.sequence, each.data, each.recorded_at) for each in updates),
+            updates=[each.data for each in updates],
             wait_reason=why_it_waits(execution),
             cells=await self._cells(execution.id) if is_campaign else (),
         )

@@ -28,7 +28,7 @@ from proctor_storage.archive import Archive, EntryDamagedError
 from proctor_storage.entry_table import EntryQuery, MatrixCell
 from viewer import words
 from viewer.actions import Action, ActionRequest
-from viewer.campaigns import of_entries, of_results
+from viewer.campaigns import CampaignView, of_entries, of_results
 from viewer.live import Running, RunningDetails
 from viewer.modalities import ModalityView, modality_views
 from viewer.overviews import PAGE, STATUSES, Overview
@@ -159,33 +159,36 @@ class Pages:
         """One campaign; raises as ``assessment``."""
         results, runs = self.archive.campaign_results(entry), self.archive.runs(entry)
         view = of_results(results, runs, self._criteria_in(results, runs))
-        of_trials = isinstance(results, TerminalResults)
-        return self._render(
-            "campaign.html",
+        of_trials = results if isinstance(results, TerminalResults) else None
+        return self._campaign(
+            view,
             "file" if as_file else None,
-            view=view,
             entry=entry,
             id=entry.id,
             title=entry.scenario_id,
             kind=entry.campaign_kind,
             noun="trial" if of_trials else "assessment",
             status=entry.status,
-            is_running=False,
-            cells=(),
             results=results,
             tally=entry.tally,
             missing=results.n_missing if isinstance(results, TerminalResults) else results.missing,
             stopped=results.stopped,
-            wait_reason=None,
-            accuracy=_accuracy(results) if isinstance(results, TerminalResults) and results.n_trials else None,
-            doubts=results.doubts_in_words() if isinstance(results, TerminalResults) else "",
-            pass_at=_pass_at(results) if isinstance(results, TerminalResults) else [],
+            accuracy=_accuracy(of_trials) if of_trials and of_trials.n_trials else None,
+            doubts=of_trials.doubts_in_words() if of_trials else "",
+            pass_at=_pass_at(of_trials) if of_trials else [],
             started_at=entry.started_at,
             seconds=entry.seconds,
             cost=entry.cost,
             tokens=results.tokens,
             url=None if as_file else self._workflow_url(entry),
         )
+
+    def _campaign(self, view: CampaignView, form: str | None, **known: Any) -> str:
+        """The page of a campaign; without ``results`` it is under way."""
+        unknown = dict.fromkeys(("entry", "results", "stopped", "wait_reason", "accuracy", "seconds", "tokens"))
+        lists: dict[str, Any] = {"cells": (), "pass_at": (), "missing": 0, "doubts": ""}
+        is_running = known.get("results") is None
+        return self._render("campaign.html", form, view=view, is_running=is_running, **{**unknown, **lists, **known})
 
     def trial(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
         """One trial in a terminal; raises as ``assessment``."""
@@ -276,30 +279,19 @@ class Pages:
         ended = self.archive.select(EntryQuery(campaign=running.id))
         of_trials = any(entry.kind == "trial" for entry in ended) or running.scenario_id.startswith("terminal-bench ")
         costs = [entry.cost for entry in ended if entry.cost is not None]
-        return self._render(
-            "campaign.html",
+        return self._campaign(
+            of_entries(ended),
             None,
-            view=of_entries(ended),
-            entry=None,
             id=running.id,
             title=running.scenario_id or "A campaign",
             kind="terminal-bench" if of_trials else "assessments",
             noun="trial" if of_trials else "assessment",
             status=running.status,
-            is_running=True,
             cells=details.cells,
-            results=None,
             tally=running.tally,
-            missing=0,
-            stopped=None,
             wait_reason=details.wait_reason,
-            accuracy=None,
-            doubts="",
-            pass_at=[],
             started_at=running.started_at,
-            seconds=None,
             cost=sum(costs) if costs else None,
-            tokens=None,
             url=running.url if self._ui_url else None,
         )
 
