@@ -34,9 +34,7 @@ NOISE = (0, 1, 2, 3)
 CLOCKS = (STANDING, "fixed:10", "fixed:60", "fixed:180", "fixed:600")
 """Simulated seconds that each request costs."""
 
-_READ = 12
-"""Mails that the reader opens in a turn, a request each."""
-
+_READ = 12  # mails that the reader opens in a turn, a request each
 _REPEATS = 3
 
 Means = Mapping[str, Sequence[tuple[float, float]]]

@@ -40,12 +40,8 @@ from viewer.pages import Pages, compared
 
 SAME_IN_EVERY_TURN = "they did the same in every turn"
 _SHORT_ID = 8
-_SCENARIO_WIDTH = 18
-"""Columns that a scenario's id has on a narrow screen before it is folded."""
-
-_WIDE = 100
-"""Columns from which on a list has all of its columns."""
-
+_SCENARIO_WIDTH = 18  # columns that a scenario's id has on a narrow screen before it is folded
+_WIDE = 100  # columns from which on a list has all of its columns
 _LIVE_SECONDS = 2.0
 
 

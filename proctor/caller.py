@@ -43,9 +43,7 @@ _PAGE = 100
 _ALL = 2**31 - 1
 """The longest history that can be asked for; with it come the updates of a task that has ended."""
 
-_UPDATES_SECONDS = 60.0
-"""How long the updates that we missed are asked for before the result alone has to do."""
-
+_UPDATES_SECONDS = 60.0  # how long the updates that we missed are asked for before the result alone has to do
 EndState = Literal["completed", "failed", "canceled", "rejected"]
 
 _END_STATES: dict[a2a.TaskState, EndState] = {

@@ -28,11 +28,8 @@ _LABEL_WIDTH = 10
 _LONGEST_WHY = 160
 _BAR_WIDTH = 24
 _LONGEST_GROUP = 60
-_COLUMNS_BESIDE = 36
-"""Columns that the numbers beside a group's name need."""
-
-_LINES_BESIDE = 8
-"""Lines of a terminal that the table of groups leaves to others."""
+_COLUMNS_BESIDE = 36  # columns that the numbers beside a group's name need
+_LINES_BESIDE = 8  # lines of a terminal that the table of groups leaves to others
 
 
 @dataclass
@@ -51,8 +48,7 @@ class _Group:
             self.scores.append(ended.score)
 
 
-_BUILD_LINES = 30
-"""Lines of a failed build that are printed."""
+_BUILD_LINES = 30  # lines of a failed build that are printed
 
 
 class CampaignDisplay:

@@ -19,9 +19,7 @@ from proctor_terminal.failures import TaskError
 from proctor_terminal.tasks import problems_of
 
 _SHA = re.compile(r"[0-9a-f]{64}")
-_SHOWN = 12
-"""Characters of a hash in a list."""
-
+_SHOWN = 12  # characters of a hash in a list
 _LISTED_TASKS = 200
 
 

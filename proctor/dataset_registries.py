@@ -16,8 +16,7 @@ from proctor.errors import UnreachableError, UsageError
 from proctor_protocol.problems import describe, show_value
 from proctor_terminal.datasets import DatasetSource, KnownDataset, TaskSource
 
-_LARGEST = 64 * 1024 * 1024
-"""Bytes of a registry."""
+_LARGEST = 64 * 1024 * 1024  # bytes of a registry
 
 
 class TerminalBenchRow(BaseModel):

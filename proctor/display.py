@@ -28,8 +28,7 @@ from proctor_protocol.updates import (
 
 _LABEL_WIDTH = 9
 _ACTION_LINES = 2
-_UNSCORED = "points will stay unscored"
-"""Part of the evaluator's warning of points that no model judges."""
+_UNSCORED = "points will stay unscored"  # part of the evaluator's warning of points that no model judges
 
 
 _OfTurn = TurnStartedUpdate | ActionObservedUpdate | TurnCompletedUpdate | ResponsesGeneratedUpdate

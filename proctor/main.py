@@ -22,8 +22,7 @@ from proctor.errors import CommandError, fit
 from proctor.help_pages import CommandWithExamples, GroupedCommands
 from proctor_processes.announcing import announce
 
-_SERVICES = ("worker", "gateway", "ues")
-"""The commands whose warnings are log lines."""
+_SERVICES = ("worker", "gateway", "ues")  # the commands whose warnings are log lines
 
 app = typer.Typer(
     name="proctor",

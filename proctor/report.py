@@ -17,9 +17,7 @@ from proctor_protocol.results import (
     OverallScore,
 )
 
-_WIDE = 110
-"""Columns from which on the explanations have a column of their own."""
-
+_WIDE = 110  # columns from which on the explanations have a column of their own
 _JUDGE_WIDTH = 30
 _DOUBTS_TOLD = 5
 _LONGEST_DOUBT = 80

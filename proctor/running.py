@@ -32,15 +32,11 @@ from workflows.names import (
 )
 
 _SHOWN_AT_MOST = 200
-_TALLIES_AT_MOST = 10
-"""Campaigns under way of which a list says how far they are."""
-
+_TALLIES_AT_MOST = 10  # campaigns under way of which a list says how far they are
 _RUNS_REMEMBERED = 32
 _QUERY = "WorkflowType = '{}' AND ExecutionStatus = 'Running'"
 _KINDS = {ASSESSMENT_WORKFLOW: "assessment", CAMPAIGN_WORKFLOW: "campaign", TRIAL_WORKFLOW: "trial"}
-_CELLS_AT_MOST = 24
-"""Cells of a campaign of which its page says what they are at."""
-
+_CELLS_AT_MOST = 24  # cells of a campaign of which its page says what they are at
 _STEPS = {
     "prepare_image": "prepares the image",
     "start_environment": "starts the container",

@@ -27,8 +27,7 @@ from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
 
 _FAULTS_TOLD = 20
-_UNSCORED_WITHOUT_WARNING = 0.1
-"""The share of a scenario's points that may stay unscored without a warning."""
+_UNSCORED_WITHOUT_WARNING = 0.1  # the share of a scenario's points that may stay unscored without a warning
 
 
 def list_scenarios(scenarios_dir: str | None) -> ExitCode:

@@ -19,8 +19,7 @@ from ues_sim.simulation import Simulation
 
 _SECTIONS = ("metadata", "environment", "events")
 _PARTS = ("time_state", "modality_states")
-_CLOCKS = ("last_wall_time_update",)
-"""Further fields of exports, which imports ignore."""
+_CLOCKS = ("last_wall_time_update",)  # further fields of exports, which imports ignore
 
 
 def unknown_settings(scenario_json: bytes) -> list[str]:

@@ -40,9 +40,7 @@ _ON_ITS_OWN = 256 * 1024
 """Bytes of a piece of memory that is taken from the system alone, and returned when it is freed. Without a setting
 glibc raises this up to 32 MB, and what is freed below stays where it is."""
 
-_ARENAS = 2
-"""Of as many as there are threads, each keeps what its thread once needed."""
-
+_ARENAS = 2  # of as many as there are threads, each keeps what its thread once needed
 T = TypeVar("T")
 
 

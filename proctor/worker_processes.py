@@ -26,9 +26,7 @@ from proctor_settings.config import GreenAgentConfig
 STOP_SECONDS = 8.0
 """How long a process may take to end: current steps are finished."""
 
-_LAST_WORDS_SECONDS = 1.0
-"""How long what a process has written is read after its end."""
-
+_LAST_WORDS_SECONDS = 1.0  # how long what a process has written is read after its end
 _CHUNK = 64 * 1024
 
 

@@ -35,9 +35,7 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_LIVE_SECONDS = 2.0
-"""How long a page waits for Temporal to say what runs."""
-
+_LIVE_SECONDS = 2.0  # how long a page waits for Temporal to say what runs
 _AWAY_SECONDS = 5.0
 
 _LONGEST_FORM = 64_000

@@ -18,9 +18,7 @@ from proctor_protocol.terminal import FailureMode, TerminalResults
 from viewer import plots
 
 _ITEMS_AT_ONCE = 15
-_NOTICED = 5.0
-"""Percentage points: the difference for which it is said how many more runs would show it."""
-
+_NOTICED = 5.0  # percentage points: the difference for which it is said how many more runs would show it
 _PASSES_AT_MOST = 64
 
 

@@ -449,8 +449,7 @@ def compared(one: AssessmentResults, other: AssessmentResults) -> list[ComparedR
     return sorted(rows, key=lambda row: (-abs(row.difference or 0), row.name))
 
 
-_MATRIX_AT_MOST = 20
-"""Agents, and scenarios, of the overview's matrix: those with the most runs."""
+_MATRIX_AT_MOST = 20  # agents, and scenarios, of the overview's matrix: those with the most runs
 
 
 @dataclass(frozen=True)

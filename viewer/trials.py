@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from proctor_protocol.archive import CommandRecord
 from viewer.words import LONGEST_TEXT, clip, plain, took
 
-_SHOWN_AT_MOST = 1_500_000
-"""Characters of outputs on one page."""
-
+_SHOWN_AT_MOST = 1_500_000  # characters of outputs on one page
 _COMMANDS_AT_MOST = 2_000
 _BY_THE_ENGINE = "docker exec"
 

@@ -39,8 +39,7 @@ CHECKS = {
 }
 
 _RATES_SHOWN = (0.1, 0.4)
-_INSTANCES_A_LINE = 25
-"""In a log, progress is one line for this number of instances."""
+_INSTANCES_A_LINE = 25  # in a log, progress is one line for this number of instances
 
 
 def audit_families(

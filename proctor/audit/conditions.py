@@ -16,8 +16,7 @@ CONDITIONS = ("noise 1", "noise 2", "noise 3", "fixed:5", "fixed:5, noise 3")
 """What the check plays under. ``measured`` needs a participant that takes time, and has none here."""
 
 _TRIES = 12
-_LOOKS = 6
-"""How often it is looked whether something was done: any one answer may be old."""
+_LOOKS = 6  # how often it is looked whether something was done: any one answer may be old
 
 
 def conditions_in(words: str) -> tuple[str, int]:

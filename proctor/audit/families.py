@@ -24,8 +24,7 @@ LEAST_FALL, COMPARED_AT = 0.02, 0.1
 MEMORISED = 100
 """Seeds that the memoriser knows by heart."""
 
-_FLOOR = 0.02
-"""A mean below it need not fall further."""
+_FLOOR = 0.02  # a mean below it need not fall further
 
 
 @dataclass

@@ -31,8 +31,7 @@ BARS = {"nothing": 0.02, "everything": 0.02, "answers all": 0.05, "keywords": 0.
 """The largest share of the points that a player without understanding may earn."""
 
 _ROUNDING = 1e-9
-_MEMORY = 5
-"""Words of the runs by which the memoriser knows a day again."""
+_MEMORY = 5  # words of the runs by which the memoriser knows a day again
 
 
 @dataclass

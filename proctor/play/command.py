@@ -32,8 +32,7 @@ from proctor_processes.serving import address_of, listen
 from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
 from purple_sdk import create_app
 
-_PATIENCE = 86_400.0
-"""Seconds that a person has for a turn: the most that a request may ask for."""
+_PATIENCE = 86_400.0  # seconds that a person has for a turn: the most that a request may ask for
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from purple_sdk import BasePurpleAgent
 
 T = TypeVar("T")
 
-_LAST_SECONDS = 1.0
-"""How long what still runs may take to end."""
+_LAST_SECONDS = 1.0  # how long what still runs may take to end
 
 
 class Background:
