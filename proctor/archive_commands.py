@@ -14,7 +14,7 @@ from rich.text import Text
 
 from proctor.agents_compared import compare_agents, is_agent
 from proctor.console import make_console, plain_table, show
-from proctor.errors import CommandError, ExitCode, UsageError, ending_as
+from proctor.errors import CommandError, UsageError, ending_as
 from proctor.opened_archive import archive_problems, open_archive, period
 from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
@@ -254,7 +254,7 @@ def _require_assessments(what: str, *entries: ArchiveEntry) -> None:
 
 
 @archive_problems()
-def prune(archive: str | None, state: str | None, older_than: str, with_results: bool, is_agreed: bool) -> ExitCode:
+def prune(archive: str | None, state: str | None, older_than: str, with_results: bool, is_agreed: bool) -> None:
     """Remove old checkpoints, and with ``with_results`` old entries; says first what it would remove.
 
     Args:
@@ -294,7 +294,7 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     for line in lines:
         console.print(Text(line), soft_wrap=True)
     if not blobs and not entries:
-        return ExitCode.DONE
+        return
     if not is_agreed:
         if not sys.stdin.isatty():
             raise UsageError("nothing was removed: --yes removes it")
@@ -305,7 +305,6 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
         store.remove(path)
     kept.remove(entries)
     console.print("removed")
-    return ExitCode.DONE
 
 
 def _size(size: int) -> str:

@@ -11,14 +11,14 @@ from pathlib import Path
 from string import Template
 from uuid import uuid4
 
-from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.errors import CommandError, UsageError
 from proctor.purple_wheel import write_wheel
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 _MARK = ".tmpl"
 
 
-def new_agent(name: str, folder: Path) -> ExitCode:
+def new_agent(name: str, folder: Path) -> None:
     """Write the project into ``folder / name`` and say how to continue."""
     class_name = "".join(word.capitalize() for word in _words_of(name))
     values = {"class_name": class_name, "version": version("proctor")}
@@ -29,10 +29,9 @@ def new_agent(name: str, folder: Path) -> ExitCode:
     print("  proctor check-agent http://localhost:8001        (in another terminal)")
     print("  proctor up                                       (in another terminal)")
     print("  proctor assess email_triage_basic --agent http://localhost:8001 --offline")
-    return ExitCode.DONE
 
 
-def new_scenario(name: str, folder: Path) -> ExitCode:
+def new_scenario(name: str, folder: Path) -> None:
     """Write the scenario into ``folder / name`` and say how to continue."""
     target = _write_project("scenario", name, folder, "team-lunch", {"canary": str(uuid4())})
     built = subprocess.run([sys.executable, "build.py"], cwd=target, capture_output=True, text=True, check=False)
@@ -47,10 +46,9 @@ def new_scenario(name: str, folder: Path) -> ExitCode:
     print("to have an agent play it\n")
     print(f"  proctor up --scenarios-dir {folder}")
     print(f"  proctor assess {name} --agent http://localhost:8001 --offline        (in another terminal)")
-    return ExitCode.DONE
 
 
-def new_family(name: str, folder: Path) -> ExitCode:
+def new_family(name: str, folder: Path) -> None:
     """Write a family into ``folder / "families" / name`` and say how to continue."""
     target = _write_project("family", name, folder / "families", "barn_sale", {})
     print(f"{target}: three questions about prices; change family.py, and after each change\n")
@@ -59,7 +57,6 @@ def new_family(name: str, folder: Path) -> ExitCode:
     print("to have an agent play it\n")
     print(f"  proctor up --scenarios-dir {folder}")
     print(f"  proctor assess {name} --difficulty 2 --seed 3 --agent http://localhost:8001 --offline")
-    return ExitCode.DONE
 
 
 def _write_project(kind: str, name: str, folder: Path, example: str, values: Mapping[str, str]) -> Path:

@@ -44,7 +44,7 @@ from proctor.handing_back import WritingDown
 from proctor.namespace import ensure_retention, ensure_search_attributes
 from proctor.parts import Parts, open_parts
 from proctor.simulator_watch import SimulatorWatch, find_problem_of_public_address
-from proctor.telemetry import Telemetry
+from proctor.telemetry import telemetry_of
 from proctor.watchdog import watched
 from proctor.worker_needs import worker_needs
 from proctor_observing.address import observed
@@ -152,8 +152,8 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     """
     set_up_logs(config.log_format, dict.fromkeys(_OUR_ROOMS, config.log_level))
     start_tracing("proctor-worker")
-    telemetry = Telemetry.of(config)
-    client = await connect(config, telemetry.runtime)
+    runtime, render = telemetry_of(config)
+    client = await connect(config, runtime)
     try:
         await ensure_search_attributes(client, config)
         await ensure_retention(client, config)
@@ -186,7 +186,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         trials.add_done_callback(_say_if_failed)
         stack.push_async_callback(_end, trials)
         needs = worker_needs(config, client, workers)
-        address = observed(config.observe_host, config.observe_port, "proctor worker", needs, telemetry.render)
+        address = observed(config.observe_host, config.observe_port, "proctor worker", needs, render)
         await stack.enter_async_context(address)
         log = logging.getLogger(__name__)
         await log_problems(log, {name: needs[name] for name in ("store", "archive", "fleet")})

@@ -139,8 +139,7 @@ def answers_all(day: Day) -> Turn:
                 await _try(client.email.reply(mail["message_id"], body_text=dump or "noted"))
         if now == day.starts[-1]:
             await _try(client.chat.send(role="assistant", content=dump or "noted"))
-            for act in report_of(day, {duty.number or 0: "done" for duty in day.listed}):
-                await perform(act, day, client)
+            await _report_all_as_done(day, client)
 
     return turn
 
@@ -163,10 +162,14 @@ def keywords(day: Day) -> Turn:
             elif "?" in _text_of(mail) and (answer := answer_by_words(mail, mails)):
                 await _try(client.email.reply(key, body_text=answer))
         if now == day.starts[-1]:
-            for act in report_of(day, {duty.number or 0: "done" for duty in day.listed}):
-                await perform(act, day, client)
+            await _report_all_as_done(day, client)
 
     return turn
+
+
+async def _report_all_as_done(day: Day, client: AsyncUESClient) -> None:
+    for act in report_of(day, {duty.number or 0: "done" for duty in day.listed}):
+        await perform(act, day, client)
 
 
 def is_noise(mail: dict[str, Any]) -> bool:

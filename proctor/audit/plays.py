@@ -218,27 +218,29 @@ def player_of(
     return turn
 
 
-async def perform(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
-    """Do one act through the API that participants have."""
+def request_of(act: Act, day: Day, voice: int = 0) -> tuple[str, dict[str, Any]]:
+    """What an act asks the simulator for: the action's name and its fields."""
     if act.action != "tell":
-        room, _, name = act.action.partition(".")
         fields = dict(act.fields)
-        if act.action == "chat.send_message":
-            await client.chat.send(role="assistant", **fields)
-            return
-        await getattr(getattr(client, room), {"mark_read": "read"}.get(name, name))(**fields)
-        return
+        return act.action, {"role": "assistant", **fields} if act.action == "chat.send_message" else fields
     words = message(act, day.user, voice)
     if act.to is None or act.channel == "chat":
-        await client.chat.send(role="assistant", content=words["body"])
-    elif act.channel == "text":
-        await client.sms.send(to_numbers=[act.to.phone or ""], body=words["body"])
-    elif act.reply_to is not None:
+        return "chat.send_message", {"role": "assistant", "content": words["body"]}
+    if act.channel == "text":
+        return "sms.send", {"to_numbers": [act.to.phone], "body": words["body"]}
+    return "email.send", {"to_addresses": [act.to.email], "subject": words["subject"], "body_text": words["body"]}
+
+
+async def perform(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
+    """Do one act through the API that participants have."""
+    action, fields = request_of(act, day, voice)
+    if action == "email.send" and act.action == "tell" and act.reply_to is not None:
         try:
-            await client.email.reply(act.reply_to, body_text=words["body"])
+            await client.email.reply(act.reply_to, body_text=fields["body_text"])
+            return
         except ServerError:
             raise
         except UESError:  # the mail has not come yet: a player who is early writes a new one
-            await client.email.send(to_addresses=[act.to.email], subject=words["subject"], body_text=words["body"])
-    else:
-        await client.email.send(to_addresses=[act.to.email], subject=words["subject"], body_text=words["body"])
+            pass
+    room, _, name = action.partition(".")
+    await getattr(getattr(client, room), {"mark_read": "read", "send_message": "send"}.get(name, name))(**fields)

@@ -109,7 +109,7 @@ def prune(
     """Remove old checkpoints. Says first what it would remove; results stay unless --results is given."""
     from proctor.archive_commands import prune as remove
 
-    raise typer.Exit(remove(archive, state, older_than, with_results, yes))
+    remove(archive, state, older_than, with_results, yes)
 
 
 @app.command("schema")

@@ -17,7 +17,7 @@ def list_harnesses() -> None:
     """List the CLI agents that are known, and which are installed."""
     from proctor.harness_commands import print_list
 
-    raise typer.Exit(print_list())
+    print_list()
 
 
 @app.command()
@@ -25,7 +25,7 @@ def show(name: _NameArgument) -> None:
     """Show how a CLI agent is started in a turn: files, commands, environment."""
     from proctor.harness_commands import print_one
 
-    raise typer.Exit(print_one(name))
+    print_one(name)
 
 
 @app.command()
@@ -33,7 +33,7 @@ def install(names: Annotated[list[str], Argument(metavar="NAME…", help="CLI ag
     """Install CLI agents from npm or PyPI into ~/.cache/proctor/harness."""
     from proctor.harness_commands import install_all
 
-    raise typer.Exit(install_all(names))
+    install_all(names)
 
 
 @app.command("try")

@@ -1,5 +1,6 @@
 """Commands for those who write agents and scenarios."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,11 +17,9 @@ def new_agent(
     folder: Annotated[str, Option(metavar="FOLDER", help="Where to make the project's folder.")] = ".",
 ) -> None:
     """Write a project for an agent of your own: agent, tests, Dockerfile, README."""
-    from pathlib import Path
-
     from proctor.new_projects import new_agent
 
-    raise typer.Exit(new_agent(name, Path(folder)))
+    new_agent(name, Path(folder))
 
 
 @app.command("check-agent")
@@ -55,11 +54,9 @@ def new_scenario(
     folder: Annotated[str, Option(metavar="FOLDER", help="Where to make the scenario's folder.")] = ".",
 ) -> None:
     """Write a scenario of your own: people, mails, criteria, calibration cases, participants that test it."""
-    from pathlib import Path
-
     from proctor.new_projects import new_scenario
 
-    raise typer.Exit(new_scenario(name, Path(folder)))
+    new_scenario(name, Path(folder))
 
 
 @app.command("new-family")
@@ -68,8 +65,6 @@ def new_family(
     folder: Annotated[str, Option(metavar="FOLDER", help="The scenarios folder that gets it.")] = ".",
 ) -> None:
     """Write a family of your own. It makes days from seeds, and its audit passes as it is."""
-    from pathlib import Path
-
     from proctor.new_projects import new_family
 
-    raise typer.Exit(new_family(name, Path(folder)))
+    new_family(name, Path(folder))
