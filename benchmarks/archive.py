@@ -139,13 +139,9 @@ def _count(name: str, counted: Counter[str]) -> None:
     setattr(Folder, name, counting)
 
 
-def _kind_of(request: str) -> str:
-    is_listing = request.startswith("GET") and ("prefix=" in request or "list-type" in request)
-    return "LIST" if is_listing else request.partition(" ")[0]
-
-
 def _note(kinds: Counter[str], request: str) -> None:
-    kinds[_kind_of(request)] += 1
+    is_listing = request.startswith("GET") and ("prefix=" in request or "list-type" in request)
+    kinds["LIST" if is_listing else request.partition(" ")[0]] += 1
 
 
 def _write(url: str, table: str) -> Callable[[], object]:

@@ -74,7 +74,8 @@ class Player:
             self._notes.done.add(act.id)
             await perform(act, self._day, client)
         if now == self._day.starts[-1]:
-            for act in report_of(self._day, {duty.number or 0: self._word(duty) for duty in self._day.listed}):
+            is_done = {duty.number or 0: any(a.id in self._notes.done for a in duty.acts) for duty in self._day.listed}
+            for act in report_of(self._day, {number: "done" if done else "open" for number, done in is_done.items()}):
                 await perform(act, self._day, client)
 
     async def _read(self, number: int, now: datetime, client: AsyncUESClient) -> None:
@@ -102,9 +103,6 @@ class Player:
                 for act in _acts(duty, answer):
                     if act.at <= now <= act.until and act.id not in self._notes.done:
                         yield act
-
-    def _word(self, duty: Duty) -> str:
-        return "done" if any(act.id in self._notes.done for act in duty.acts) else "open"
 
 
 def _acts(duty: Duty, answer: str) -> Sequence[Act]:

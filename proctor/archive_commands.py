@@ -23,7 +23,6 @@ from proctor.state import with_secret
 from proctor.tables import columns_of, rows_of, write_parquet
 from proctor_protocol.archive import ArchiveEntry, EntrySummary, schemas
 from proctor_protocol.durations import parse_iso8601_duration
-from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.parting import parting_turns
 from proctor_protocol.roles import name_of_role
 from proctor_protocol.runs import RunResults
@@ -152,7 +151,7 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
     if as_json:
         sys.stdout.buffer.write(results.model_dump_json(indent=1).encode() + b"\n")
         return
-    console = make_console()
+    console, origin = make_console(), entry.forked_from
     for line in (
         f"{entry.id}  {entry.status}",
         f"{clean(entry.scenario_name or entry.scenario_id)}"
@@ -161,14 +160,10 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
         f"{clean(entry.agent)} at {clean(entry.participant_url)}",
         f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}, {counted(entry.turns_taken, 'turn')}, "
         f"{counted(entry.actions_taken, 'action')}, {entry.seconds:.1f} s",
-        *([_origin(entry.forked_from)] if entry.forked_from else []),
+        *([f"a fork from {origin.in_words()}: {origin.inherited_in_words()}"] if origin else []),
     ):
         console.print(Text(line), soft_wrap=True)
     print_report(console, results, is_whole=is_whole)
-
-
-def _origin(origin: ForkedFrom) -> str:
-    return f"a fork from {origin.in_words()}: {origin.inherited_in_words()}"
 
 
 @archive_problems()

@@ -42,7 +42,10 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
                 name="fork",
                 label="Fork from this turn",
                 do=fork,
-                question=_before_fork,
+                question=lambda _, turn: (
+                    f"A new assessment begins with this one's turns before turn {turn}, and plays on from there. "
+                    "This one stays."
+                ),
                 at_each_turn=True,
                 is_offered=lambda entry: (
                     entry.kind == "assessment" and entry.package is not None and not entry.roles and not entry.part_of
@@ -115,10 +118,6 @@ async def _fork(
 def _by(request: ActionRequest) -> Caller:
     """The caller in whose name an action begins; one that an admin begins for another counts against no quota."""
     return request.caller if request.caller.name == request.entry.owner else Caller(name=request.entry.owner)
-
-
-def _before_fork(entry: ArchiveEntry, turn: int | None) -> str:
-    return f"A new assessment begins with this one's turns before turn {turn}, and plays on from there. This one stays."
 
 
 def _before_replay(entry: ArchiveEntry, turn: int | None) -> str:

@@ -63,11 +63,11 @@ class UnderWay(Live):
         return await self._connection.connect()
 
     async def running(self, caller: Caller = ANYBODY) -> list[Running]:
-        campaigns, tallies = [], 0
+        campaigns: list[Running] = []
         async for execution in self._executions(CAMPAIGN_WORKFLOW, caller):
-            tally = await self._tally(execution.id) if tallies < _TALLIES_AT_MOST else None
-            tallies += 1
-            campaigns.append(await self._running(execution, tally))
+            is_counted = len(campaigns) < _TALLIES_AT_MOST
+            latest = await self._subscriptions.read_latest(execution.id, 5) if is_counted else []
+            campaigns.append(await self._running(execution, _tally_in(latest)))
         assessments = [await self._running(each) async for each in self._executions(ASSESSMENT_WORKFLOW, caller)]
         return [*campaigns, *assessments]
 
@@ -157,9 +157,6 @@ class UnderWay(Live):
             campaign=await execution.memo_value(MEMO_CAMPAIGN, None, type_hint=str),
             tally=tally,
         )
-
-    async def _tally(self, campaign_id: str) -> Tally | None:
-        return _tally_in(await self._subscriptions.read_latest(campaign_id, 5))
 
     async def _updates(self, execution: WorkflowExecution) -> list[Update]:
         """All updates so far; those of this run that were read before aren't read again."""

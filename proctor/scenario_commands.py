@@ -149,7 +149,9 @@ def _check(package: ScenarioPackage, name: str) -> None:
     for warning in warnings:
         console.print(Text(f"warning: {clean(warning)}", style="yellow"))
     if faults:
-        raise CommandError("\n  ".join([_count_of(name, faults), *map(clean, faults[:_FAULTS_TOLD])]))
+        first = f", of which these are the first {_FAULTS_TOLD}" if len(faults) > _FAULTS_TOLD else ""
+        heading = f"{name} has {counted(len(faults), 'fault')}{first}:"
+        raise CommandError("\n  ".join([heading, *map(clean, faults[:_FAULTS_TOLD])]))
     criteria = package.config.all_criteria
     console.print(
         Text(
@@ -264,11 +266,6 @@ async def held_to_paraphrases(directory: Path) -> Held:
     """Hold the patterns of a scenario's facts to its paraphrases, in a process of their own."""
     async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
         return await code.hold(directory)
-
-
-def _count_of(name: str, faults: Sequence[str]) -> str:
-    first = f", of which these are the first {_FAULTS_TOLD}" if len(faults) > _FAULTS_TOLD else ""
-    return f"{name} has {counted(len(faults), 'fault')}{first}:"
 
 
 def _lacks(package: ScenarioPackage) -> list[str]:

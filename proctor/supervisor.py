@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Self
 
 from proctor.errors import CommandError
 from proctor_processes.child import Child
@@ -124,7 +124,9 @@ class Supervisor:
             for child in reversed(self._children.values()):
                 if child.keeper:
                     child.keeper.cancel()
-                await self._end(child)
+                process, grace = child.process, child.service.stop_seconds
+                if process and not await process.end(grace):
+                    self._say(f"{child.service.name} did not end within {grace:g} s: killed")
         finally:
             await asyncio.shield(asyncio.to_thread(self._dismiss_guard))
 
@@ -151,12 +153,13 @@ class Supervisor:
         assert self._guard is not None
         if child.log.exists() and child.log.stat().st_size > _LOG_LIMIT:
             child.log.replace(child.log.with_suffix(".log.1"))
-        with _open_log(child.log) as log:
+        changed: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **child.service.environment}
+        with os.fdopen(os.open(child.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
             try:
                 child.process = await Child.start(
                     child.service.command,
                     self._guard,
-                    environment=_added(child.service.environment),
+                    environment={name: value for name, value in changed.items() if value is not None},
                     stdout=log,
                     stderr=log,
                 )
@@ -196,16 +199,3 @@ class Supervisor:
                 self._say(problem.summary)
             else:
                 self._say(f"{name} is ready again after {time.monotonic() - began:.1f} s")
-
-    async def _end(self, child: _Running) -> None:
-        if child.process and not await child.process.end(child.service.stop_seconds):
-            self._say(f"{child.service.name} did not end within {child.service.stop_seconds:g} s: killed")
-
-
-def _open_log(path: Path) -> BinaryIO:
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
-
-
-def _added(changes: Mapping[str, str | None]) -> dict[str, str]:
-    environment: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **changes}
-    return {name: value for name, value in environment.items() if value is not None}

@@ -29,7 +29,12 @@ def telemetry_of(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Rend
         return Runtime(telemetry=TelemetryConfig(logging=_logging())) if is_json else None, metrics.render
     for _ in range(_TRIES):
         (port,) = free_ports(1)  # the SDK doesn't tell which port it took, and another process may be quicker
-        counting = _prometheus(f"127.0.0.1:{port}")
+        counting = PrometheusConfig(  # names by Prometheus's rules: …_total for what is counted, …_seconds for time
+            bind_address=f"127.0.0.1:{port}",
+            counters_total_suffix=True,
+            unit_suffix=True,
+            durations_as_seconds=True,
+        )
         try:
             runtime = Runtime(telemetry=TelemetryConfig(logging=_logging(), metrics=counting))
         except (RuntimeError, ValueError, OSError):
@@ -43,11 +48,4 @@ def _logging() -> LoggingConfig:
     return LoggingConfig(
         filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
         forwarding=LogForwardingConfig(logger=logging.getLogger("temporalio.core")),
-    )
-
-
-def _prometheus(address: str) -> PrometheusConfig:
-    """Names by Prometheus's rules: ``…_total`` for what is counted, ``…_seconds`` for what takes time."""
-    return PrometheusConfig(
-        bind_address=address, counters_total_suffix=True, unit_suffix=True, durations_as_seconds=True
     )

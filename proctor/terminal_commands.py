@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from proctor.console import make_console
@@ -45,14 +44,11 @@ def validate_dataset(dataset: str, task_ids: list[str] | None, state: str | None
         mark, style = ("broken", "red") if is_broken else ("ok", "green")
         console.print(Text(f"{mark:<8}", style=style).append(clean(folder.name), style="bold"), soft_wrap=True)
         for each_problem in problems:
-            _say(console, clean(each_problem.sentence), is_fatal=each_problem.is_fatal)
+            style = "red" if each_problem.is_fatal else "yellow"
+            console.print(Text(f"        {clean(each_problem.sentence)}", style=style), soft_wrap=True)
     console.print()
     console.print(f"{len(folders)} tasks: {len(folders) - broken} can be played, {broken} can't; {warned} with remarks")
     return ExitCode.FAILED if broken else ExitCode.DONE
-
-
-def _say(console: Console, sentence: str, *, is_fatal: bool) -> None:
-    console.print(Text(f"        {sentence}", style="red" if is_fatal else "yellow"), soft_wrap=True)
 
 
 def run_terminal_up(

@@ -60,12 +60,14 @@ def run_up(
     own_queue = None if "AGENTBEATS_GREEN_TASK_QUEUE" in os.environ else task_queue
     config = with_scenarios(read_settings(GreenAgentConfig, task_queue=own_queue, open=is_open or None, **flags))
     require_guarded(config)
+    if with_agent and agent_port is None:
+        agent_port = _AGENT_PORT if is_free(LOOPBACK, _AGENT_PORT) else free_ports(1)[0]
     ports = Ports(
         gateway=config.port,
         ues=config.ues_base_port if ues_port is None else ues_port,
         temporal=temporal_port,
         temporal_ui=ui_port,
-        agent=(agent_port or _port_for_agent()) if with_agent else None,
+        agent=agent_port if with_agent else None,
     )
     with state_folder(Path(config.state)) as folder:
         has_simulator = config.card_subject != "terminal-bench"
@@ -82,10 +84,6 @@ def run_up(
         warn_of_settings(config)
         warn(what_is_open(stack))
         asyncio.run(_stay_up(replace(stack, config=with_secret(config)), make_console()))
-
-
-def _port_for_agent() -> int:
-    return _AGENT_PORT if is_free(LOOPBACK, _AGENT_PORT) else free_ports(1)[0]
 
 
 def what_is_open(stack: LocalStack) -> list[str]:

@@ -65,10 +65,6 @@ class ActionRequest:
     caller: Caller = ANYBODY
 
 
-def _of_assessments(entry: ArchiveEntry) -> bool:
-    return entry.kind == "assessment"
-
-
 @dataclass(frozen=True)
 class Action:
     """Something that can be done with an entry; see this module's docstring.
@@ -85,7 +81,7 @@ class Action:
     do: Callable[[ActionRequest], Awaitable[str]]
     question: Callable[[ArchiveEntry, int | None], str]
     at_each_turn: bool = False
-    is_offered: Callable[[ArchiveEntry], bool] = _of_assessments
+    is_offered: Callable[[ArchiveEntry], bool] = lambda entry: entry.kind == "assessment"
     needs_history: bool = False
     fields: Sequence[Field] = ()
 

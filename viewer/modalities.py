@@ -109,14 +109,11 @@ def _grouped(key: str, versions: list[Version], owner: str, zone: tzinfo | None)
         groups = [Group(cards[0].title, cards) for cards in named.values()]
         return sorted(groups, key=lambda group: group.cards[-1].order, reverse=True)
     if key == "sms":
-        return [Group(", ".join(_others(cards)), cards) for cards in named.values()]
+        others = ((dict.fromkeys(card.who for card in cards if not card.is_own), cards) for cards in named.values())
+        return [Group(", ".join(names), cards) for names, cards in others]
     if key == "calendar":
         return [Group(day.partition(" ")[2], named[day]) for day in sorted(named)]
     return [Group("", cards) for cards in named.values()]
-
-
-def _others(cards: list[Card]) -> list[str]:
-    return list(dict.fromkeys(card.who for card in cards if not card.is_own))
 
 
 def _mail(version: Version, item: Mapping[str, Any], owner: str, zone: tzinfo | None) -> Card:

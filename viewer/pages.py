@@ -14,7 +14,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
-from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEntry, EntrySummary, Items, TurnRecord
+from proctor_protocol.archive import LOGS, RECORDING, ArchiveEntry, Items, TurnRecord
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.losses import BIGGEST, losses
@@ -30,10 +30,10 @@ from viewer import words
 from viewer.actions import Action, ActionRequest
 from viewer.campaigns import CampaignView, of_entries, of_results
 from viewer.live import Running, RunningDetails
-from viewer.modalities import ModalityView, modality_views
+from viewer.modalities import modality_views
 from viewer.overviews import PAGE, STATUSES, Overview
 from viewer.progress import progress_of
-from viewer.scores import Row, dimensions_of, row_of
+from viewer.scores import dimensions_of, row_of
 from viewer.trajectories import trajectory_of
 from viewer.trials import phases_of, steps_of
 from viewer.versions import Version, anchor_of, versions_of
@@ -101,7 +101,7 @@ class Pages:
             clip=words.clip,
             when=words.when,
             took=words.took,
-            address=_address,
+            address=lambda entry: address_of(entry.id),
             at=address_of,
             action=action_view,
             plain=words.plain,
@@ -160,6 +160,10 @@ class Pages:
         results, runs = self.archive.campaign_results(entry), self.archive.runs(entry)
         view = of_results(results, runs, self._criteria_in(results, runs))
         of_trials = results if isinstance(results, TerminalResults) else None
+        accuracy = None
+        if of_trials and of_trials.n_trials:
+            share = of_trials.accuracy_interval
+            accuracy = share.in_words() if share else f"{of_trials.accuracy:.1%}"
         return self._campaign(
             view,
             "file" if as_file else None,
@@ -173,9 +177,9 @@ class Pages:
             tally=entry.tally,
             missing=results.n_missing if isinstance(results, TerminalResults) else results.missing,
             stopped=results.stopped,
-            accuracy=_accuracy(of_trials) if of_trials and of_trials.n_trials else None,
+            accuracy=accuracy,
             doubts=of_trials.doubts_in_words() if of_trials else "",
-            pass_at=_pass_at(of_trials) if of_trials else [],
+            pass_at=[(k, share.in_words()) for k, share in of_trials.pass_at_k.items() if k > 1] if of_trials else [],
             started_at=entry.started_at,
             seconds=entry.seconds,
             cost=entry.cost,
@@ -195,6 +199,7 @@ class Pages:
         result = self.archive.trial_result(entry)
         steps, left_out = steps_of(self.archive.transcript(entry))
         has_recording = RECORDING in entry.files
+        messages = [each.data.get("error_message") for each in self.archive.updates(entry)]
         tests = sorted((result.parser_results or {}).items(), key=lambda test: test[1] == "passed")
         return self._render(
             "trial.html",
@@ -209,7 +214,7 @@ class Pages:
             cast=self.recording(entry) if as_file and has_recording else "",
             logs=self._logs(entry),
             phases=phases_of(result.phases),
-            troubles=_troubles(self.archive.updates(entry)),
+            troubles=[str(message) for message in messages if message],
             workflow_url=None if as_file else self._workflow_url(entry),
         )
 
@@ -351,9 +356,11 @@ class Pages:
             turn=chosen,
             last=last,
             turns=_with_days([_turn_view(t, zone, names, is_whole=t.turn in shown) for t in turns], zone),
-            modalities=_modalities(versions, zone, None if as_file else chosen),
+            modalities=modality_views([v for v in versions if as_file or v.is_at(chosen)], zone),
             files={
-                sha256: _data_address(content) if as_file else f"{address_of(entry.id)}/files/{sha256}"
+                sha256: f"data:application/octet-stream;base64,{content}"
+                if as_file
+                else f"{address_of(entry.id)}/files/{sha256}"
                 for sha256, content in _files_in(initial).items()
             },
             losses=[row_of(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
@@ -480,10 +487,6 @@ def _matches(each: Running, search: str) -> bool:
     return all(word in text.lower() for word in search.lower().split())
 
 
-def _modalities(versions: Sequence[Version], zone: tzinfo | None, turn: int | None) -> list[ModalityView]:
-    return modality_views([v for v in versions if turn is None or v.is_at(turn)], zone)
-
-
 def _zone(turns: Sequence[TurnRecord]) -> tzinfo | None:
     return next((t.began_at.tzinfo for t in turns if t.began_at), UTC)
 
@@ -493,11 +496,6 @@ def _files_in(initial: Items) -> dict[str, str]:
     prefix = "email/files/"
     files = {path.removeprefix(prefix): item for path, item in initial.items() if path.startswith(prefix)}
     return {sha256: str(item["content"]) for sha256, item in files.items() if isinstance(item, dict)}
-
-
-def _data_address(content: str) -> str:
-    """The address of a download whose content, given in Base64, is in the address."""
-    return f"data:application/octet-stream;base64,{content}"
 
 
 def _names_in(versions: Sequence[Version]) -> dict[str, tuple[str, str]]:
@@ -569,23 +567,6 @@ def address_of(name: str) -> str:
     return f"/view/{quote(name, safe='')}"
 
 
-def _address(entry: EntrySummary) -> str:
-    return address_of(entry.id)
-
-
-def _accuracy(results: TerminalResults) -> str:
-    share = results.accuracy_interval
-    return share.in_words() if share else f"{results.accuracy:.1%}"
-
-
-def _pass_at(results: TerminalResults) -> list[tuple[int, str]]:
-    return [(k, share.in_words()) for k, share in results.pass_at_k.items() if k > 1]
-
-
-def _troubles(updates: Sequence[ArchivedUpdate]) -> list[str]:
-    return [str(each.data["error_message"]) for each in updates if each.data.get("error_message")]
-
-
 def _policy_of_file(styles: Sequence[str], scripts: Sequence[str], *, may_compile: bool) -> str:
     """A file's content security policy: nothing but these styles and scripts, and nothing from anywhere."""
 
@@ -598,6 +579,3 @@ def _policy_of_file(styles: Sequence[str], scripts: Sequence[str], *, may_compil
         f"default-src 'none'; style-src {named(styles)}; script-src {named(scripts)}{compiling}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-__all__ = ["ActionView", "ComparedRow", "Pages", "Row", "TurnView", "address_of", "compared", "static"]

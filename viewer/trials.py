@@ -31,17 +31,17 @@ def steps_of(records: Sequence[CommandRecord]) -> tuple[list[Step], int]:
     ends = {
         record.id: record for record in records if record.kind == _BY_THE_ENGINE and record.id and not record.command
     }
-    shown = [record for record in records if record.kind in ("command", "keys", "screen") or _is_begun(record)]
+    shown = [
+        record
+        for record in records
+        if record.kind in ("command", "keys", "screen") or (record.kind == _BY_THE_ENGINE and record.command)
+    ]
     steps, room = [], _SHOWN_AT_MOST
     for record in shown[:_COMMANDS_AT_MOST]:
         step = _step(record, ends, room)
         room -= len(step.output)
         steps.append(step)
     return steps, max(0, len(shown) - _COMMANDS_AT_MOST)
-
-
-def _is_begun(record: CommandRecord) -> bool:
-    return record.kind == _BY_THE_ENGINE and bool(record.command)
 
 
 def _step(record: CommandRecord, ends: Mapping[str, CommandRecord], room: int) -> Step:

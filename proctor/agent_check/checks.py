@@ -137,7 +137,8 @@ def _apart(evidence: Evidence) -> tuple[Judgement, str]:
     if evidence.turn is None:
         return "not seen", "no turn was played"
     if evidence.astray:
-        return "wrong", f"in a turn of one assessment it asked {_shown(evidence)} of another's simulation"
+        asked = ", ".join(dict.fromkeys(f"{request.method} {request.path}" for request in evidence.astray[:3]))
+        return "wrong", f"in a turn of one assessment it asked {asked} of another's simulation"
     if not evidence.turn.requests:
         return "not seen", "it asked nothing of the simulation"
     return "right", "of two assessments, it acted in the one whose turn it was"
@@ -282,7 +283,3 @@ def _report(evidence: Evidence) -> ActionReport | None:
 
 def _names(actions: list[ActionLogEntryWithTurn] | list[ReportedAction]) -> str:
     return ", ".join(dict.fromkeys(action.action for action in actions))
-
-
-def _shown(evidence: Evidence) -> str:
-    return ", ".join(dict.fromkeys(f"{request.method} {request.path}" for request in evidence.astray[:3]))

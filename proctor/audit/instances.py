@@ -20,7 +20,7 @@ from purple_sdk.ues import UESError
 from scenarios.kit.checks import OnceCheck, ReportCheck
 from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty, Lapse
+from scenarios.kit.making.duty import Duty, Lapse
 
 EXTRA_WRITES = 20
 RATES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -126,7 +126,7 @@ class _Audit:
 
     async def run(self, memorised: Day | None, graded_plays: int) -> None:
         await self.stage.hear((side, players.oracle(side)) for side in self.beside)
-        await self._oracle()
+        await self._full(1, "the oracle", players.oracle(self.day))
         await self._bots()
         await self._lapses()
         await self._ways()
@@ -156,9 +156,6 @@ class _Audit:
         if outcome.share < 1:
             lost = [check_id for check_id, holds in outcome.held.items() if not holds]
             self.report.say(check, f"{what} loses {', '.join(lost) or 'nothing_else'} {outcome.side_effects[:3] or ''}")
-
-    async def _oracle(self) -> None:
-        await self._full(1, "the oracle", players.oracle(self.day))
 
     async def _bots(self) -> None:
         bots = {
@@ -214,22 +211,20 @@ class _Audit:
         report = players.report_of(day, {})
         by_others = [replace(act, channel=act.others[0], reply_to=None) if act.others else act for act in acts]
         fresh = [replace(act, reply_to=None) for act in acts]
+        # Whether the day counts each message to the user, and not only those that name a value.
+        counts_chat = any(isinstance(check, OnceCheck) and not check.values for check in self.checks.values())
         ways: dict[str, Turn] = {
             "in a second voice, backwards": player_of([*acts, *report], day, voice=1, backwards=True),
             "in a third voice, just in time": player_of([*acts, *report], day, voice=2, late=True),
             "in a fourth voice, by other channels": player_of([*by_others, *report], day, voice=3),
             "in a fifth voice, with much reading": _reading(
-                player_of([*acts, *report], day, voice=4), chats=not self._counts_chat()
+                player_of([*acts, *report], day, voice=4), chats=not counts_chat
             ),
             "in a sixth voice, in new mails": player_of([*fresh, *report], day, voice=5),
         }
         self.report.ways = len(ways)
         for name, way in ways.items():
             await self._full(4, f"the way {name}", way)
-
-    def _counts_chat(self) -> bool:
-        """Whether the day counts each message to the user, and not only those that name a value."""
-        return any(isinstance(check, OnceCheck) and not check.values for check in self.checks.values())
 
     async def _closed_world(self) -> None:
         extra = [act for act, _ in zip(players.extra_writes(self.day, self.draws), range(EXTRA_WRITES), strict=False)]
@@ -268,14 +263,12 @@ class _Audit:
         for duty in self.day.duties:
             if duty.enact is None:
                 continue
+            acts = [act for other in self.day.duties if other is not duty for act in other.acts]
             for answer in duty.candidates:
-                held = dry_outcome(self.stage, [*self._acts_of_others(duty), *duty.enact(answer)]).held
+                held = dry_outcome(self.stage, [*acts, *duty.enact(answer)]).held
                 accepts = all(held[check.id] for check in duty.checks if not check.gated)
                 if accepts != (answer in duty.answers):
                     self.report.say(7, f"{duty.key}: the checks {'accept' if accepts else 'refuse'} {answer}")
-
-    def _acts_of_others(self, duty: Duty) -> list[Act]:
-        return [act for other in self.day.duties if other is not duty for act in other.acts]
 
     async def _secrets(self) -> None:
         read = json.dumps([await self.stage.client.environment.get_state()])

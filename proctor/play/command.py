@@ -65,18 +65,15 @@ def run_play(options: PlayOptions) -> None:
         )
         playing.add_done_callback(lambda _: queue.put(Over()))
         try:
-            _play_turns(queue, Shell(console, Lines(console), behind, turns))
+            shell = Shell(console, Lines(console), behind, turns)
+            while not isinstance(came := queue.get(), Over):
+                shell.play(came)
         except (KeyboardInterrupt, LeftError) as interruption:
             as_usual()  # a second signal ends us at once; the guard ends the evaluator
             if isinstance(interruption, KeyboardInterrupt):
                 console.print()
             behind.loop.call_soon_threadsafe(interrupted.set)
         playing.result()
-
-
-def _play_turns(queue: TurnQueue, shell: Shell) -> None:
-    while not isinstance(came := queue.get(), Over):
-        shell.play(came)
 
 
 def _find(options: PlayOptions) -> tuple[GreenAgentConfig, str, int | None]:

@@ -249,7 +249,8 @@ class Shell:
             message = self._turn.agent.complete_turn(time_step=step or None)
         except ValidationError as problem:
             raise NotUnderstoodError(f"done: {describe(problem)}") from None
-        self._end_of_turn()
+        self._look()
+        self._view.news()  # the person's own actions aren't news to them
         self._turn.end(message)
         return True
 
@@ -259,11 +260,6 @@ class Shell:
 
     def _quit(self, _: str) -> bool:
         raise LeftError
-
-    def _end_of_turn(self) -> None:
-        """The person's own actions aren't news to them."""
-        self._look()
-        self._view.news()
 
     def _look(self) -> None:
         self._background.run(self._view.look(self._turn.agent))

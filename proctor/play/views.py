@@ -81,14 +81,10 @@ def mails(console: Console, view: EnvironmentView, which: Sequence[Email]) -> No
             Text(str(view.number_of(mail)), style="cyan"),
             Text(marks, style="yellow"),
             _at(mail.received_at or mail.sent_at, view.zone),
-            Text(shorten(_who(mail, view), 34)),
+            Text(shorten(f"to {', '.join(mail.to_addresses)}" if view.is_own(mail) else mail.from_address, 34)),
             Text.assemble(shorten(mail.subject, _LONGEST_LINE), (labels, "dim")),
         )
     _show(console, table, which, "mail")
-
-
-def _who(mail: Email, view: EnvironmentView) -> str:
-    return f"to {', '.join(mail.to_addresses)}" if view.is_own(mail) else mail.from_address
 
 
 def mail(console: Console, view: EnvironmentView, one: Email) -> None:
