@@ -35,9 +35,7 @@ def compare_agents(
     from proctor_statistics import compared, units_needed, units_needed_range
 
     runs = _runs(entries, (first, second))
-    table = plain_table("scenario")
-    for name in (first, second, "difference", "pairs"):
-        table.add_column(Text(clean(name)), justify="right", no_wrap=True)
+    table = plain_table("scenario", numbers=(Text(clean(first)), Text(clean(second)), "difference", "pairs"))
     scenarios = list(dict.fromkeys(run.scenario for run in runs))
     for scenario in scenarios:
         of_it = [run for run in runs if run.scenario == scenario]

@@ -228,9 +228,7 @@ def _compare_entries(kept: Archive, first: str, second: str) -> None:
         console.print("these are two different days of a family", style="yellow")
     elif one.seed != other.seed:
         console.print(f"the seeds differ ({one.seed}, {other.seed}): characters may answer differently", style="yellow")
-    table = plain_table("criterion")
-    for name in ("A", "B", "B - A"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table("criterion", numbers=("A", "B", "B - A"))
     for row in compared(kept.results(one), kept.results(other)):
         sides = [f"{side.score_text}/{side.max_score}" if side else "" for side in (row.one, row.other)]
         style = "" if not row.difference else "green" if row.difference > 0 else "red"

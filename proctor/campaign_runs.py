@@ -17,12 +17,11 @@ from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor.campaign_display import CampaignDisplay
 from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError
-from proctor.following import followed, read_results, require_completed
+from proctor.following import followed, new_folder, read_results, require_completed
 from proctor.fork_report import print_forks
 from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.interrupts import on_signals
 from proctor.phrases import clean, comparison_in_words, interval_in_words
-from proctor.run_folders import new_folder
 from proctor.run_settings import as_toml
 from proctor_protocol.instances import instance_title
 from proctor_protocol.runs import RunRequest, RunResults

@@ -71,10 +71,8 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
     config = with_secret(read_settings(GreenAgentConfig, host=host, state=state, open=is_open or None, card_url=""))
     require_guarded(config)
     origins = ui_origins or [origin for origin in [_origin(config.temporal_ui_url)] if origin]
-    try:
+    with ending_as(CommandError, OSError):
         listener = listen(config.host, port, "the codec server")
-    except OSError as problem:
-        raise CommandError(problem.strerror or str(problem)) from None
     with ending_as(UsageError, PayloadKeyError):
         app = create_codec_app(merge_configs(config, {"port": listener.getsockname()[1]}), origins)
     warn(["every caller of this server can read encrypted data: let only the UI's users reach it"])

@@ -23,7 +23,7 @@ from activities.scenario_code.manager import (
 )
 from activities.scenario_code.processes import ScenarioCode
 from proctor.console import plain_table, show
-from proctor.errors import CommandError, UsageError
+from proctor.errors import CommandError, UsageError, ending_as
 from proctor.phrases import clean
 from proctor.settings import read_settings
 from proctor_protocol.instances import Instance
@@ -37,10 +37,8 @@ def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
     """All families, by name: of a folder, by default the one that the settings name, and those that are shipped."""
     folder = None if scenarios_dir is None else str(scenarios_dir)
     manager = ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=folder).scenarios_dir)
-    try:
+    with ending_as(UsageError, ScenarioNotFoundError):
         families = list_families(manager)
-    except ScenarioNotFoundError as problem:
-        raise UsageError(str(problem)) from None
     if broken := next((each for each in families if not isinstance(each, Family)), None):
         raise CommandError(str(broken))
     return [each for each in families if isinstance(each, Family)]

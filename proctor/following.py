@@ -1,7 +1,8 @@
-"""A call of any kind is followed to its end, and cancelled by Ctrl-C."""
+"""A call of any kind is followed to its end, and cancelled by Ctrl-C; its results get a folder."""
 
 import asyncio
 from contextlib import aclosing
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -63,6 +64,32 @@ def read_results(kind: type[M], exact: bytes, what: str) -> M:
         return kind.model_validate_json(exact)
     except ValidationError as problem:
         raise CommandError(f"the gateway's result is not {what}: {describe(problem)}") from None
+
+
+def new_folder(output: Path, name: str, option: str) -> Path:
+    """Make a folder of that name below another one, with a number behind it where it is there already.
+
+    Args:
+        output: the folder in which it is made; it may be missing. name: the new one's. option: by which ``output`` was
+            chosen, for the sentence where it can't be.
+
+    Raises:
+        UsageError: it can't be made.
+    """
+    number = 1
+    while True:
+        folder = output / (name if number == 1 else f"{name}_{number}")
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            number += 1
+            if not output.is_dir():
+                raise UsageError(f"{output} isn't a folder: name another one with {option}") from None
+        except OSError as problem:
+            raise UsageError(
+                f"{output} can't be written ({problem.strerror}): name another one with {option}"
+            ) from None
 
 
 def require_completed(ended: Ended, what: str) -> None:

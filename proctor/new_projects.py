@@ -24,11 +24,7 @@ def new_agent(name: str, folder: Path) -> None:
     values = {"class_name": class_name, "version": version("proctor")}
     target = _write_project("agent", name, folder, "mail-clerk", values)
     write_wheel(target / "wheels")
-    print(f"{target}: edit execute_turn in agent.py, then\n")
-    print(f"  cd {target}\n  pytest\n  python agent.py --port 8001")
-    print("  proctor check-agent http://localhost:8001        (in another terminal)")
-    print("  proctor up                                       (in another terminal)")
-    print("  proctor assess email_triage_basic --agent http://localhost:8001 --offline")
+    _say_next("agent", target=target)
 
 
 def new_scenario(name: str, folder: Path) -> None:
@@ -38,25 +34,13 @@ def new_scenario(name: str, folder: Path) -> None:
     if built.returncode:
         raise CommandError(f"{target} is written, but its build.py fails: {built.stderr.strip()}")
     where = target if target.is_absolute() else f"./{target}"
-    print(f"{target}: one character, three mails, two criteria; change them, and after each change\n")
-    print(f"  python {where}/build.py")
-    print(f"  proctor scenarios validate {where}")
-    print(f"  pytest {where}")
-    print(f"  proctor play {where}\n")
-    print("to have an agent play it\n")
-    print(f"  proctor up --scenarios-dir {folder}")
-    print(f"  proctor assess {name} --agent http://localhost:8001 --offline        (in another terminal)")
+    _say_next("scenario", target=target, where=where, folder=folder, name=name)
 
 
 def new_family(name: str, folder: Path) -> None:
     """Write a family into ``folder / "families" / name`` and say how to continue."""
     target = _write_project("family", name, folder / "families", "barn_sale", {})
-    print(f"{target}: three questions about prices; change family.py, and after each change\n")
-    print(f"  proctor scenarios audit {name} --scenarios-dir {folder}")
-    print(f"  proctor scenarios show {name} --seed 3 --truth --scenarios-dir {folder}\n")
-    print("to have an agent play it\n")
-    print(f"  proctor up --scenarios-dir {folder}")
-    print(f"  proctor assess {name} --difficulty 2 --seed 3 --agent http://localhost:8001 --offline")
+    _say_next("family", target=target, folder=folder, name=name)
 
 
 def _write_project(kind: str, name: str, folder: Path, example: str, values: Mapping[str, str]) -> Path:
@@ -82,6 +66,11 @@ def _write_project(kind: str, name: str, folder: Path, example: str, values: Map
     except OSError as problem:
         raise UsageError(f"can't write to {target}: {problem.strerror or problem}") from None
     return target
+
+
+def _say_next(kind: str, **values: object) -> None:
+    text = (files("proctor") / "templates" / f"{kind}.txt").read_text(encoding="utf-8")
+    print(Template(text).substitute(values), end="")
 
 
 def _words_of(name: str) -> list[str]:

@@ -57,7 +57,7 @@ def print_report(
     is_told = results.seed in (None, results.instance_seed)  # as part of the day's name
     seed = "" if is_told else f", seed {results.seed}"
     show(console, Text(f"{clean(results.day)}{seed}, {counted(results.turns_taken, 'turn')}"))
-    for remark in _remarks(results) if is_whole else _short_remarks(results):
+    for remark in _remarks(results, is_whole=is_whole):
         show(console, Text(remark))
     if not is_whole and results.scores.overall.max_score:
         show(console, _losses(console, results))
@@ -72,9 +72,7 @@ def print_report(
 
 
 def _roles(results: AssessmentResults) -> Table:
-    table = plain_table("role", "agent")
-    table.add_column("turns", justify="right", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
+    table = plain_table("role", "agent", numbers=("turns", "score"))
     table.add_column("status", overflow="fold")
     for role in results.roles:
         ended = f"{role.status}: {clean(role.failure)}" if role.failure else role.status
@@ -94,8 +92,7 @@ def _with_roles_named(results: AssessmentResults) -> AssessmentResults:
 
 
 def _dimensions(results: AssessmentResults) -> Table:
-    table = plain_table("", show_header=False)
-    table.add_column(justify="right", no_wrap=True)
+    table = plain_table("", numbers=("",), show_header=False)
     for dimension in DIMENSIONS:
         if any(c.dimension == dimension for c in results.criteria_results):
             table.add_row(Text(dimension.replace("_", " ")), _score(results.scores.dimensions[dimension]))
@@ -127,7 +124,7 @@ def _scores(console: Console, results: AssessmentResults) -> Table:
         table.add_row(name, _score(whole, style="bold"))
         for criterion in criteria:
             why = _why(criterion, earned_by.get(criterion.criterion_id))
-            table.add_row(*(_wide_row(criterion, why) if is_wide else _narrow_row(criterion, why)))
+            table.add_row(*_row(criterion, why, is_wide=is_wide))
     _add_overall(table, results)
     return table
 
@@ -158,19 +155,11 @@ def _share(overall: OverallScore) -> str:
     return f" ({least})" if least == most else f" ({least} to {most})"
 
 
-def _wide_row(criterion: CriterionResult, why: Text) -> tuple[RenderableType, ...]:
-    return (
-        Padding(Text(clean(criterion.name)), (0, 0, 0, 2)),
-        _score(criterion),
-        why,
-        Text(clean(criterion.judged_by), style="dim"),
-    )
-
-
-def _narrow_row(criterion: CriterionResult, why: Text) -> tuple[RenderableType, ...]:
-    explanation = why.append(f" ({clean(criterion.judged_by)})", style="dim")
-    name = Padding(Text(clean(criterion.name)), (0, 0, 0, 2))
-    return Group(name, Padding(explanation, (0, 0, 0, 4))), _score(criterion)
+def _row(criterion: CriterionResult, why: Text, *, is_wide: bool) -> tuple[RenderableType, ...]:
+    name, judge = Padding(Text(clean(criterion.name)), (0, 0, 0, 2)), clean(criterion.judged_by)
+    if is_wide:
+        return name, _score(criterion), why, Text(judge, style="dim")
+    return Group(name, Padding(why.append(f" ({judge})", style="dim"), (0, 0, 0, 4))), _score(criterion)
 
 
 def _score(scored: CriterionResult | DimensionScore | OverallScore, style: str = "") -> Text:
@@ -191,20 +180,14 @@ def _why(criterion: CriterionResult, earned_by: str | None) -> Text:
     return text
 
 
-def _short_remarks(results: AssessmentResults) -> list[str]:
-    """What a reader must know of the score: one sentence each; doubts are counted, not listed."""
-    remarks = [*_origins(results), *_coverage(results)]
-    remarks += [f"warning: {clean(warning)}" for warning in results.judge_warnings[:_MOST_WARNINGS]]
-    if (more := len(results.judge_warnings) - _MOST_WARNINGS) > 0:
+def _remarks(results: AssessmentResults, *, is_whole: bool) -> list[str]:
+    """What a reader must know of the score; in short, doubts are counted and not listed."""
+    warnings = results.judge_warnings if is_whole else results.judge_warnings[:_MOST_WARNINGS]
+    remarks = [*_origins(results), *_coverage(results), *(f"warning: {clean(warning)}" for warning in warnings)]
+    if more := len(results.judge_warnings) - len(warnings):
         remarks.append(f"and {counted(more, 'warning')} more")
-    return [*remarks, *_doubts(results)[:1], *_own_report(results)]
-
-
-def _remarks(results: AssessmentResults) -> list[str]:
-    remarks = [*_origins(results), *_coverage(results)]
-    remarks += [f"warning: {clean(warning)}" for warning in results.judge_warnings]
-    remarks += [*_doubts(results), *_own_report(results)]
-    if results.provenance is not None:
+    remarks += [*(_doubts(results) if is_whole else _doubts(results)[:1]), *_own_report(results)]
+    if is_whole and results.provenance is not None:
         remarks.append(_provenance(results.provenance))
     return remarks
 

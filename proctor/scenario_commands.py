@@ -16,7 +16,7 @@ from activities.judging.judge import points_left_out
 from activities.scenario_code.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
 from activities.scenario_code.paraphrases import AUTHORS, FOLDER, Audited, Held
 from proctor.console import make_console, plain_table, show
-from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.errors import CommandError, ExitCode, UsageError, ending_as
 from proctor.family_commands import check_days, is_family, scenario_code, show_families
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
@@ -40,7 +40,8 @@ def list_scenarios(scenarios_dir: str | None) -> ExitCode:
     for name in ("turns", "criteria", "points"):
         table.add_column(name, justify="right", overflow="fold")
     code = ExitCode.DONE
-    scenario_ids = _ids(manager)
+    with ending_as(UsageError, ScenarioNotFoundError):
+        scenario_ids = manager.list_ids()
     packages = load_packages([manager.find(scenario_id) for scenario_id in scenario_ids])
     for scenario_id, package in zip(scenario_ids, packages, strict=True):
         if isinstance(package, ScenarioError):
@@ -84,7 +85,9 @@ def _show_side(console: Console, role: str, package: ScenarioPackage) -> None:
     console.print(Text("\nWhat the user asks for", style="bold"))
     console.print(Text("\n".join(clean(line) for line in config.user_prompt.strip().splitlines())))
     console.print(Text("\nPeople", style="bold"))
-    people = _grid()
+    people = Table.grid(padding=(0, 3))
+    for _ in range(3):
+        people.add_column(overflow="fold")
     for key, person in config.characters.items():
         whose = " (the user)" if key == config.user_character else ""
         people.add_row(f"  {key}{whose}", Text(clean(person.name)), clean(person.email or person.phone or ""))
@@ -341,10 +344,8 @@ def _judge(criterion: EvaluationCriterion) -> str:
 
 def load_scenario(manager: ScenarioManager, scenario_id: str) -> ScenarioPackage:
     """Load a scenario, with its problems as errors of a command."""
-    try:
+    with ending_as(UsageError, ScenarioNotFoundError):
         directory = manager.find(scenario_id)
-    except ScenarioNotFoundError as problem:
-        raise UsageError(str(problem)) from None
     return _playable(load_packages([directory])[0])
 
 
@@ -380,19 +381,5 @@ def family_folder(manager: ScenarioManager, name: str) -> Path:
     return folder
 
 
-def _ids(manager: ScenarioManager) -> list[str]:
-    try:
-        return manager.list_ids()
-    except ScenarioNotFoundError as problem:
-        raise UsageError(str(problem)) from None
-
-
 def manager_of(scenarios_dir: str | None) -> ScenarioManager:
     return ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=scenarios_dir).scenarios_dir)
-
-
-def _grid() -> Table:
-    grid = Table.grid(padding=(0, 3))
-    for _ in range(3):
-        grid.add_column(overflow="fold")
-    return grid

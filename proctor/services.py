@@ -178,10 +178,8 @@ def run_agent(name: str, **flags: str | int | None) -> None:
     config = read_settings(PurpleAgentConfig, **flags)
     warn_of_settings(config)
     agent = getattr(import_module(home), kind)
-    try:
+    with ending_as(UsageError, Exception):
         agent(config)  # tried once here, so that what is missing is reported now and not in an assessment
-    except Exception as problem:
-        raise UsageError(str(problem)) from None
     with ending_as(CommandError, OSError):
         serve(agent, config)
 

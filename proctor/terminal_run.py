@@ -19,12 +19,11 @@ from proctor.campaign_display import CampaignDisplay, build_failures, print_buil
 from proctor.console import make_console
 from proctor.engine_wait import find_missing, find_problem_of_engine
 from proctor.errors import CancelledError, CommandError, UnreachableError, UsageError
-from proctor.following import followed, read_results, require_completed
+from proctor.following import followed, new_folder, read_results, require_completed
 from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.interrupts import on_signals
 from proctor.local import LocalStack, Ports
 from proctor.phrases import counted
-from proctor.run_folders import new_folder
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.state import state_folder, with_secret
 from proctor.terminal_settings import TerminalSettings, run_config

@@ -35,7 +35,7 @@ from viewer.overviews import PAGE, STATUSES, Overview
 from viewer.progress import progress_of
 from viewer.scores import dimensions_of, row_of
 from viewer.trajectories import trajectory_of
-from viewer.trials import phases_of, steps_of
+from viewer.trials import steps_of
 from viewer.versions import Version, anchor_of, versions_of
 
 _SCENARIOS_NAMED = 50
@@ -213,7 +213,7 @@ class Pages:
             has_recording=has_recording,
             cast=self.recording(entry) if as_file and has_recording else "",
             logs=self._logs(entry),
-            phases=phases_of(result.phases),
+            phases=[(name, words.took(seconds)) for name, seconds in result.phases.items()],
             troubles=[str(message) for message in messages if message],
             workflow_url=None if as_file else self._workflow_url(entry),
         )

@@ -84,7 +84,3 @@ def _about(record: CommandRecord, code: int | None) -> Iterable[str]:
         yield f"in {clip(record.cwd, 200)}"
     if record.dropped:
         yield f"{record.dropped:,} bytes not kept"
-
-
-def phases_of(phases: Mapping[str, float]) -> Sequence[tuple[str, str]]:
-    return [(name, took(seconds)) for name, seconds in phases.items()]

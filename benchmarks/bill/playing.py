@@ -1,17 +1,20 @@
 """Assessments that are played to be measured."""
 
 import asyncio
+import re
 import statistics
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 
+import httpx
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
 from benchmarks.bill.actions import billable_actions
-from benchmarks.bill.reading import read_counters, stored_in
-from benchmarks.bill.record import HEARTBEAT, Memory, Play, Thinking, Tokens, Trial, Waiting
+from benchmarks.bill.record import HEARTBEAT, Memory, Play, Stored, Thinking, Tokens, Trial, Waiting
 from benchmarks.evaluator import BASELINES, PROCESSES, SLOW_SECONDS, Evaluator, say
 from benchmarks.terminal import TASK
 from tests.judge_tokens import counted, nothing_bears_on_it
@@ -27,8 +30,40 @@ LOOK_SECONDS = 10.0
 
 _TRIES = 3
 
+_SAMPLE = re.compile(r"^(action|service_requests)\{([^}]*)\} (\S+)$", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+
 LATENCY = 1.0
 """Seconds that the scripted model takes where it is measured how long models are waited for."""
+
+
+def requests_and_actions(metrics: str, namespace: str = "default") -> tuple[Counter[str], Counter[str]]:
+    """What a Temporal server's front end counted in a namespace: gRPC requests by operation, and actions by type.
+
+    The metrics are in Prometheus' text format. Actions are those by which Temporal Cloud bills.
+    """
+    requests, actions = Counter[str](), Counter[str]()
+    for name, labels, value in _SAMPLE.findall(metrics):
+        label = dict(_LABEL.findall(labels))
+        if label.get("service_name") == "frontend" and label.get("namespace") == namespace:
+            counted, key = (actions, "action_type") if name == "action" else (requests, "operation")
+            counted[label[key]] += int(float(value))
+    return requests, actions
+
+
+async def read_counters(metrics_url: str) -> tuple[Counter[str], Counter[str]]:
+    """``requests_and_actions`` of a server that is running."""
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
+        return requests_and_actions((await http.get(metrics_url)).text)
+
+
+def stored_in(folder: Path) -> Stored:
+    sizes = []
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # something that is being written under another name
+            if file.is_file():
+                sizes.append(file.stat().st_size)
+    return Stored(objects=len(sizes), bytes=sum(sizes))
 
 
 class _Watched:

@@ -11,7 +11,7 @@ from proctor.agent_check.checks import Finding, Judgement, find_all
 from proctor.agent_check.playing import Play
 from proctor.agent_check.watch import Watch
 from proctor.console import make_console, plain_table, show
-from proctor.errors import ExitCode, UsageError
+from proctor.errors import ExitCode, UsageError, ending_as
 from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.own_simulator import own_simulator
 from proctor.phrases import clean, counted
@@ -66,15 +66,12 @@ def look_at(
         host: the address of this machine at which the agent finds the simulator.
     """
     watch = Watch()
-    try:
-        with own_simulator(settings, host, watch.wrap) as config:
-            # No service of a deployment runs for this: an agent may be at the port that is the gateway's elsewhere.
-            port = urlsplit(config.ues_url).port
-            own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
-            play = Play(url.rstrip("/"), merge_configs(config, own), watch, timeout, settle)
-            return find_all(asyncio.run(play.play()))
-    except OSError as problem:
-        raise UsageError(problem.strerror or str(problem)) from None
+    with ending_as(UsageError, OSError), own_simulator(settings, host, watch.wrap) as config:
+        # No service of a deployment runs for this: an agent may be at the port that is the gateway's elsewhere.
+        port = urlsplit(config.ues_url).port
+        own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
+        play = Play(url.rstrip("/"), merge_configs(config, own), watch, timeout, settle)
+        return find_all(asyncio.run(play.play()))
 
 
 def _print(console: Console, findings: list[Finding]) -> None:

@@ -31,8 +31,7 @@ def calibrate_judge(
     state: options.State = None,
 ) -> None:
     """Show a model cases whose verdict is known, and say how far it agrees. Results name this calibration."""
-    from proctor.judge_commands import CalibrateOptions, run_calibrate
-    from proctor.judge_drafts import run_calibrate_drafts
+    from proctor.judge_commands import CalibrateOptions, run_calibrate, run_calibrate_drafts
 
     asked = CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state)
     (run_calibrate_drafts if drafts else run_calibrate)(asked)
