@@ -7,6 +7,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
 
@@ -67,12 +68,10 @@ def terminal(
     host: options.Host = None,
     port: options.Port = None,
     card_url: options.CardUrl = None,
-    model: Annotated[str | None, Option(metavar="NAME", help="The model.  [default: gpt-4o]")] = None,
+    model: Annotated[str | None, valued("NAME", "The model.  [default: gpt-4o]")] = None,
     base_url: options.BaseUrl = None,
-    max_iterations: Annotated[
-        int | None, Option(metavar="N", min=1, help="How often the model is asked for one task.")
-    ] = None,
-    blocked: Annotated[str | None, Option(metavar="NAMES", help="Commands that it refuses to run, by commas.")] = None,
+    max_iterations: Annotated[int | None, valued("N", "How often the model is asked for one task.", min=1)] = None,
+    blocked: Annotated[str | None, valued("NAMES", "Commands that it refuses to run, by commas.")] = None,
 ) -> None:
     """Run the agent that works in a terminal: a language model that runs commands."""
     from proctor.services import run_terminal_agent

@@ -6,21 +6,20 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer()
 
 
 @app.command("list")
 def list_archive(
-    scenario: Annotated[str | None, Option(metavar="ID", help="Of this scenario.")] = None,
-    agent: Annotated[str | None, Option(metavar="WORDS", help="Of agents with this in name or address.")] = None,
-    status: Annotated[
-        str | None, Option(metavar="S", help="That ended so: completed, failed, timeout, canceled.")
-    ] = None,
-    campaign: Annotated[str | None, Option(metavar="ID", help="Of this campaign.")] = None,
-    since: Annotated[str | None, Option(metavar="WHEN", help="Begun then or later: a date, or 7d.")] = None,
-    until: Annotated[str | None, Option(metavar="WHEN", help="Begun before.")] = None,
-    limit: Annotated[int, Option(metavar="N", min=1, help="The largest number of entries.")] = 50,
+    scenario: Annotated[str | None, valued("ID", "Of this scenario.")] = None,
+    agent: Annotated[str | None, valued("WORDS", "Of agents with this in name or address.")] = None,
+    status: Annotated[str | None, valued("S", "That ended so: completed, failed, timeout, canceled.")] = None,
+    campaign: Annotated[str | None, valued("ID", "Of this campaign.")] = None,
+    since: Annotated[str | None, valued("WHEN", "Begun then or later: a date, or 7d.")] = None,
+    until: Annotated[str | None, valued("WHEN", "Begun before.")] = None,
+    limit: Annotated[int, valued("N", "The largest number of entries.", min=1)] = 50,
     as_json: options.AsJson = False,
     archive: options.Archive = None,
     state: options.State = None,
@@ -50,10 +49,8 @@ def show(
 def compare(
     first: Annotated[str, Argument(metavar="A", help="An assessment's id or its beginning; or an agent's name.")],
     second: Annotated[str, Argument(metavar="B", help="What it is compared with.")],
-    campaign: Annotated[str | None, Option(metavar="ID", help="Agents by what this campaign has played.")] = None,
-    difference: Annotated[
-        int, Option(metavar="POINTS", min=1, max=100, help="Say how many runs would show this difference.")
-    ] = 5,
+    campaign: Annotated[str | None, valued("ID", "Agents by what this campaign has played.")] = None,
+    difference: Annotated[int, valued("POINTS", "Say how many runs would show this difference.", min=1, max=100)] = 5,
     archive: options.Archive = None,
     state: options.State = None,
 ) -> None:
@@ -74,9 +71,7 @@ def forks(name: options.Id, archive: options.Archive = None, state: options.Stat
 @app.command("export")
 def export(
     names: Annotated[list[str], Argument(metavar="ID...", help="Assessments, or `all`.")],
-    to: Annotated[
-        str, Option(metavar="PLACE", help="A folder for `proctor import`, or a file: .html, .csv, .parquet.")
-    ],
+    to: Annotated[str, valued("PLACE", "A folder for `proctor import`, or a file: .html, .csv, .parquet.")],
     archive: options.Archive = None,
     state: options.State = None,
 ) -> None:
@@ -100,7 +95,7 @@ def import_archive(
 
 @app.command("prune")
 def prune(
-    older_than: Annotated[str, Option(metavar="PERIOD", help="Older than this: 30d, 8w.")],
+    older_than: Annotated[str, valued("PERIOD", "Older than this: 30d, 8w.")],
     with_results: Annotated[bool, Option("--results", help="Results, too, and not only checkpoints.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Without asking.")] = False,
     archive: options.Archive = None,

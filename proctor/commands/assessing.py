@@ -7,14 +7,15 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer()
 
 
 @app.command("demo")
 def demo(
-    scenario: Annotated[str, Option(metavar="ID", help="The scenario to play.")] = "email_triage_basic",
-    seed: Annotated[int, Option(metavar="N", help="What every random choice derives from.")] = 42,
+    scenario: Annotated[str, valued("ID", "The scenario to play.")] = "email_triage_basic",
+    seed: Annotated[int, valued("N", "What every random choice derives from.")] = 42,
     keep: Annotated[bool, Option("--keep", help="Stay up afterwards, until Ctrl-C.")] = False,
 ) -> None:
     """Play a scenario with the baseline agent. Needs no model; writes assessment_results.json here.
@@ -34,10 +35,10 @@ def assess(
     ],
     agent_urls: Annotated[
         list[str] | None,
-        Option(
+        valued(
+            "[ROLE=]URL",
+            "The A2A address of the agent to assess. For a scenario with several roles: once for each of them.",
             "--agent",
-            metavar="[ROLE=]URL",
-            help="The A2A address of the agent to assess. For a scenario with several roles: once for each of them.",
         ),
     ] = None,
     harness: options.Harness = None,
@@ -55,9 +56,9 @@ def assess(
         bool, Option("--offline", help="Without any model: scripted characters, mechanical judging.")
     ] = False,
     max_turns: options.MaxTurns = None,
-    turn_timeout: Annotated[float | None, Option(metavar="SECONDS", help="What the agent may take for a turn.")] = None,
+    turn_timeout: Annotated[float | None, valued("SECONDS", "What the agent may take for a turn.")] = None,
     json_file: Annotated[
-        str | None, Option("--json", metavar="FILE", help="Write the exact result there; - is standard output.")
+        str | None, valued("FILE", "Write the exact result there; - is standard output.", "--json")
     ] = None,
     quiet: options.Quiet = False,
     is_whole: options.Whole = False,
@@ -102,7 +103,7 @@ def play(
     scenario: Annotated[str, Argument(metavar="SCENARIO", help="A scenario's id, or its folder.")],
     gateway_url: Annotated[
         str | None,
-        Option("--gateway", metavar="URL", help="A running evaluator.  [default: one that is started for this]"),
+        valued("URL", "A running evaluator.  [default: one that is started for this]", "--gateway"),
     ] = None,
     seed: options.Seed = None,
     max_turns: options.MaxTurns = None,
@@ -132,60 +133,42 @@ def play(
 @app.command("run")
 def run(
     what: Annotated[list[str], Argument(metavar="SCENARIO…", help="Scenarios to play, or a campaign.toml.")],
-    agent: Annotated[
-        list[str] | None, Option("--agent", metavar="NAME=URL", help="An agent; may be given several times.")
-    ] = None,
+    agent: Annotated[list[str] | None, valued("NAME=URL", "An agent; may be given several times.", "--agent")] = None,
     harness: Annotated[
-        list[str] | None, Option("--harness", metavar="NAME", help="A CLI agent to start; may be given several times.")
+        list[str] | None, valued("NAME", "A CLI agent to start; may be given several times.", "--harness")
     ] = None,
     model: options.HarnessModel = None,
     model_url: options.ModelUrl = None,
     program: options.Program = None,
-    seeds: Annotated[
-        str | None, Option(metavar="1-5,9", help="Seeds to play each scenario with.  [default: 42]")
-    ] = None,
-    difficulty: Annotated[
-        str | None, Option(metavar="1-4", help="Difficulties of families' days.  [default: 2]")
-    ] = None,
+    seeds: Annotated[str | None, valued("1-5,9", "Seeds to play each scenario with.  [default: 42]")] = None,
+    difficulty: Annotated[str | None, valued("1-4", "Difficulties of families' days.  [default: 2]")] = None,
     clock: options.Clock = None,
     noise: options.Noise = None,
-    repeats: Annotated[int | None, Option(metavar="N", min=1, help="How often each is played.")] = None,
+    repeats: Annotated[int | None, valued("N", "How often each is played.", min=1)] = None,
     at_once: options.AtOnce = None,
-    at_once_per_agent: Annotated[
-        int | None, Option(metavar="N", min=1, help="The largest number at once with one agent.")
-    ] = None,
+    at_once_per_agent: Annotated[int | None, valued("N", "The largest number at once with one agent.", min=1)] = None,
     at_once_per_model: Annotated[
-        int | None, Option(metavar="N", min=1, help="The largest number at once that ask one model.")
+        int | None, valued("N", "The largest number at once that ask one model.", min=1)
     ] = None,
     tries: Annotated[
-        int | None, Option(metavar="N", min=1, max=10, help="Plays of one that fails by no fault of its agent's.")
+        int | None, valued("N", "Plays of one that fails by no fault of its agent's.", min=1, max=10)
     ] = None,
-    play_again: Annotated[
-        str | None, Option(metavar="WHICH", help="`failed`: those that fail by their agent's fault, too.")
-    ] = None,
-    max_cost: Annotated[
-        float | None, Option(metavar="X", help="Begin nothing that would probably pass this cost.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, Option(metavar="N", help="Begin nothing that would probably use more tokens.")
-    ] = None,
-    max_hours: Annotated[
-        float | None, Option(metavar="H", help="Begin nothing that would probably take longer.")
-    ] = None,
-    max_turns: Annotated[int | None, Option(metavar="N", min=1, help="End each after this many turns.")] = None,
+    play_again: Annotated[str | None, valued("WHICH", "`failed`: those that fail by their agent's fault, too.")] = None,
+    max_cost: Annotated[float | None, valued("X", "Begin nothing that would probably pass this cost.")] = None,
+    max_tokens: Annotated[int | None, valued("N", "Begin nothing that would probably use more tokens.")] = None,
+    max_hours: Annotated[float | None, valued("H", "Begin nothing that would probably take longer.")] = None,
+    max_turns: Annotated[int | None, valued("N", "End each after this many turns.", min=1)] = None,
     pass_mark: Annotated[
         float | None,
-        Option(
-            metavar="PERCENT", min=0, max=100, help="The share of the judged points that passes a run.  [default: 60]"
-        ),
+        valued("PERCENT", "The share of the judged points that passes a run.  [default: 60]", min=0, max=100),
     ] = None,
     judge: Annotated[
-        list[str] | None, Option("--judge", metavar="MODEL", help="A model that judges; may be given several times.")
+        list[str] | None, valued("MODEL", "A model that judges; may be given several times.", "--judge")
     ] = None,
     offline: Annotated[bool, Option("--offline", help="Play and judge without any model.")] = False,
-    grow: Annotated[str | None, Option(metavar="TASK", help="Take over what this ended campaign has played.")] = None,
+    grow: Annotated[str | None, valued("TASK", "Take over what this ended campaign has played.")] = None,
     gateway_url: options.Gateway = None,
-    output: Annotated[str, Option(metavar="FOLDER", help="Gets a folder with the results.")] = "runs",
+    output: Annotated[str, valued("FOLDER", "Gets a folder with the results.")] = "runs",
     detach: Annotated[bool, Option("--detach", help="Start it, and don't wait.")] = False,
     quiet: options.Quiet = False,
     token_file: options.TokenFile = None,
@@ -239,7 +222,7 @@ def run(
 def follow(
     name: options.TaskId,
     gateway_url: options.Gateway = None,
-    output: Annotated[str | None, Option(metavar="FOLDER", help="Gets a folder with a campaign's results.")] = None,
+    output: Annotated[str | None, valued("FOLDER", "Gets a folder with a campaign's results.")] = None,
     token_file: options.TokenFile = None,
 ) -> None:
     """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
@@ -269,7 +252,7 @@ def cancel(
 @app.command("replay")
 def replay(
     task_id: Annotated[str, Argument(metavar="TASK", help="The assessment's task id, which is its workflow id.")],
-    from_turn: Annotated[int | None, Option(metavar="N", min=1, help="Play again from this turn on.")] = None,
+    from_turn: Annotated[int | None, valued("N", "Play again from this turn on.", min=1)] = None,
     from_judging: Annotated[bool, Option("--from-judging", help="Keep all turns, and judge again.")] = False,
     with_current_evaluators: Annotated[
         bool,
@@ -307,33 +290,29 @@ def replay(
 def fork(
     task_id: Annotated[str, Argument(metavar="TASK", help="The assessment's id, or a beginning that only it has.")],
     from_turn: Annotated[
-        int | None, Option(metavar="N", min=1, help="The first turn that is played again; those before it stay.")
+        int | None, valued("N", "The first turn that is played again; those before it stay.", min=1)
     ] = None,
     evening: Annotated[
         int | None,
-        Option(metavar="N", min=1, help="Instead: the day after whose evening the fork begins, 1 for the first."),
+        valued("N", "Instead: the day after whose evening the fork begins, 1 for the first.", min=1),
     ] = None,
     every_turn: Annotated[bool, Option("--every-turn", help="Forks from each turn that it has played.")] = False,
     agent: Annotated[
         list[str] | None,
-        Option(
+        valued(
+            "[NAME=]URL",
+            "Who plays the rest; of several roles, ROLE=URL plays that one.  [default: the same agent]",
             "--agent",
-            metavar="[NAME=]URL",
-            help="Who plays the rest; of several roles, ROLE=URL plays that one.  [default: the same agent]",
         ),
     ] = None,
-    seed: Annotated[
-        int | None, Option(metavar="N", help="What characters do from there on.  [default: the same seed]")
-    ] = None,
-    repeats: Annotated[int | None, Option(metavar="K", min=1, help="How often each is played.")] = None,
+    seed: Annotated[int | None, valued("N", "What characters do from there on.  [default: the same seed]")] = None,
+    repeats: Annotated[int | None, valued("K", "How often each is played.", min=1)] = None,
     at_once: options.AtOnce = None,
-    max_turns: Annotated[
-        int | None, Option(metavar="N", min=1, help="The largest number of turns, inherited ones counted.")
-    ] = None,
+    max_turns: Annotated[int | None, valued("N", "The largest number of turns, inherited ones counted.", min=1)] = None,
     gateway_url: options.Gateway = None,
-    output: Annotated[str, Option(metavar="FOLDER", help="Gets a folder with the results of several.")] = "runs",
+    output: Annotated[str, valued("FOLDER", "Gets a folder with the results of several.")] = "runs",
     json_file: Annotated[
-        str | None, Option("--json", metavar="FILE", help="Write the exact result of one; - is standard output.")
+        str | None, valued("FILE", "Write the exact result of one; - is standard output.", "--json")
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:

@@ -6,6 +6,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_markup_mode=None)
 
@@ -13,17 +14,11 @@ app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_mark
 @app.command("calibrate")
 def calibrate_judge(
     scenario_id: Annotated[str, Argument(metavar="SCENARIO", help="The scenario whose cases are judged.")],
-    model: Annotated[
-        str | None, Option(metavar="M", help="The judge's model.  [default: the evaluation model]")
-    ] = None,
+    model: Annotated[str | None, valued("M", "The judge's model.  [default: the evaluation model]")] = None,
     base_url: options.BaseUrl = None,
-    limit: Annotated[
-        int | None, Option(metavar="N", min=1, help="The largest number of cases, evenly from all kinds.")
-    ] = None,
-    at_once: Annotated[int, Option(metavar="N", min=1, max=64, help="Cases that are asked at a time.")] = 4,
-    json_file: Annotated[
-        str | None, Option("--json", metavar="FILE", help="Write all of it there; - is standard output.")
-    ] = None,
+    limit: Annotated[int | None, valued("N", "The largest number of cases, evenly from all kinds.", min=1)] = None,
+    at_once: Annotated[int, valued("N", "Cases that are asked at a time.", min=1, max=64)] = 4,
+    json_file: Annotated[str | None, valued("FILE", "Write all of it there; - is standard output.", "--json")] = None,
     drafts: Annotated[
         bool, Option("--drafts", help="Calibrate the checker of the characters' drafts instead.")
     ] = False,

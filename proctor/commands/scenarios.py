@@ -7,6 +7,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer(no_args_is_help=True, help="List, show and check scenarios.", rich_markup_mode=None)
 
@@ -65,9 +66,9 @@ def validate_scenario(
     scenario: options.Scenario,
     scenarios_dir: options.Scenarios = None,
     difficulty: Annotated[
-        int | None, Option(metavar="N", min=1, max=4, help="Of a family's day.  [default: each of 1 to 4]")
+        int | None, valued("N", "Of a family's day.  [default: each of 1 to 4]", min=1, max=4)
     ] = None,
-    seed: Annotated[int | None, Option(metavar="N", help="Of a family's day.  [default: 1]")] = None,
+    seed: Annotated[int | None, valued("N", "Of a family's day.  [default: 1]")] = None,
 ) -> None:
     """Check a scenario, or the days of a family. Exit code 1 where one can't be played."""
     from proctor.scenario_commands import validate_scenario

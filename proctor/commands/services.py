@@ -6,37 +6,32 @@ import typer
 from typer import Option
 
 from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer()
 
 
 @app.command("up")
 def up(
-    port: Annotated[
-        int | None, Option(metavar="PORT", min=1, max=65535, help="The gateway's port.  [default: 8000]")
-    ] = None,
+    port: Annotated[int | None, valued("PORT", "The gateway's port.  [default: 8000]", min=1, max=65535)] = None,
     host: Annotated[
         str | None,
-        Option(
-            metavar="HOST", help="Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]"
-        ),
+        valued("HOST", "Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]"),
     ] = None,
     card_url: options.CardUrl = None,
     ues_host: Annotated[
-        str | None, Option(metavar="HOST", help="Address that the simulator listens on, if not that of --host.")
+        str | None, valued("HOST", "Address that the simulator listens on, if not that of --host.")
     ] = None,
     ues_public_url: Annotated[
         str | None,
-        Option(metavar="URL", help="Simulator's address for participants elsewhere.  [default: made from --card-url]"),
+        valued("URL", "Simulator's address for participants elsewhere.  [default: made from --card-url]"),
     ] = None,
-    ues_port: Annotated[
-        int | None, Option(metavar="PORT", min=1, max=65535, help="The simulator's port.  [default: 8100]")
-    ] = None,
+    ues_port: Annotated[int | None, valued("PORT", "The simulator's port.  [default: 8100]", min=1, max=65535)] = None,
     temporal_port: options.TemporalPort = 7233,
     ui_port: options.UiPort = 8233,
     agent_port: Annotated[
         int | None,
-        Option(metavar="PORT", min=1, max=65535, help="The baseline agent's port.  [default: 8099, or a free one]"),
+        valued("PORT", "The baseline agent's port.  [default: 8099, or a free one]", min=1, max=65535),
     ] = None,
     with_agent: Annotated[
         bool,
@@ -77,7 +72,7 @@ def worker(
     state: options.State = None,
     processes: Annotated[
         int | None,
-        Option(metavar="N", min=1, max=256, help="How many processes work.  [default: as many as there are cores]"),
+        valued("N", "How many processes work.  [default: as many as there are cores]", min=1, max=256),
     ] = None,
 ) -> None:
     """Run a worker, which plays assessments."""
@@ -124,7 +119,7 @@ def ues(
     single: Annotated[
         bool, Option("--single", help="One simulation at the root, as a UES server has it (UES_ADMIN_KEY).")
     ] = False,
-    public_url: Annotated[str | None, Option(metavar="URL", help="Address under which others reach it.")] = None,
+    public_url: Annotated[str | None, valued("URL", "Address under which others reach it.")] = None,
     state: options.State = None,
 ) -> None:
     """Run the simulator."""
@@ -139,10 +134,10 @@ def codec_server(
     port: options.AnyPort = 8234,
     ui_origins: Annotated[
         list[str] | None,
-        Option(
+        valued(
+            "ORIGIN",
+            "The Temporal UI's scheme, host and port; may be repeated.  [default: http://127.0.0.1:8233]",
             "--ui-origin",
-            metavar="ORIGIN",
-            help="The Temporal UI's scheme, host and port; may be repeated.  [default: http://127.0.0.1:8233]",
         ),
     ] = None,
     state: options.State = None,
@@ -158,7 +153,7 @@ def codec_server(
 def doctor(
     agent: Annotated[
         list[str] | None,
-        Option("--agent", metavar="URL", help="A participant that is to be assessed; may be repeated."),
+        valued("URL", "A participant that is to be assessed; may be repeated.", "--agent"),
     ] = None,
     gateway_url: options.Gateway = None,
     temporal_address: options.Temporal = None,

@@ -7,6 +7,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer(no_args_is_help=True, help="Terminal-Bench: agents in a terminal, tested.", rich_markup_mode=None)
 datasets = typer.Typer(no_args_is_help=True, help="Datasets of terminal tasks.", rich_markup_mode=None)
@@ -17,11 +18,11 @@ app.add_typer(datasets, name="datasets")
 def run_terminal_bench(
     dataset: Annotated[
         str | None,
-        Option(metavar="DIR", help="Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."),
+        valued("DIR", "Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."),
     ] = None,
     agent: Annotated[
         list[str] | None,
-        Option("--agent", metavar="[NAME=]URL", help="An agent's address, or oracle, or null; may be repeated."),
+        valued("[NAME=]URL", "An agent's address, or oracle, or null; may be repeated.", "--agent"),
     ] = None,
     harness: options.Harness = None,
     model: options.HarnessModel = None,
@@ -29,44 +30,32 @@ def run_terminal_bench(
     program: options.Program = None,
     task_ids: options.TaskIds = None,
     exclude_task_ids: Annotated[
-        list[str] | None, Option("--exclude-task-id", metavar="GLOB", help="Leave out; may be repeated.")
+        list[str] | None, valued("GLOB", "Leave out; may be repeated.", "--exclude-task-id")
     ] = None,
-    n_tasks: Annotated[int | None, Option(metavar="N", min=1, help="The largest number of tasks.")] = None,
-    n_attempts: Annotated[int | None, Option(metavar="N", min=1, help="Attempts at each task.")] = None,
+    n_tasks: Annotated[int | None, valued("N", "The largest number of tasks.", min=1)] = None,
+    n_attempts: Annotated[int | None, valued("N", "Attempts at each task.", min=1)] = None,
     n_concurrent_trials: Annotated[
-        int | None, Option("--n-concurrent", metavar="N", min=1, help="The largest number of trials at once.")
+        int | None, valued("N", "The largest number of trials at once.", "--n-concurrent", min=1)
     ] = None,
-    timeout_multiplier: Annotated[
-        float | None, Option(metavar="X", help="What the tasks' timeouts are multiplied by.")
-    ] = None,
+    timeout_multiplier: Annotated[float | None, valued("X", "What the tasks' timeouts are multiplied by.")] = None,
     agent_timeout_sec: Annotated[
-        float | None, Option("--agent-timeout", metavar="SECONDS", help="In place of the tasks' own.")
+        float | None, valued("SECONDS", "In place of the tasks' own.", "--agent-timeout")
     ] = None,
     test_timeout_sec: Annotated[
-        float | None, Option("--test-timeout", metavar="SECONDS", help="In place of the tasks' own.")
+        float | None, valued("SECONDS", "In place of the tasks' own.", "--test-timeout")
     ] = None,
     cleanup: Annotated[
         bool | None, Option("--cleanup/--no-cleanup", help="Remove the run's images afterwards.")
     ] = None,
-    max_cost: Annotated[
-        float | None, Option(metavar="X", help="Begin no trial that would probably pass this cost.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, Option(metavar="N", help="Begin no trial that would probably use more tokens.")
-    ] = None,
-    max_hours: Annotated[
-        float | None, Option(metavar="H", help="Begin no trial that would probably take longer.")
-    ] = None,
-    grow: Annotated[
-        str | None, Option(metavar="RUN", help="Take over the trials that this ended run has played.")
-    ] = None,
-    access: Annotated[
-        str | None, Option(metavar="WAY", help="How the agent gets in: docker, endpoint or both.")
-    ] = None,
+    max_cost: Annotated[float | None, valued("X", "Begin no trial that would probably pass this cost.")] = None,
+    max_tokens: Annotated[int | None, valued("N", "Begin no trial that would probably use more tokens.")] = None,
+    max_hours: Annotated[float | None, valued("H", "Begin no trial that would probably take longer.")] = None,
+    grow: Annotated[str | None, valued("RUN", "Take over the trials that this ended run has played.")] = None,
+    access: Annotated[str | None, valued("WAY", "How the agent gets in: docker, endpoint or both.")] = None,
     output_path: options.Output = None,
     gateway_url: Annotated[
         str | None,
-        Option("--gateway", metavar="URL", help="An evaluator that runs.  [default: one of the command's own]"),
+        valued("URL", "An evaluator that runs.  [default: one of the command's own]", "--gateway"),
     ] = None,
     config_file: options.ConfigFile = None,
     state: options.State = None,
@@ -170,15 +159,11 @@ def terminal_up(
     config_file: options.ConfigFile = None,
     datasets_dir: Annotated[
         str | None,
-        Option(metavar="FOLDER", help="Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
+        valued("FOLDER", "Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
     ] = None,
     host: options.Host = None,
-    port: Annotated[
-        int | None, Option(metavar="PORT", min=1, max=65535, help="The evaluator's port.  [default: 9999]")
-    ] = None,
-    agent_port: Annotated[
-        int | None, Option(metavar="PORT", min=1, max=65535, help="The agent's port.  [default: 8001]")
-    ] = None,
+    port: Annotated[int | None, valued("PORT", "The evaluator's port.  [default: 9999]", min=1, max=65535)] = None,
+    agent_port: Annotated[int | None, valued("PORT", "The agent's port.  [default: 8001]", min=1, max=65535)] = None,
     temporal_port: options.TemporalPort = 7233,
     ui_port: options.UiPort = 8233,
     state: options.State = None,
@@ -198,14 +183,12 @@ def add_dataset(
     source: Annotated[
         str, Argument(metavar="SOURCE", help="A folder, an archive, a git repository, or a registry.json.")
     ],
-    name: Annotated[str | None, Option(metavar="NAME", help="Its name.  [default: that of the source]")] = None,
+    name: Annotated[str | None, valued("NAME", "Its name.  [default: that of the source]")] = None,
     version: Annotated[
-        str | None, Option(metavar="VERSION", help="Its version.  [default: local; of git: the commit, or head]")
+        str | None, valued("VERSION", "Its version.  [default: local; of git: the commit, or head]")
     ] = None,
-    path: Annotated[str, Option(metavar="FOLDER", help="The folder of tasks in the source.")] = "",
-    commit: Annotated[
-        str | None, Option(metavar="COMMIT", help="A commit, tag or branch of the git repository.")
-    ] = None,
+    path: Annotated[str, valued("FOLDER", "The folder of tasks in the source.")] = "",
+    commit: Annotated[str | None, valued("COMMIT", "A commit, tag or branch of the git repository.")] = None,
     sha256: options.Pin = None,
     state: options.State = None,
 ) -> None:

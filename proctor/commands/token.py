@@ -6,6 +6,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer(no_args_is_help=True, help="Who may ask the gateway.", rich_markup_mode=None)
 
@@ -15,13 +16,13 @@ def create_token(
     name: Annotated[str, Argument(metavar="NAME", help="Whose it is; several tokens may have one name.")],
     is_admin: Annotated[bool, Option("--admin", help="Sees and may do everything, whosever it is.")] = False,
     expires: Annotated[
-        str | None, Option(metavar="PERIOD", help="Valid for this long: 12h, 30d, 8w.  [default: without an end]")
+        str | None, valued("PERIOD", "Valid for this long: 12h, 30d, 8w.  [default: without an end]")
     ] = None,
-    at_once: Annotated[int | None, Option(metavar="N", min=1, help="Assessments at the same time.")] = None,
-    per_day: Annotated[int | None, Option(metavar="N", min=1, help="Assessments begun in 24 hours.")] = None,
+    at_once: Annotated[int | None, valued("N", "Assessments at the same time.", min=1)] = None,
+    per_day: Annotated[int | None, valued("N", "Assessments begun in 24 hours.", min=1)] = None,
     cost_per_day: Annotated[
         float | None,
-        Option(metavar="AMOUNT", help="The limit of the models' cost in 24 hours, in your prices' currency."),
+        valued("AMOUNT", "The limit of the models' cost in 24 hours, in your prices' currency."),
     ] = None,
     file: options.TokensFile = None,
     state: options.State = None,
