@@ -101,7 +101,6 @@ HABITS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def lapses_of(habit: str, duties: Sequence[Duty]) -> dict[str, Lapse]:
-    """The lapses by which a player of this habit plays a day."""
     found = {}
     for duty in duties:
         names = HABITS[habit].get(kind_of(duty) or "", ())

@@ -118,7 +118,6 @@ def share_coverage(share: float, units: int) -> float:
 
 
 def table(rows: Mapping[str, Sequence[float]], what: str, sizes: Sequence[int] = SIZES) -> str:
-    """A Markdown table of shares, in percent."""
     cells = [[name, *(f"{100 * each:.1f}" for each in row)] for name, row in rows.items()]
     return markdown([what, *(f"n = {n}" for n in sizes)], cells)
 

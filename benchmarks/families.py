@@ -194,7 +194,6 @@ def _percent(cell: RunCell) -> float:
 
 
 async def measure(gateway_url: str, agents: dict[str, str], options: argparse.Namespace, killer: Killer | None) -> int:
-    """Play the campaign, check it, and print what came of it; the exit code."""
     began = time.monotonic()
     results = read_results(
         RunResults,

@@ -40,8 +40,6 @@ _READ_AT_ONCE = 4
 
 @dataclass
 class Tally:
-    """The counts so far."""
-
     turns: int
     accepted: int = 0
     turns_played: int = 0
@@ -52,7 +50,6 @@ class Tally:
 
     @property
     def ended(self) -> int:
-        """How many have ended, in any way."""
         return sum(self.scores.values()) + sum(self.wrong.values())
 
     def take(self, ended: Ended) -> None:

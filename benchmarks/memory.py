@@ -91,7 +91,6 @@ class Player:
         notes.looked = now
 
     def _due(self, now: datetime) -> Iterator[Act]:
-        """What its notes ask for in this turn."""
         known = [
             fact
             for record in self._records.values()

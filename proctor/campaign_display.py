@@ -15,12 +15,7 @@ from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, 
 from proctor.caller import Progress as ProgressEvent
 from proctor.console import plain_table, show
 from proctor.phrases import clean, comparison_in_words, shorten
-from proctor_protocol.campaigns import (
-    CampaignProgressUpdate,
-    CampaignStartedUpdate,
-    CellEndedUpdate,
-    Tally,
-)
+from proctor_protocol.campaigns import CampaignProgressUpdate, CampaignStartedUpdate, CellEndedUpdate, Tally
 from proctor_protocol.terminal import FailureMode, TerminalResults, TrialResult
 from proctor_protocol.updates import ErrorOccurredUpdate
 
@@ -189,7 +184,6 @@ def _clock(seconds: float) -> str:
 
 
 def print_table(console: Console, results: TerminalResults) -> None:
-    """A run's results as a table: a row for each task and agent, the sums below, and agents side by side."""
     several = len(results.by_agent) > 1
     table = Table(box=None, padding=(0, 2), pad_edge=False)
     if several:

@@ -152,7 +152,6 @@ def show_dataset(label: str, state: str | None) -> None:
 
 
 def in_words(source: DatasetSource) -> str:
-    """A source on one line."""
     if source.kind == "tasks":
         places = dict.fromkeys(task.git_url or "local folders" for task in source.tasks)
         return f"{len(source.tasks)} tasks of {', '.join(places)}"

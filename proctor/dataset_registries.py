@@ -61,7 +61,6 @@ class HarborRow(BaseModel):
     tasks: list[HarborTask]
 
     def known(self, folder: Path) -> KnownDataset:
-        """The dataset; local tasks are below ``folder``, the registry's own."""
         tasks = [
             TaskSource(
                 git_url=task.git_url,

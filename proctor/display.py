@@ -221,7 +221,6 @@ class AssessmentDisplay:
         show(self._console, grid)
 
     def _move(self, description: str, completed: int | None, total: int | None = None) -> None:
-        """Change the moving line; without ``completed`` it has no bar to fill."""
         if completed is None:
             self._moving.update(self._task, description=description)
             return

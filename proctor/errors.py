@@ -25,8 +25,6 @@ class CommandError(Exception):
 
 
 class UsageError(CommandError):
-    """The request can't be carried out as written."""
-
     exit_code = ExitCode.WRONG_USAGE
 
 

@@ -131,7 +131,6 @@ async def _cancel(
 
 
 def _remedy(call: AssessmentCall) -> str:
-    """How to cancel a task whose gateway is too busy to answer now."""
     where = "" if call.gateway_url == default_gateway() else f" --gateway {call.gateway_url}"
     if call.task_id:
         return f"To cancel it later: {command_name()} cancel {call.task_id}{where}"

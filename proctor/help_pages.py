@@ -17,7 +17,6 @@ def texts() -> dict[str, dict[str, list[str]]]:
 
 class GroupedCommands(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for each group; commands of no group come last."""
         grouped = {name for names in texts()["groups"].values() for name in names}
         others = [name for name in self.commands if name not in grouped]
         width = max(map(len, self.commands))

@@ -25,7 +25,6 @@ def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
 
 
 def interruption() -> asyncio.Event:
-    """An event that a Ctrl-C, or SIGTERM, sets."""
     interrupted = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, interrupted.set)

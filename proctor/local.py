@@ -106,7 +106,6 @@ class LocalStack:
 
     @property
     def card_url(self) -> str:
-        """The gateway as its card names it."""
         return self.config.model_copy(update={"port": self.ports.gateway}).effective_card_url
 
     @property
@@ -366,7 +365,6 @@ def _listening(host: str, port: int, card_url: str) -> list[str]:
 
 
 def _reached_at(host: str) -> str:
-    """How this machine reaches what listens at an address."""
     return LOOPBACK if host in ("0.0.0.0", "") else "[::1]" if host == "::" else _in_url(host)
 
 

@@ -83,7 +83,6 @@ async def _is_known(client: Client, key: SearchAttributeKey[Any]) -> bool:
 
 
 def how_to_make(missing: list[SearchAttributeKey[Any]], namespace: str) -> str:
-    """A sentence and the commands for search attributes that an administrator has to make."""
     names = ", ".join(key.name for key in missing)
     kinds = {key.name: key.indexed_value_type.name.title() for key in missing}
     cloud = " ".join(f"--search-attribute {name}={kind}" for name, kind in kinds.items())

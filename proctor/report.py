@@ -9,13 +9,7 @@ from proctor.console import plain_table, show
 from proctor.phrases import clean, counted, shorten
 from proctor_protocol.losses import losses
 from proctor_protocol.provenance import ModelUse, Provenance
-from proctor_protocol.results import (
-    DIMENSIONS,
-    AssessmentResults,
-    CriterionResult,
-    DimensionScore,
-    OverallScore,
-)
+from proctor_protocol.results import DIMENSIONS, AssessmentResults, CriterionResult, DimensionScore, OverallScore
 
 _WIDE = 110  # columns from which on the explanations have a column of their own
 _JUDGE_WIDTH = 30
@@ -195,7 +189,11 @@ def _remarks(results: AssessmentResults, *, is_whole: bool) -> list[str]:
 def _origins(results: AssessmentResults) -> list[str]:
     remarks = []
     if results.is_partial:
-        remarks.append(_partial(results))
+        whole = f" of about {results.scenario_turns}" if results.scenario_turns else ""
+        remarks.append(
+            f"a partial play: {counted(results.turns_taken, 'turn')}{whole}, as --max-turns asks; the score is of all "
+            "points of the scenario, those of the other turns, too"
+        )
     if results.forked_from and results.forked_from.turn > 1:
         remarks.append(f"a fork: {results.forked_from.inherited_in_words()}, and the score is of the whole day")
     if results.turn_tries:
@@ -220,14 +218,6 @@ def _own_report(results: AssessmentResults) -> list[str]:
         f"the agent's own report: {counted(len(report.unreported), 'action')} left out, "
         f"{len(report.never_happened)} reported that never happened"
     ]
-
-
-def _partial(results: AssessmentResults) -> str:
-    whole = f" of about {results.scenario_turns}" if results.scenario_turns else ""
-    return (
-        f"a partial play: {counted(results.turns_taken, 'turn')}{whole}, as --max-turns asks; the score is of all "
-        "points of the scenario, those of the other turns, too"
-    )
 
 
 def _doubts(results: AssessmentResults) -> list[str]:

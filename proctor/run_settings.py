@@ -84,7 +84,6 @@ def checked(request: dict[str, Any], where: str) -> RunRequest:
 
 
 def as_toml(request: RunRequest) -> str:
-    """The file that says the same as a request."""
     chosen = request.config
     # What a fork doesn't say is as it was in its original, and not the default.
     config = chosen.model_dump(mode="json", exclude_none=True, exclude_defaults=not chosen.fork_of)

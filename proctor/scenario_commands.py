@@ -302,7 +302,6 @@ _NEGATIVE = r"(?i)\b(no|not|never|nothing|nobody|none|without|all|every|each|any
 
 
 def _points_by_source(criteria: Sequence[EvaluationCriterion]) -> str:
-    """What share of a scenario's points is decided from what."""
     total = sum(criterion.max_score for criterion in criteria)
     by_source = Counter[str]()
     for criterion in criteria:

@@ -199,7 +199,6 @@ def run_harness(*, is_terminal: bool, **flags: str | float | None) -> None:
 
 
 def run_terminal_agent(**flags: str | int | None) -> None:
-    """Run the agent of ``purple_sdk.examples.terminal_agent`` until SIGTERM or Ctrl-C."""
     from purple_sdk.examples.assistant_agent.models import ModelNotUsableError
     from purple_sdk.examples.terminal_agent.agent import TerminalAgentConfig
     from purple_sdk.examples.terminal_agent.executor import serve_terminal_agent

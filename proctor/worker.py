@@ -68,17 +68,8 @@ from workflows.notifications import Notifications
 from workflows.terminal_trial import TerminalTrial
 
 _OUR_ROOMS = (
-    "a2a_gateway",
-    "proctor_language",
-    "proctor_protocol",
-    "proctor_settings",
-    "purple_sdk",
-    "proctor_storage",
-    "proctor_processes",
-    "proctor_observing",
-    "activities",
-    "proctor_terminal",
-    "workflows",
+    *("a2a_gateway", "proctor_language", "proctor_protocol", "proctor_settings", "purple_sdk", "proctor_storage"),
+    *("proctor_processes", "proctor_observing", "activities", "proctor_terminal", "workflows"),
 )
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
@@ -387,7 +378,6 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
 
 
 async def _of_no_running_assessment(client: Client, simulation_ids: list[str]) -> list[str]:
-    """Those that are not in Temporal's list of running assessments, which may lag a little behind."""
     if not simulation_ids:
         return []
     query = f"WorkflowType = '{ASSESSMENT_WORKFLOW}' AND ExecutionStatus = 'Running'"

@@ -109,7 +109,6 @@ class _Served:
         return await self._answer(lambda: pages.overview(running, filters))
 
     async def entry(self, request: Request) -> Response:
-        """The page of any id: running work from Temporal, ended work from the archive."""
         pages, name, turn = self._seen(request), request.path_params["id"], _turn(request)
         none: RunningDetails | None = None
         details = await self._known(lambda: self._live.details(name), none)

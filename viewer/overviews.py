@@ -80,7 +80,6 @@ class Overview:
 
     @property
     def number(self) -> int:
-        """The number of the page, from 1."""
         is_number = self.page.isascii() and self.page.isdigit() and len(self.page) < 8
         return max(1, int(self.page)) if is_number else 1
 

@@ -165,7 +165,6 @@ def _whole_ticks(most: int) -> list[int]:
 
 
 def _round_ticks(most: float) -> list[float]:
-    """Some four round numbers from 0 to a value."""
     raw = most / 4
     size = 10 ** floor(log10(raw))
     step = next(each * size for each in (1, 2, 5, 10) if each * size >= raw)

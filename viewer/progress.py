@@ -61,7 +61,6 @@ class Progress:
 
 
 def progress_of(updates: Sequence[Mapping[str, Any]]) -> Progress:
-    """The progress by the updates; unreadable ones are left out."""
     progress = Progress()
     turns: _Turns = {}
     for data in updates:

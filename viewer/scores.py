@@ -113,7 +113,6 @@ def _quote(quote: Mapping[str, Any], turns: Sequence[TurnRecord], results: Asses
 
 
 def _action_with(text: str, turn: int, channel: str, turns: Sequence[TurnRecord]) -> str | None:
-    """The name of the action of a turn that contains these words."""
     words = " ".join(text.split())
     for record in turns:
         if record.turn == turn:

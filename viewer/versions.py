@@ -23,7 +23,6 @@ class Version:
 
     @property
     def anchor(self) -> str:
-        """The name by which links lead to this item, whichever version of it is shown."""
         return anchor_of(self.path)
 
     def is_at(self, turn: int) -> bool:

@@ -10,13 +10,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from benchmarks.bill.playing import (
-    TURNS,
-    measure_memory,
-    measure_play,
-    measure_trials,
-    measure_waiting,
-)
+from benchmarks.bill.playing import TURNS, measure_memory, measure_play, measure_trials, measure_waiting
 from benchmarks.bill.record import FILE, Bill, Trial, this_machine
 from benchmarks.evaluator import evaluator
 from benchmarks.terminal import an_engine

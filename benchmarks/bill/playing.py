@@ -52,7 +52,6 @@ def requests_and_actions(metrics: str, namespace: str = "default") -> tuple[Coun
 
 
 async def read_counters(metrics_url: str) -> tuple[Counter[str], Counter[str]]:
-    """``requests_and_actions`` of a server that is running."""
     async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
         return requests_and_actions((await http.get(metrics_url)).text)
 
@@ -67,8 +66,6 @@ def stored_in(folder: Path) -> Stored:
 
 
 class _Watched:
-    """All counters at one moment."""
-
     def __init__(self, evaluator: Evaluator, requests: Counter[str], actions: Counter[str]) -> None:
         self.cpu = evaluator.cpu()
         self.requests, self.actions = requests, actions

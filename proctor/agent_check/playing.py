@@ -3,7 +3,8 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
@@ -373,7 +374,9 @@ class Play:
             if turn.done() or not table.has_task:
                 return
             evidence.is_task_known = True
-            await self._in_time(table.cancel())
+            with suppress(TimeoutError, ApplicationError):  # what came of it is looked for at the task
+                async with asyncio.timeout(_CANCELLED_WITHIN):
+                    await table.cancel()
             await asyncio.wait({turn}, timeout=min(_CANCELLED_WITHIN, self.timeout))
             self.watch.held_simulation = None
             end = time.monotonic() + self._settle
@@ -384,13 +387,6 @@ class Play:
             self.watch.held_simulation = None
             evidence.cancelled = await turn
             evidence.after_cancel = [*evidence.after_cancel, *evidence.cancelled.actions]
-
-    async def _in_time(self, work: Awaitable[None]) -> None:
-        try:
-            async with asyncio.timeout(_CANCELLED_WITHIN):
-                await work
-        except (TimeoutError, ApplicationError):  # what came of it is looked for at the task
-            return
 
     async def _until(self, is_so: Callable[[], bool], seconds: float) -> None:
         end = time.monotonic() + seconds

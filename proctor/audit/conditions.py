@@ -19,7 +19,6 @@ _LOOKS = 6  # how often it is looked whether something was done: any one answer 
 
 
 def conditions_in(words: str) -> tuple[str, int]:
-    """The clock and the level of noise that one of ``CONDITIONS`` names."""
     clock, _, noise = words.rpartition("noise ")
     return ((clock.rstrip(", ") or "standing"), int(noise)) if "noise" in words else (words, 0)
 

@@ -194,10 +194,7 @@ class _Audit:
                 self.report.say(3, f"{where}: {'keeps' if holds else 'loses'} {check_id}")
         found = outcome.side_effects
         if len(found) != lapse.side_effects:
-            self.report.say(
-                3,
-                f"{where}: {len(found)} side effects, it says {lapse.side_effects} {found[:2]}",
-            )
+            self.report.say(3, f"{where}: {len(found)} side effects, it says {lapse.side_effects} {found[:2]}")
 
     def _held_without(self, lost: Iterable[str]) -> dict[str, bool]:
         held = {check_id: check_id not in lost for check_id in self.checks}

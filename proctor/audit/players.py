@@ -82,21 +82,14 @@ def extra_writes(day: Day, draws: Draws) -> Iterator[Act]:
         who: Person = people[number % len(people)]
         mail = mails.pop() if kind in ("archive", "delete", "star", "label") and mails else None
         fields: dict[str, Any]
+        note = f"Just a note, number {number}."
         if kind == "send":
-            fields = {
-                "to_addresses": [who.email],
-                "subject": f"Note {number}",
-                "body_text": f"Just a note, number {number}.",
-            }
+            fields = {"to_addresses": [who.email], "subject": f"Note {number}", "body_text": note}
         elif kind == "sms" and who.phone:
-            fields = {"to_numbers": [who.phone], "body": f"Just a note, number {number}."}
+            fields = {"to_numbers": [who.phone], "body": note}
         elif kind == "create":
-            start = day.clock(19, number % 60)
-            fields = {
-                "title": f"Extra {number}",
-                "start": start.isoformat(),
-                "end": day.clock(20, number % 60).isoformat(),
-            }
+            start, end = day.clock(19, number % 60), day.clock(20, number % 60)
+            fields = {"title": f"Extra {number}", "start": start.isoformat(), "end": end.isoformat()}
         elif kind == "update" and entries:
             entry = entries.pop()
             fields = {"event_id": entry.id, "location": f"Room {number}"}

@@ -232,7 +232,6 @@ def request_of(act: Act, day: Day, voice: int = 0) -> tuple[str, dict[str, Any]]
 
 
 async def perform(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
-    """Do one act through the API that participants have."""
     action, fields = request_of(act, day, voice)
     if action == "email.send" and act.action == "tell" and act.reply_to is not None:
         try:

@@ -70,8 +70,8 @@ def run_terminal_bench(
     from proctor.errors import UsageError
     from proctor.harness_runs import choose_harness
     from proctor.run_settings import agents_in
-    from proctor.terminal_run import TerminalRunOptions
-    from proctor.terminal_run import run_terminal_bench as run
+    from proctor.terminal_commands import TerminalRunOptions
+    from proctor.terminal_commands import run_terminal_bench as run
     from proctor.terminal_settings import read_terminal_settings
 
     flags = {
@@ -135,7 +135,7 @@ def follow_terminal_bench(
     import asyncio
 
     from proctor.settings import default_gateway
-    from proctor.terminal_run import follow_terminal_bench as follow
+    from proctor.terminal_commands import follow_terminal_bench as follow
     from proctor.terminal_settings import read_terminal_settings
 
     settings = read_terminal_settings({("evaluation", "output_path"): output_path}, config_file)

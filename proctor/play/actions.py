@@ -50,12 +50,10 @@ class Action:
 
     @property
     def positional(self) -> list[str]:
-        """What has to be given, in order."""
         return [name for name, field in self.fields.items() if field.is_required()]
 
     @property
     def usage(self) -> str:
-        """The shortest line that does it."""
         return " ".join([self.name, *(name.upper() for name in self.positional)])
 
     def read(self, words: list[str], id_of: IdOf, zone: tzinfo = UTC) -> dict[str, Any]:

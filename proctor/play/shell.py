@@ -111,7 +111,6 @@ class Shell:
                 self._console.print(Text(f"refused: {shorten(str(problem), _LONGEST_MESSAGE)}", style="red"))
 
     def _obey(self, line: str) -> bool:
-        """Carry out a line; whether it ends the turn."""
         word, _, rest = line.partition(" ")
         rest = rest.strip()
         if (control := self._controls.get(word)) is not None:
