@@ -9,14 +9,14 @@ import json
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from proctor.caller import AssessmentCall, CallEvent
+from proctor.caller import AssessmentCall, CallEvent, Ended
 from proctor.errors import CommandError
-from proctor.following import followed, require_completed
+from proctor.following import require_completed
 from proctor.run_settings import checked
 from proctor.settings import LOOPBACK, default_gateway, read_settings, with_scenarios
 from proctor.tables import Rows, rows_of, write_parquet
@@ -305,28 +305,21 @@ def assessment_request(
     return json.dumps({"participants": participants, "config": config})
 
 
-class _Listener:
-    def __init__(self, on_event: OnEvent | None) -> None:
-        self._on_event = on_event
-
-    def show(self, event: CallEvent) -> None:
-        if self._on_event is not None:
-            self._on_event(event)
-
-    def say(self, sentence: str) -> None:
-        """Nothing: the caller hears of a cancellation by its exception."""
-
-
 async def _play(request: str, what: str, gateway: str | None, on_event: OnEvent | None) -> bytes:
     async with AssessmentCall(gateway or default_gateway(), request) as call:
         try:
-            _, ended = await followed(call, _Listener(on_event), asyncio.Event(), what)
+            async with aclosing(call.events()) as events:
+                async for event in events:
+                    if on_event is not None:
+                        on_event(event)
+                    if isinstance(event, Ended):
+                        require_completed(event, what)
+                        assert event.results is not None
+                        return event.results
         except asyncio.CancelledError:  # Ctrl-C
             await call.cancel()
             raise
-    require_completed(ended, what)
-    assert ended.results is not None
-    return ended.results
+    raise CommandError("the gateway's stream ended without an outcome")
 
 
 def _wait(work: Coroutine[Any, Any, T]) -> T:
