@@ -107,18 +107,14 @@ def measure(what: str, url: str, table: str) -> dict[str, Any]:
     counted.clear()
     began, used = time.perf_counter(), time.process_time()
     work()
+    status = Path("/proc/self/status").read_text().splitlines()  # getrusage has the peak of the parent, too
+    (peak,) = [each for each in status if each.startswith("VmHWM:")]
     return {
         "seconds": time.perf_counter() - began,
         "processor": time.process_time() - used,
-        "megabytes": _peak_memory(),
+        "megabytes": int(peak.split()[1]) / 1000,
         "operations": dict(counted),
     }
-
-
-def _peak_memory() -> float:
-    """Of this process, in MB; ``getrusage`` has that of the process it was forked from, too."""
-    (line,) = [each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith("VmHWM:")]
-    return int(line.split()[1]) / 1000
 
 
 def _count(name: str, counted: Counter[str]) -> None:
@@ -193,12 +189,6 @@ _WORK: dict[str, Callable[[str, str], Callable[[], object]]] = {
 }
 
 
-def _in_process(what: str, url: str, table: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.archive", "--measure", what, url, table]
-    answer: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    return answer
-
-
 def _steps() -> Iterator[tuple[str, str]]:
     yield "write", "write"
     yield "list, first time", "list"
@@ -219,7 +209,8 @@ def run(count: int, url: str, *, is_earlier: bool, requests: Counter[str] | None
         for label, what in _steps():
             if requests is not None:
                 requests.clear()
-            taken = _in_process(what, url, table)
+            command = [sys.executable, "-m", "benchmarks.archive", "--measure", what, url, table]
+            taken = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
             operations = dict(requests) if requests is not None else taken["operations"]
             size = os.path.getsize(table) / 1e6 if os.path.exists(table) else 0
             print(

@@ -352,8 +352,7 @@ def _with_members(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[Archiv
 def _parts_of(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
     """The entries of the single participants of assessments with several."""
     names = [name_of_role(entry.id, role) for entry in entries for role in entry.roles]
-    parts = [kept.get(name) for name in names]
-    return [part for part in parts if part is not None]
+    return [part for name in names if (part := kept.get(name)) is not None]
 
 
 def _entries(entries: Sequence[ArchiveEntry]) -> str:

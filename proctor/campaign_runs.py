@@ -171,13 +171,11 @@ def _summaries(rows: Sequence[Summary]) -> Table:
     repeats = {max(row.passes.hat, default=0) for row in rows if row.passes}
     most = max(repeats, default=0)
     first = next(iter(scenarios)) if len(scenarios) == 1 else "agent and scenario"
-    table = plain_table(first, header_style=None)
     headings = ("mean", "95 % interval", "passed", "groups", f"pass^{most}", "judged", "failed", "cost")
     shown = [row for row in rows if row.scenario or len(scenarios) != 1]
     columns = list(zip(*[_cells(row, most) for row in shown], strict=True))
     kept = [number for number, column in enumerate(columns) if any(column)]
-    for number in kept:
-        table.add_column(headings[number], justify="right", no_wrap=True)
+    table = plain_table(first, numbers=[headings[number] for number in kept], header_style=None)
     for agent in dict.fromkeys(row.agent for row in shown):
         for row in sorted((row for row in shown if row.agent == agent), key=lambda row: row.scenario is not None):
             is_whole = row.scenario is None or len(scenarios) == 1

@@ -70,7 +70,8 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
     """
     config = with_secret(read_settings(GreenAgentConfig, host=host, state=state, open=is_open or None, card_url=""))
     require_guarded(config)
-    origins = ui_origins or [origin for origin in [_origin(config.temporal_ui_url)] if origin]
+    ui = urlsplit(config.temporal_ui_url or "")
+    origins = ui_origins or ([f"{ui.scheme}://{ui.netloc}"] if ui.netloc else [])
     with ending_as(CommandError, OSError):
         listener = listen(config.host, port, "the codec server")
     with ending_as(UsageError, PayloadKeyError):
@@ -109,8 +110,3 @@ async def _in_clear(converter: DataConverter, payloads: Sequence[Payload]) -> li
 
 def _problem(code: int, sentence: str) -> JSONResponse:
     return JSONResponse({"error": {"code": code, "message": sentence}}, code)
-
-
-def _origin(url: str | None) -> str | None:
-    parts = urlsplit(url or "")
-    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else None

@@ -3,9 +3,10 @@
 import asyncio
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
@@ -74,7 +75,7 @@ def run_calibrate(options: CalibrateOptions) -> None:
         cases = [*sample(shipped, options.limit - of_facts), *facts[:of_facts]]
     state = Path(config.state)
     make_folder(state)
-    progress = _Progress(make_console(sys.stderr), len(cases))
+    progress = _progress(make_console(sys.stderr), len(cases))
     with asking_model(config, config.evaluation_model, config.evaluation_base_url, "; nothing was kept") as model:
         calibration = asyncio.run(
             calibrate(
@@ -130,17 +131,18 @@ def asking_model(config: GreenAgentConfig, name: str, base_url: str | None, lost
         raise UnreachableError(f"{clean(str(problem))}{lost}; calibrate again") from None
 
 
-class _Progress:
-    def __init__(self, console: Console, total: int) -> None:
-        self._console, self._total, self._done = console, total, 0
+def _progress(console: Console, total: int) -> Callable[[CaseOutcome], None]:
+    """Prints one line a case."""
+    numbers = count(1)
 
-    def __call__(self, outcome: CaseOutcome) -> None:
-        self._done += 1
+    def show_case(outcome: CaseOutcome) -> None:
         points = "refused" if outcome.judge is None else str(outcome.judge)
-        line = f"{self._done:>4}/{self._total}  {outcome.id}: judge {points}, author {outcome.author} of {outcome.most}"
+        line = f"{next(numbers):>4}/{total}  {outcome.id}: judge {points}, author {outcome.author} of {outcome.most}"
         if outcome.judge is None:
             line += f" ({clean(outcome.reason)[:_LONGEST_REASON]})"
-        self._console.print(Text(line, style="" if outcome.judge == outcome.author else "yellow"))
+        console.print(Text(line, style="" if outcome.judge == outcome.author else "yellow"))
+
+    return show_case
 
 
 def _print(console: Console, result: Calibration) -> None:

@@ -59,12 +59,21 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
                 name="replay",
                 label="Replay from this turn",
                 do=replay,
-                question=_before_replay,
+                question=lambda entry, turn: (
+                    f"The assessment goes back to the beginning of turn {turn}, and is played on from there. "
+                    f"{_at_the_end(entry)}"
+                ),
                 at_each_turn=True,
                 needs_history=True,
             ),
             Action(
-                name="judge-again", label="Judge again", do=judge_again, question=_before_judging, needs_history=True
+                name="judge-again",
+                label="Judge again",
+                do=judge_again,
+                question=lambda entry, _: (
+                    f"All criteria are judged again; no turn is played again. {_at_the_end(entry)}"
+                ),
+                needs_history=True,
             ),
         ],
         key=hmac.new(config.secret.get_secret_value().encode(), b"pages", sha256).digest(),
@@ -118,16 +127,6 @@ async def _fork(
 def _by(request: ActionRequest) -> Caller:
     """The caller in whose name an action begins; one that an admin begins for another counts against no quota."""
     return request.caller if request.caller.name == request.entry.owner else Caller(name=request.entry.owner)
-
-
-def _before_replay(entry: ArchiveEntry, turn: int | None) -> str:
-    return (
-        f"The assessment goes back to the beginning of turn {turn}, and is played on from there. {_at_the_end(entry)}"
-    )
-
-
-def _before_judging(entry: ArchiveEntry, turn: int | None) -> str:
-    return f"All criteria are judged again; no turn is played again. {_at_the_end(entry)}"
 
 
 def _at_the_end(entry: ArchiveEntry) -> str:

@@ -86,11 +86,11 @@ async def measure_play(
 ) -> Play:
     """Play it one time after another, and take the means."""
     agent, turns = BASELINES[scenario] if participant == "baseline" else participant, TURNS[scenario]
-    kind = f"{scenario}, {participant}{', with models' if with_models else ''}"
     _script(evaluator.endpoint)
     seen = {each.run_id for each in await evaluator.ended_workflows(set())}
     await evaluator.assess(scenario, agent, turns, 0, offline=not with_models)
-    judges, characters = _tokens(evaluator.endpoint.prompts)
+    judged = [prompt for prompt in evaluator.endpoint.prompts if "Now judge this criterion" in prompt]
+    spoken = [prompt for prompt in evaluator.endpoint.prompts if "Now judge this criterion" not in prompt]
     seen |= {each.run_id for each in await evaluator.ended_workflows(seen, 1)}
     before = await _watch(evaluator)
     took = [
@@ -121,12 +121,12 @@ async def measure_play(
         requests=_per(repetitions, after.requests, before.requests),
         store=store,
         archive=archive,
-        judges=judges,
-        characters=characters,
+        judges=_counted(judged),
+        characters=_counted(spoken),
         thinking=thinking,
     )
     say(
-        f"{kind}: {statistics.mean(took):.2f} s, {sum(cpu.values()):.2f} s of CPU "
+        f"{play.name}: {statistics.mean(took):.2f} s, {sum(cpu.values()):.2f} s of CPU "
         f"({', '.join(f'{name} {spent:.2f}' for name, spent in play.cpu.items())}), "
         f"{sum(play.actions.values()):.0f} actions ({sum(play.counted_by_server.values()):.0f} by the server's count)"
     )
@@ -188,12 +188,6 @@ def _script(endpoint: OpenAIEndpoint) -> None:
         ),
     )
     endpoint.answer("Would you answer this", {"should_respond": True, "reason": "It is a question."})
-
-
-def _tokens(prompts: Iterable[str]) -> tuple[Tokens, Tokens]:
-    judged = [prompt for prompt in prompts if "Now judge this criterion" in prompt]
-    spoken = [prompt for prompt in prompts if "Now judge this criterion" not in prompt]
-    return _counted(judged), _counted(spoken)
 
 
 def _counted(prompts: list[str]) -> Tokens:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from proctor.audit.families import FamilyAudit, cells_of, command_for, run_cells, summed_up
+from proctor.audit.families import Cell, FamilyAudit, cells_of, command_for, run_cells, summed_up
 from proctor.audit.instances import Report
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
@@ -74,23 +74,7 @@ def audit_families(
         raise UsageError(f"there are no families in {manager.directory}")
     cells = cells_of(directories, levels, seeds_in(seeds), quick=quick)
     began, console = time.monotonic(), make_console()
-    columns = (
-        TextColumn("audited"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[bad]}"),
-    )
-    reports: list[Report] = []
-    bad = 0
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("audit", total=len(cells), bad="")
-        for report in run_cells(cells, processes or os.cpu_count() or 1):
-            reports.append(report)
-            bad += len(report.violations)
-            progress.update(task, advance=1, bad=f"{bad} violations" if bad else "")
-            if not console.is_terminal:
-                _log_progress(reports, len(cells), bad, time.monotonic() - began)
+    reports = _watched(cells, processes or os.cpu_count() or 1, console)
     audits = summed_up(reports, quick=quick)
     show(console, _table(audits))
     violations = [(audit.name, *violation) for audit in audits for violation in audit.violations]
@@ -106,6 +90,22 @@ def audit_families(
     if json_file is not None:
         json_file.write_text(json.dumps(_figures(audits), indent=1) + "\n", encoding="utf-8")
     return ExitCode.FAILED if violations else ExitCode.DONE
+
+
+def _watched(cells: Sequence[Cell], processes: int, console: Console) -> list[Report]:
+    """Audit instances, and show how far that is."""
+    bar = (TextColumn("audited"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    reports: list[Report] = []
+    began, bad = time.monotonic(), 0
+    with Progress(*bar, TextColumn("{task.fields[bad]}"), console=console, transient=True) as progress:
+        task = progress.add_task("audit", total=len(cells), bad="")
+        for report in run_cells(cells, processes):
+            reports.append(report)
+            bad += len(report.violations)
+            progress.update(task, advance=1, bad=f"{bad} violations" if bad else "")
+            if not console.is_terminal:
+                _log_progress(reports, len(cells), bad, time.monotonic() - began)
+    return reports
 
 
 def _log_progress(reports: Sequence[Report], total: int, bad: int, seconds: float) -> None:

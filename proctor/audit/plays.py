@@ -111,11 +111,12 @@ class Stage:
         mails = background_messages(self.config, self.day.seed, noise, self.day.start, self.day.end)
         carry_out(simulation, Step(events=list(map(_scheduled, mails))))
         log: list[ActionLogEntryWithTurn] = []
-        self.sent = []
+        self.sent, seconds = [], read_clock(clock).seconds
         for number, start in enumerate(self.day.starts):
             now = max(start, simulation.clock.moment)
             simulation.allowance = type(simulation.allowance)()
-            simulation.course, simulation.is_turn_over = self._course(number + 1, clock, noise), False
+            conditions = TurnConditions(turn=number + 1, seed=self.day.seed, seconds=seconds, noise=noise)
+            simulation.course, simulation.is_turn_over = Course(conditions) if seconds or noise else None, False
             # A rehearsal's client is of one turn, and what it asks for itself costs time, too.
             await player(number, now, self.client if simulation.course is None else self._new_client())
             log += await self._settle(number + 1, now)
@@ -131,11 +132,6 @@ class Stage:
 
     def _new_client(self) -> AsyncUESClient:
         return AsyncUESClient("http://simulator/simulations/audited", _SECRET, http=self._http)
-
-    def _course(self, turn: int, clock: str, noise: int) -> Course | None:
-        seconds = read_clock(clock).seconds
-        conditions = TurnConditions(turn=turn, seed=self.day.seed, seconds=seconds, noise=noise)
-        return Course(conditions) if seconds or noise else None
 
     def outcome(self, log: list[ActionLogEntryWithTurn], after: dict[str, Any]) -> Outcome:
         ctx = AgentBeatsEvalContext(None, {}, log, self.before, after, user_prompt="")

@@ -144,7 +144,7 @@ class Shell:
             "sms": self._sms,
             "text": self._sms,
             "calendar": self._calendar,
-            "say": self._tell,
+            "say": lambda text: self._do(_named("chat.send_message"), {"content": self._needed(text, "say TEXT")}),
             "reply": self._reply,
         }
 
@@ -199,9 +199,6 @@ class Shell:
         views.entry(self._console, view, next(one for one in view.entries if one.event_id == event_id))
 
     # Acting
-
-    def _tell(self, text: str) -> None:
-        self._do(_named("chat.send_message"), {"content": self._needed(text, "say TEXT")})
 
     def _reply(self, words: str) -> None:
         number, _, text = words.partition(" ")
