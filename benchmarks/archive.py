@@ -36,16 +36,8 @@ _WITH_FILES = 100_000
 """Up to this number of entries the local archive has each one's ``entry.json``; a larger one has only the index."""
 
 _OPERATIONS = (
-    "write",
-    "write_first",
-    "write_once",
-    "read",
-    "read_all",
-    "names",
-    "versions",
-    "exists",
-    "remove",
-    "sizes",
+    *("write", "write_first", "write_once", "read", "read_all"),
+    *("names", "versions", "exists", "remove", "sizes"),
 )
 
 
@@ -115,18 +107,14 @@ def measure(what: str, url: str, table: str) -> dict[str, Any]:
     counted.clear()
     began, used = time.perf_counter(), time.process_time()
     work()
+    status = Path("/proc/self/status").read_text().splitlines()  # getrusage has the peak of the parent, too
+    (peak,) = [each for each in status if each.startswith("VmHWM:")]
     return {
         "seconds": time.perf_counter() - began,
         "processor": time.process_time() - used,
-        "megabytes": _peak_memory(),
+        "megabytes": int(peak.split()[1]) / 1000,
         "operations": dict(counted),
     }
-
-
-def _peak_memory() -> float:
-    """Of this process, in MB; ``getrusage`` has that of the process it was forked from, too."""
-    (line,) = [each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith("VmHWM:")]
-    return int(line.split()[1]) / 1000
 
 
 def _count(name: str, counted: Counter[str]) -> None:
@@ -139,13 +127,9 @@ def _count(name: str, counted: Counter[str]) -> None:
     setattr(Folder, name, counting)
 
 
-def _kind_of(request: str) -> str:
-    is_listing = request.startswith("GET") and ("prefix=" in request or "list-type" in request)
-    return "LIST" if is_listing else request.partition(" ")[0]
-
-
 def _note(kinds: Counter[str], request: str) -> None:
-    kinds[_kind_of(request)] += 1
+    is_listing = request.startswith("GET") and ("prefix=" in request or "list-type" in request)
+    kinds["LIST" if is_listing else request.partition(" ")[0]] += 1
 
 
 def _write(url: str, table: str) -> Callable[[], object]:
@@ -165,14 +149,14 @@ def _write(url: str, table: str) -> Callable[[], object]:
 
 def _list(url: str, table: str) -> Callable[[], object]:
     from proctor import archive_commands
-    from proctor.opened_archive import Filters
+    from proctor_storage.entry_table import EntryQuery
 
     archive_commands._running = lambda config: []  # Temporal has its own time
     archive_commands.open_archive = lambda archive, state: (Archive(url, table), cast("Any", None))
 
     def list_entries() -> None:
         with redirect_stdout(StringIO()):
-            archive_commands.list_entries(None, None, Filters(), 50, False)
+            archive_commands.list_entries(None, None, EntryQuery(), 50, False)
 
     return list_entries
 
@@ -205,12 +189,6 @@ _WORK: dict[str, Callable[[str, str], Callable[[], object]]] = {
 }
 
 
-def _in_process(what: str, url: str, table: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.archive", "--measure", what, url, table]
-    answer: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    return answer
-
-
 def _steps() -> Iterator[tuple[str, str]]:
     yield "write", "write"
     yield "list, first time", "list"
@@ -222,7 +200,6 @@ def _steps() -> Iterator[tuple[str, str]]:
 
 
 def run(count: int, url: str, *, is_earlier: bool, requests: Counter[str] | None) -> None:
-    """Fill an archive, and print what each step takes."""
     began = time.perf_counter()
     fill(url, count, is_earlier=is_earlier)
     print(f"\n{count:,} entries at {url.partition('://')[0] if '://' in url else 'a folder'}", end="")
@@ -232,7 +209,8 @@ def run(count: int, url: str, *, is_earlier: bool, requests: Counter[str] | None
         for label, what in _steps():
             if requests is not None:
                 requests.clear()
-            taken = _in_process(what, url, table)
+            command = [sys.executable, "-m", "benchmarks.archive", "--measure", what, url, table]
+            taken = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
             operations = dict(requests) if requests is not None else taken["operations"]
             size = os.path.getsize(table) / 1e6 if os.path.exists(table) else 0
             print(

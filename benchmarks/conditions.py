@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from benchmarks import table as markdown
 from proctor.audit import players
 from proctor.audit.command import mean_of
 from proctor.audit.conditions import carefully
@@ -33,50 +34,14 @@ NOISE = (0, 1, 2, 3)
 CLOCKS = (STANDING, "fixed:10", "fixed:60", "fixed:180", "fixed:600")
 """Simulated seconds that each request costs."""
 
-_READ = 12
-"""Mails that the reader opens in a turn, a request each."""
-
+_READ = 12  # mails that the reader opens in a turn, a request each
 _REPEATS = 3
 
 Means = Mapping[str, Sequence[tuple[float, float]]]
 """Player to a mean in percent and half its 95 % interval at each place."""
 
-_PAGE = """\
-# Noise, clocks, and whether to act
-
-Baselines that know the truth of a day, under conditions that take points from those who are careless. Means in percent
-of the points, with half the width of their 95 % intervals, at difficulty {difficulty} with {seeds} seeds a family.
-Written by `python -m benchmarks.conditions --write`.
-
-## Noise
-
-`config.noise` from 0 to 3, over {families}. *Careful* looks whether a thing was done before it does it again.
-*Repeats* sends a request again when it has failed. *Gives up* does each thing once. The graded player is careful, and
-slips at each reasoning point with probability 0.1.
-
-![Points by noise](noise.svg)
-
-{noise}
-
-## Clock
-
-`config.clock`, in simulated seconds a request, over the same families. *Prompt* does what is due. *Reader* opens
-{read} mails of the inbox in each turn before it acts, one request each.
-
-![Points by clock](clock.svg)
-
-{clock}
-
-## Act, ask or refuse
-
-Over {deciding}, in groups of three days
-in which each request has to be dealt with in each of the three ways once. Points of the duties by what is right; the
-last column is the share of groups in which all three days have all points.
-
-![Points by what is right](deciding.svg)
-
-{decided}
-"""
+_PAGE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+"""The page's text, with places for the figures."""
 
 
 def trying(times: int) -> Perform:
@@ -105,7 +70,6 @@ def reading(player: Turn) -> Turn:
 
 
 def in_noise(day: Day) -> dict[str, Turn]:
-    """The players that are compared under noise."""
     return {
         "careful": players.oracle(day, do=carefully()),
         "repeats": players.oracle(day, do=trying(_REPEATS)),
@@ -115,7 +79,6 @@ def in_noise(day: Day) -> dict[str, Turn]:
 
 
 def by_the_clock(day: Day) -> dict[str, Turn]:
-    """The players that are compared under a clock."""
     return {"prompt": players.oracle(day), "reader": reading(players.oracle(day))}
 
 
@@ -138,7 +101,6 @@ HABITS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def lapses_of(habit: str, duties: Sequence[Duty]) -> dict[str, Lapse]:
-    """The lapses by which a player of this habit plays a day."""
     found = {}
     for duty in duties:
         names = HABITS[habit].get(kind_of(duty) or "", ())
@@ -180,16 +142,14 @@ async def decided(days: Sequence[Day]) -> tuple[Means, dict[str, float]]:
 
 def table(first: str, places: Sequence[str], means: Means, more: Mapping[str, float] | None = None) -> str:
     """A Markdown table; ``more`` has the last column."""
-    columns = [first, *places, *(["groups passed"] if more else [])]
-    lines = [f"| {' | '.join(columns)} |", "| --- |" + " --- |" * (len(columns) - 1)]
+    rows = []
     for name, by_place in means.items():
         cells = [f"{mean:.0f} ± {error:.0f}" if error else f"{mean:.0f}" for mean, error in by_place]
-        lines.append(f"| {' | '.join([name, *cells, *([f'{more[name]:.0f}'] if more else [])])} |")
-    return "\n".join(lines)
+        rows.append([name, *cells, *([f"{more[name]:.0f}"] if more else [])])
+    return markdown([first, *places, *(["groups passed"] if more else [])], rows)
 
 
 def main() -> None:
-    """Measure, print, and write where that is asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.conditions", description=__doc__)
     parser.add_argument("--seeds", default="1-10", help="seeds of the days (1-10)")
     parser.add_argument("--groups", default="1-18", help="seeds of the days in groups of three (1-18)")

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import scipy
 
+from benchmarks import table as markdown
+from proctor_protocol.statistics import Estimate
 from proctor_statistics import Unit, estimated
 from proctor_statistics.comparisons import mean_difference
 from proctor_statistics.estimates import clopper_pearson
@@ -80,24 +82,28 @@ PAIRS: Mapping[str, tuple[Draw, Draw]] = {
 
 def difference_coverage(pair: tuple[Draw, Draw], units: int, campaigns: int, seed: int = 0) -> float:
     """As ``coverage``, of the mean difference of two agents."""
-    random, known = np.random.default_rng([seed, units]), np.random.default_rng(seed)
-    truth = float(pair[0](known, 2_000_000).mean() - pair[1](known, 2_000_000).mean())
-    covered = 0
-    for _ in range(campaigns):
-        estimate, _ = mean_difference(pair[0](random, units) - pair[1](random, units), units)
-        assert estimate.low is not None
-        assert estimate.high is not None
-        covered += estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
-    return covered / campaigns
+
+    def difference(random: np.random.Generator, n: int) -> np.ndarray:
+        return pair[0](random, n) - pair[1](random, n)
+
+    return _covered(difference, lambda values: mean_difference(values, units)[0], units, campaigns, seed)
 
 
 def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0) -> float:
     """The share of simulated campaigns, 0 to 1, whose interval contains the true mean."""
+
+    def interval(values: np.ndarray) -> Estimate:
+        return estimated([Unit((float(value),)) for value in values], bounds=(0, 100))
+
+    return _covered(draw, interval, units, campaigns, seed)
+
+
+def _covered(draw: Draw, interval: Callable[[np.ndarray], Estimate], units: int, campaigns: int, seed: int) -> float:
     random = np.random.default_rng([seed, units])
     truth = float(draw(np.random.default_rng(seed), 2_000_000).mean())
     covered = 0
     for _ in range(campaigns):
-        estimate = estimated([Unit((float(value),)) for value in draw(random, units)], bounds=(0, 100))
+        estimate = interval(draw(random, units))
         assert estimate.low is not None
         assert estimate.high is not None
         covered += estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
@@ -112,10 +118,8 @@ def share_coverage(share: float, units: int) -> float:
 
 
 def table(rows: Mapping[str, Sequence[float]], what: str, sizes: Sequence[int] = SIZES) -> str:
-    """A Markdown table of shares, in percent."""
-    lines = [f"| {what} | " + " | ".join(f"n = {n}" for n in sizes) + " |", "| --- " * (len(sizes) + 1) + "|"]
-    lines += [f"| {name} | " + " | ".join(f"{100 * each:.1f}" for each in row) + " |" for name, row in rows.items()]
-    return "\n".join(lines)
+    cells = [[name, *(f"{100 * each:.1f}" for each in row)] for name, row in rows.items()]
+    return markdown([what, *(f"n = {n}" for n in sizes)], cells)
 
 
 def main() -> None:

@@ -1,7 +1,6 @@
 """The evaluator that is measured: every service and every participant a process of its own, on this machine."""
 
 import asyncio
-import json
 import os
 import sys
 import tempfile
@@ -12,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
-import httpx
 import psutil
 from temporalio.client import Client, WorkflowExecution, WorkflowHistory
 
+from proctor.api import assessment_request
 from proctor.caller import AssessmentCall, Ended
-from proctor.local import LocalStack, Ports
+from proctor.local import LocalStack, Ports, answers
 from proctor.settings import LOOPBACK
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
@@ -91,12 +90,9 @@ class Evaluator:
         Raises:
             SystemExit: it did not complete, or had other turns.
         """
-        request = {
-            "participants": {"personal_assistant": self.agents[agent]},
-            "config": {"scenario_id": scenario, "seed": seed, "offline": offline, "max_turns": turns},
-        }
+        request = assessment_request(self.agents[agent], scenario, seed, offline, turns)
         began = time.perf_counter()
-        async with AssessmentCall(self.local.gateway_url, json.dumps(request)) as call:
+        async with AssessmentCall(self.local.gateway_url, request) as call:
             async for event in call.events():
                 if isinstance(event, Ended):
                     took = time.perf_counter() - began
@@ -109,7 +105,6 @@ class Evaluator:
         raise SystemExit("the stream ended without an end")
 
     def cpu(self) -> dict[str, float]:
-        """Seconds of processor time of every process so far."""
         return {name: cpu_seconds(pid) for name, pid in self.pids().items()}
 
     async def watch_memory(self, peaks: dict[str, int]) -> None:
@@ -154,9 +149,7 @@ async def evaluator(
     Args:
         environment: settings of its services, beside this process's own environment.
         worker_processes: of its worker; None is as many as cores.
-        agents: the participants that it starts.
         takes: seconds that the slow participant takes for a turn, FROM-TO.
-        scenarios: the folder of its scenarios.
         is_durable: whether Temporal keeps its histories on the disk.
     """
     gateway, ues, temporal, ui, metrics, *ports = free_ports(5 + len(agents))
@@ -218,12 +211,6 @@ def _agent(name: str, port: int, takes: str) -> Service:
 def agent_service(name: str, port: int, module: Sequence[str], environment: Mapping[str, str] | None = None) -> Service:
     """A participant as a service of the supervisor's; ``module`` is what Python runs, with its first arguments."""
 
-    async def answers(_pid: int) -> bool:
-        try:
-            async with httpx.AsyncClient(trust_env=False) as http:
-                return (await http.get(f"http://{LOOPBACK}:{port}/.well-known/agent-card.json")).is_success
-        except httpx.TransportError:
-            return False
-
     command = [sys.executable, "-m", *module, "--host", LOOPBACK, "--port", str(port)]
-    return Service(name, command, answers, environment or {})
+    ready = answers(f"http://{LOOPBACK}:{port}/.well-known/agent-card.json")
+    return Service(name, command, ready, environment or {})

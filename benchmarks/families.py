@@ -11,7 +11,6 @@ By default everything runs on this machine, on free ports; with ``--state`` its 
 
 import argparse
 import asyncio
-import json
 import os
 import random
 import re
@@ -23,9 +22,10 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
+from benchmarks import table as markdown
 from benchmarks.evaluator import agent_service, say
+from proctor.api import assessment_request
 from proctor.caller import AssessmentCall, Ended
 from proctor.following import read_results
 from proctor.local import LocalStack, Ports
@@ -56,7 +56,6 @@ Watch = Callable[[int, int], None]
 
 
 def of(cell: RunCell) -> Cell:
-    """What a cell is: agent, family, difficulty, seed."""
     return cell.agent, cell.scenario_id, cell.difficulty, cell.seed
 
 
@@ -86,7 +85,6 @@ class Killer:
         self.killed: list[str] = []
 
     def __call__(self, done: int, total: int) -> None:
-        """Kill what is due when ``done`` of ``total`` assessments are done."""
         while self._due and total and done >= self._due[0][0] * total:
             name = self._due.pop(0)[1]
             if pid := self._supervisor.find_pid(name):
@@ -134,18 +132,15 @@ def wrong_cells(results: RunResults, wanted: Iterable[Cell]) -> list[str]:
 
 async def play_again(gateway_url: str, agent_url: str, cell: RunCell) -> tuple[int, int] | None:
     """The points of a cell, and of how many, when it is played alone; None where it wasn't judged."""
-    config: dict[str, Any] = {"scenario_id": cell.scenario_id, "seed": cell.seed, "offline": True}
-    config |= {"difficulty": cell.difficulty} if cell.difficulty else {}
-    async with AssessmentCall(gateway_url, _request(agent_url, config)) as call:
+    request = assessment_request(
+        agent_url, cell.scenario_id, cell.seed, offline=True, difficulty=cell.difficulty or None
+    )
+    async with AssessmentCall(gateway_url, request) as call:
         async for event in call.events():
             if isinstance(event, Ended) and event.results:
                 overall = AssessmentResults.model_validate_json(event.results).scores.overall
                 return overall.score, overall.max_score
     return None
-
-
-def _request(agent_url: str, config: dict[str, Any]) -> str:
-    return json.dumps({"participants": {"personal_assistant": agent_url}, "config": config})
 
 
 async def differences(
@@ -164,20 +159,19 @@ async def differences(
     return len(chosen), [each for each in await asyncio.gather(*map(compare, chosen)) if each]
 
 
-def table(cells: Sequence[RunCell]) -> list[str]:
+def table(cells: Sequence[RunCell]) -> str:
     """Markdown: for each baseline and family the mean of each difficulty in percent, with its 95 % interval."""
     judged = [cell for cell in cells if cell.max_score]
     difficulties = sorted({cell.difficulty or 0 for cell in judged})
     families = sorted({cell.scenario_id for cell in judged})
-    columns = ["baseline", "family", *map(str, difficulties), "all"]
-    lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    rows = []
     for agent in dict.fromkeys(cell.agent for cell in judged):
         for chosen in (*((family,) for family in families), families):
             of_row = [cell for cell in judged if cell.agent == agent and cell.scenario_id in chosen]
             of_columns = [[cell for cell in of_row if (cell.difficulty or 0) == each] for each in difficulties]
-            means = map(_mean, [*of_columns, of_row])
-            lines.append(f"| {agent} | {chosen[0] if isinstance(chosen, tuple) else 'all'} | {' | '.join(means)} |")
-    return lines
+            name = chosen[0] if isinstance(chosen, tuple) else "all"
+            rows.append([agent, name, *map(_mean, [*of_columns, of_row])])
+    return markdown(["baseline", "family", *map(str, difficulties), "all"], rows)
 
 
 def _mean(cells: Sequence[RunCell]) -> str:
@@ -200,7 +194,6 @@ def _percent(cell: RunCell) -> float:
 
 
 async def measure(gateway_url: str, agents: dict[str, str], options: argparse.Namespace, killer: Killer | None) -> int:
-    """Play the campaign, check it, and print what came of it; the exit code."""
     began = time.monotonic()
     results = read_results(
         RunResults,
@@ -219,7 +212,7 @@ async def measure(gateway_url: str, agents: dict[str, str], options: argparse.Na
     if killer and len(killer.killed) < len(KILLS):
         problems.append(f"not all kills met a process: {killer.killed}")
     again, differing = await differences(gateway_url, agents, results.cells, options.sample)
-    print("\n".join(table(results.cells)))
+    print(table(results.cells))
     killed = ", ".join(killer.killed) if killer else "none"
     tries = sum(cell.plays > 1 for cell in results.cells)
     print(f"\n{len(results.cells)} results of {len(wanted)} cells, {tries} after several tries; killed: {killed}")
@@ -233,7 +226,6 @@ async def measure(gateway_url: str, agents: dict[str, str], options: argparse.Na
 
 
 async def run(options: argparse.Namespace) -> int:
-    """Play on the deployment that is asked for."""
     if options.gateway:
         if not options.agents:
             raise SystemExit("--gateway needs --agent NAME=URL, once for each agent")
@@ -250,7 +242,6 @@ async def run(options: argparse.Namespace) -> int:
 
 
 def main() -> None:
-    """Read the flags and play."""
     families = sorted(path.parent.name for path in SCENARIOS.glob("families/*/family.py"))
     parser = argparse.ArgumentParser(description="Play all families with three baselines, with kills.")
     parser.add_argument("--families", nargs="+", default=families, metavar="FAMILY")

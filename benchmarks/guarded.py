@@ -35,8 +35,7 @@ from tests.served_model import served_model
 _FAMILIES = Path(__file__).parents[1] / "scenarios" / "families"
 _NAMES = ("which_alex", "too_risky_to_guess", "need_to_know", "expense_report", "deadline_desk", "invoice_fraud")
 _TO_READ = 50
-_LONGEST = 320
-"""Characters of an answer."""
+_LONGEST = 320  # characters of an answer
 
 
 def main() -> int:

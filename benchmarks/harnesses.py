@@ -32,28 +32,11 @@ def command(harnesses: Harnesses, harness: str, task: str, name: str, trials: in
     many = ("--n-attempts", str(trials))
     if harness == "tb":
         run = (f"{harnesses.tb}/bin/tb", "run", "--dataset-path", folder, "--task-id", task, "--agent", "oracle")
-        place = (
-            "--no-upload-results",
-            "--no-rebuild",
-            "--no-cleanup",
-            "--run-id",
-            name,
-            "--output-path",
-            str(harnesses.work / "tb"),
-        )
-        return (*run, *place, *many, "--n-concurrent", "1")
+        place = ("--no-upload-results", "--no-rebuild", "--no-cleanup", "--run-id", name)
+        return (*run, *place, "--output-path", str(harnesses.work / "tb"), *many, "--n-concurrent", "1")
     if harness == "harbor":
-        run = (
-            f"{harnesses.harbor}/bin/harbor",
-            "run",
-            "--path",
-            folder,
-            "--include-task-name",
-            task,
-            "--agent",
-            "oracle",
-        )
-        engine = ("--env", "purple_sdk.adapters.harbor:DockerEnvironment", "--yes", "--quiet")
+        run = (f"{harnesses.harbor}/bin/harbor", "run", "--path", folder, "--include-task-name", task)
+        engine = ("--agent", "oracle", "--env", "purple_sdk.adapters.harbor:DockerEnvironment", "--yes", "--quiet")
         return (*run, *engine, "--jobs-dir", str(harnesses.work / "harbor"), "--job-name", name, *many, "-n", "1")
     own = str(DATASET)  # not the copies for tb, which have the host's network
     run = (sys.executable, "-m", "proctor", "terminal-bench", "run", "--dataset", own, "--task-id", task)
@@ -62,7 +45,6 @@ def command(harnesses: Harnesses, harness: str, task: str, name: str, trials: in
 
 
 def resolved(harnesses: Harnesses, harness: str, name: str) -> int:
-    """How many trials of a command were resolved."""
     if harness == "tb":
         return int(json.loads((harnesses.work / "tb" / name / "results.json").read_text())["n_resolved"])
     if harness == "harbor":

@@ -16,8 +16,6 @@ SHORTEST, LONGEST = map(float, os.environ.get("TAKES", "0-0").split("-"))
 
 
 class IdleAgent(BasePurpleAgent):
-    """Has nothing to do."""
-
     async def execute_turn(self) -> TurnCompleteMessage:
         await asyncio.sleep(random.uniform(SHORTEST, LONGEST))
         return self.complete_turn()

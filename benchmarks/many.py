@@ -26,6 +26,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
 from benchmarks.evaluator import SCENARIO, evaluator, say
+from proctor.api import assessment_request
 from proctor.caller import Accepted, AssessmentCall, ConnectionLost, Ended, Progress
 from proctor.errors import CommandError
 from proctor_protocol.results import AssessmentResults
@@ -39,8 +40,6 @@ _READ_AT_ONCE = 4
 
 @dataclass
 class Tally:
-    """The counts so far."""
-
     turns: int
     accepted: int = 0
     turns_played: int = 0
@@ -51,11 +50,9 @@ class Tally:
 
     @property
     def ended(self) -> int:
-        """How many have ended, in any way."""
         return sum(self.scores.values()) + sum(self.wrong.values())
 
     def take(self, ended: Ended) -> None:
-        """Take down how one ended."""
         results = AssessmentResults.model_validate_json(ended.results) if ended.results else None
         if ended.state != "completed" or results is None:
             self.wrong[f"{ended.state}: {ended.sentence}"] += 1
@@ -65,20 +62,15 @@ class Tally:
             self.scores[f"{results.scores.overall.score} of {results.scores.overall.max_score}"] += 1
 
     def sentence(self) -> str:
-        """For the terminal."""
         wrong = f", {sum(self.wrong.values())} NOT RIGHT" if self.wrong else ""
         troubles = f", {sum(self.troubles.values())} troubles reported" if self.troubles else ""
         return f"{self.accepted} accepted, {self.turns_played} turns played, {self.ended} ended{wrong}{troubles}"
 
 
 async def follow(gateway_url: str, agent_url: str, seed: int, tally: Tally) -> None:
-    """Ask for one assessment, and follow it to its end."""
-    request = {
-        "participants": {"personal_assistant": agent_url},
-        "config": {"scenario_id": SCENARIO, "seed": seed, "offline": True, "max_turns": tally.turns},
-    }
+    request = assessment_request(agent_url, SCENARIO, seed, offline=True, max_turns=tally.turns)
     try:
-        async with AssessmentCall(gateway_url, json.dumps(request)) as call:
+        async with AssessmentCall(gateway_url, request) as call:
             async for event in call.events():
                 if isinstance(event, Accepted):
                     tally.accepted += 1
@@ -98,7 +90,6 @@ async def follow(gateway_url: str, agent_url: str, seed: int, tally: Tally) -> N
 
 
 async def watch(tally: Tally, assessments: int) -> None:
-    """Say how it goes, again and again."""
     began = time.monotonic()
     while True:
         took, load = time.monotonic() - began, os.getloadavg()[0]
@@ -151,7 +142,6 @@ def _cause(failure: Failure) -> str:
 
 
 async def measure(assessments: int, turns: int, takes: str, processes: int | None) -> dict[str, Any]:
-    """Start everything, play them all, end everything."""
     async with evaluator(worker_processes=processes, agents=["slow"], takes=takes, is_durable=False) as running:
         tally, peaks = Tally(turns), dict[str, int]()
         began = time.monotonic()

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks import table as markdown
 from proctor.audit.command import mean_of
 from proctor.audit.players import report_of
 from proctor.audit.plays import Stage, Turn, perform
@@ -29,23 +30,8 @@ FAMILIES = ("the_week", "promises")
 MEMORIES = ("keeps notes", "forgets", "reads again")
 
 
-_PAGE = """\
-# Memory over days
-
-The same rule-based player with and without a memory, over days of the families [the_week](families/the_week.md) and
-[promises](families/promises.md). It reads new mails only, notes what they say, and acts by its notes. It passes over
-{miss} of the mails. *Forgets* loses all notes each night. *Reads again* loses them too, and reads the whole mailbox
-each morning.
-
-Means in percent of the points, with half the width of their 95 % intervals, over {seeds} seeds a difficulty. The last
-column is the number of mails that are read in a play, in the same order.
-
-![Points by difficulty, with and without a memory](memory.svg)
-
-{table}
-
-Written by `python -m benchmarks.memory --write`.
-"""
+_PAGE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+"""The page's text, with places for the figures."""
 
 
 class Cell(NamedTuple):
@@ -69,7 +55,6 @@ class Player:
     """Reads, notes and acts.
 
     Args:
-        day: the day.
         memory: one of ``MEMORIES``.
         miss: how likely it passes over a mail.
     """
@@ -89,7 +74,8 @@ class Player:
             self._notes.done.add(act.id)
             await perform(act, self._day, client)
         if now == self._day.starts[-1]:
-            for act in report_of(self._day, {duty.number or 0: self._word(duty) for duty in self._day.listed}):
+            is_done = {duty.number or 0: any(a.id in self._notes.done for a in duty.acts) for duty in self._day.listed}
+            for act in report_of(self._day, {number: "done" if done else "open" for number, done in is_done.items()}):
                 await perform(act, self._day, client)
 
     async def _read(self, number: int, now: datetime, client: AsyncUESClient) -> None:
@@ -105,7 +91,6 @@ class Player:
         notes.looked = now
 
     def _due(self, now: datetime) -> Iterator[Act]:
-        """What its notes ask for in this turn."""
         known = [
             fact
             for record in self._records.values()
@@ -117,9 +102,6 @@ class Player:
                 for act in _acts(duty, answer):
                     if act.at <= now <= act.until and act.id not in self._notes.done:
                         yield act
-
-    def _word(self, duty: Duty) -> str:
-        return "done" if any(act.id in self._notes.done for act in duty.acts) else "open"
 
 
 def _acts(duty: Duty, answer: str) -> Sequence[Act]:
@@ -150,17 +132,15 @@ async def measured(family: str, difficulty: int, seeds: Sequence[int], miss: flo
 
 
 def table(cells: dict[tuple[str, int], dict[str, Cell]]) -> list[str]:
-    """The lines of a Markdown table."""
-    lines = ["| family | difficulty | " + " | ".join(MEMORIES) + " | mails read |", "| --- |" + " --- |" * 5]
+    rows = []
     for (family, difficulty), by_memory in cells.items():
-        points = " | ".join(f"{cell.mean:.0f} ± {cell.error:.0f}" for cell in by_memory.values())
+        points = [f"{cell.mean:.0f} ± {cell.error:.0f}" for cell in by_memory.values()]
         read = " / ".join(f"{cell.mails:.0f}" for cell in by_memory.values())
-        lines.append(f"| `{family}` | {difficulty} | {points} | {read} |")
-    return lines
+        rows.append([f"`{family}`", str(difficulty), *points, read])
+    return markdown(["family", "difficulty", *MEMORIES, "mails read"], rows).splitlines()
 
 
 def page(lines: Sequence[str], seeds: int, miss: float) -> str:
-    """The text of docs/memory.md."""
     return _PAGE.format(table="\n".join(lines), seeds=seeds, miss=f"{miss:.0%}")
 
 
@@ -176,7 +156,6 @@ def plot(cells: dict[tuple[str, int], dict[str, Cell]], difficulties: Sequence[i
 
 
 def main() -> None:
-    """Measure, print, and write where that is asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
     parser.add_argument("--seeds", default="1-25", help="seeds of the days (1-25)")
     parser.add_argument("--difficulty", default="1-4", help="difficulties (1-4)")

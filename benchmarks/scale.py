@@ -9,7 +9,7 @@ import argparse
 import math
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -18,6 +18,7 @@ from statistics import mean
 from types import SimpleNamespace
 from typing import Any
 
+from benchmarks import table
 from benchmarks.bill.record import Bill, Play
 from benchmarks.evaluator import PROCESSES
 
@@ -95,12 +96,10 @@ class Night:
         return float(mean(getattr(each, name) for each in self.needs))
 
     def cpu(self, process: str) -> float:
-        """Seconds of a process for one assessment."""
         return mean(each.cpu[process] for each in self.needs)
 
     @property
     def a_second(self) -> float:
-        """Assessments that begin in a second."""
         return float(self.settings.night.assessments / self.settings.night.hours / 3600)
 
     def processes(self, name: str) -> int:
@@ -122,7 +121,6 @@ class Night:
 
     @property
     def vcpus(self) -> int:
-        """Cores, one for each process."""
         return sum(map(self.processes, ("worker", "simulator", "gateway")))
 
 
@@ -192,12 +190,7 @@ def number(value: float) -> str:
     return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
-
-
 def tables(night: Night) -> dict[str, str]:
-    """The tables of docs/SCALE.md, by name."""
     of, bill, fleet = night.settings.night, night.bill, night.settings.fleet
     machine, trial, whole = bill.machine, bill.trial, sum(night.cpu(name) for name in EVALUATOR)
     busy = "" if machine.load < 1 else f", which others used, too (a load of {machine.load:g})"
@@ -265,7 +258,6 @@ def written(text: str, night: Night) -> str:
 
 
 def main() -> None:
-    """Print the tables, or write them into docs/SCALE.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--settings", type=Path, help="a file like benchmarks/scale.toml; what it leaves out stays")
     parser.add_argument("--assessments", type=int, help="how many a night")

@@ -25,7 +25,6 @@ AT_ONCE = 16
 
 
 async def measure(repetitions: int, scenarios: str) -> dict[str, Any]:
-    """Start everything, measure, end everything."""
     async with evaluator(worker_processes=None, agents=["instant"], scenarios=scenarios, is_durable=False) as running:
         say(f"warm-up: {await running.assess(SCENARIO, 'instant', TURNS, 0):.2f} s")
         alone = []

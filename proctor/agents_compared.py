@@ -14,7 +14,6 @@ from proctor_protocol.statistics import Points, Run
 
 
 def is_agent(name: str, entries: Sequence[ArchiveEntry]) -> bool:
-    """Whether any of the entries is of an agent of this name, or at this address."""
     return any(name in _names(entry) for entry in entries)
 
 
@@ -29,7 +28,6 @@ def compare_agents(
     """Print two agents side by side: means by scenario, the difference, and the runs that would show a given one.
 
     Args:
-        console: where to print.
         entries: archived assessments and trials, of any agent.
         first, second: names or addresses of the agents.
         difference: in points, 0 to 100.
@@ -37,9 +35,7 @@ def compare_agents(
     from proctor_statistics import compared, units_needed, units_needed_range
 
     runs = _runs(entries, (first, second))
-    table = plain_table("scenario")
-    for name in (first, second, "difference", "pairs"):
-        table.add_column(Text(clean(name)), justify="right", no_wrap=True)
+    table = plain_table("scenario", numbers=(Text(clean(first)), Text(clean(second)), "difference", "pairs"))
     scenarios = list(dict.fromkeys(run.scenario for run in runs))
     for scenario in scenarios:
         of_it = [run for run in runs if run.scenario == scenario]

@@ -7,17 +7,16 @@ The functions can be called with and without a running event loop, as in Jupyter
 import asyncio
 import json
 import tempfile
-import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from proctor.caller import AssessmentCall, CallEvent
+from proctor.caller import AssessmentCall, CallEvent, Ended
 from proctor.errors import CommandError
-from proctor.following import followed, require_completed
+from proctor.following import require_completed
 from proctor.run_settings import checked
 from proctor.settings import LOOPBACK, default_gateway, read_settings, with_scenarios
 from proctor.tables import Rows, rows_of, write_parquet
@@ -198,10 +197,10 @@ def runs(
         UsageError: a value can't be read.
         StoreUnavailableError: the archive can't be read.
     """
-    from proctor.opened_archive import Filters, open_archive
+    from proctor.opened_archive import open_archive, query_of
 
     kept, _ = open_archive(archive, None)
-    query = Filters(scenario, agent, status, campaign, since, until).query()
+    query = query_of(scenario, agent, status, campaign, since, until)
     entries = kept.in_full(kept.select(replace(query, most=most)))
     members = [entry for entry in entries if entry.kind != "campaign"]
     return Runs(members, lambda: rows_of(kept, members))
@@ -253,30 +252,22 @@ def evaluator(*, archive: str | None = None, **settings: Any) -> Iterator[str]:
         CommandError: a service didn't start; the message has the end of its log.
     """
     from proctor.local import throwaway_stack
+    from proctor.play.participant import background
     from proctor.supervisor import Supervisor
 
     config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, **settings))
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="proctor-evaluator", daemon=True)
-    thread.start()
-
-    def do(work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
-
-    try:
-        with tempfile.TemporaryDirectory(prefix="proctor-", ignore_cleanup_errors=True) as folder:
-            stack = throwaway_stack(config, Path(folder), archive=archive)
-            supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda _line: None, temporary=stack.state)
-            do(supervisor.__aenter__())
-            try:
-                do(supervisor.start())
-                yield stack.gateway_url
-            finally:
-                do(supervisor.__aexit__())
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    with (
+        background() as behind,
+        tempfile.TemporaryDirectory(prefix="proctor-", ignore_cleanup_errors=True) as folder,
+    ):
+        stack = throwaway_stack(config, Path(folder), archive=archive)
+        supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda _line: None, temporary=stack.state)
+        behind.run(supervisor.__aenter__())
+        try:
+            behind.run(supervisor.start())
+            yield stack.gateway_url
+        finally:
+            behind.run(supervisor.stop())
 
 
 def assessment_request(
@@ -314,28 +305,21 @@ def assessment_request(
     return json.dumps({"participants": participants, "config": config})
 
 
-class _Listener:
-    def __init__(self, on_event: OnEvent | None) -> None:
-        self._on_event = on_event
-
-    def show(self, event: CallEvent) -> None:
-        if self._on_event is not None:
-            self._on_event(event)
-
-    def say(self, sentence: str) -> None:
-        """Nothing: the caller hears of a cancellation by its exception."""
-
-
 async def _play(request: str, what: str, gateway: str | None, on_event: OnEvent | None) -> bytes:
     async with AssessmentCall(gateway or default_gateway(), request) as call:
         try:
-            _, ended = await followed(call, _Listener(on_event), asyncio.Event(), what)
+            async with aclosing(call.events()) as events:
+                async for event in events:
+                    if on_event is not None:
+                        on_event(event)
+                    if isinstance(event, Ended):
+                        require_completed(event, what)
+                        assert event.results is not None
+                        return event.results
         except asyncio.CancelledError:  # Ctrl-C
             await call.cancel()
             raise
-    require_completed(ended, what)
-    assert ended.results is not None
-    return ended.results
+    raise CommandError("the gateway's stream ended without an outcome")
 
 
 def _wait(work: Coroutine[Any, Any, T]) -> T:

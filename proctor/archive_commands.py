@@ -14,8 +14,8 @@ from rich.text import Text
 
 from proctor.agents_compared import compare_agents, is_agent
 from proctor.console import make_console, plain_table, show
-from proctor.errors import CommandError, ExitCode, UsageError
-from proctor.opened_archive import Filters, ask_archive, find, open_archive, period
+from proctor.errors import CommandError, UsageError, ending_as
+from proctor.opened_archive import archive_problems, open_archive, period
 from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
 from proctor.settings import LOOPBACK, require_guarded
@@ -23,7 +23,6 @@ from proctor.state import with_secret
 from proctor.tables import columns_of, rows_of, write_parquet
 from proctor_protocol.archive import ArchiveEntry, EntrySummary, schemas
 from proctor_protocol.durations import parse_iso8601_duration
-from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.parting import parting_turns
 from proctor_protocol.roles import name_of_role
 from proctor_protocol.runs import RunResults
@@ -40,36 +39,29 @@ from viewer.pages import Pages, compared
 
 SAME_IN_EVERY_TURN = "they did the same in every turn"
 _SHORT_ID = 8
-_SCENARIO_WIDTH = 18
-"""Columns that a scenario's id has on a narrow screen before it is folded."""
-
-_WIDE = 100
-"""Columns from which on a list has all of its columns."""
-
+_SCENARIO_WIDTH = 18  # columns that a scenario's id has on a narrow screen before it is folded
+_WIDE = 100  # columns from which on a list has all of its columns
 _LIVE_SECONDS = 2.0
 
 
-def list_entries(archive: str | None, state: str | None, filters: Filters, limit: int, as_json: bool) -> None:
+@archive_problems()
+def list_entries(archive: str | None, state: str | None, query: EntryQuery, limit: int, as_json: bool) -> None:
     """Print what was assessed, the latest first, and what is under way.
 
     Args:
         archive: a folder or URL; None for the settings' one.
         state: the state folder; None for the settings' one.
-        filters: which entries.
-        limit: the most entries.
-        as_json: print a JSON array of whole entries.
     """
     kept, config = open_archive(archive, state)
-    query = filters.query()
     if as_json:
-        entries = ask_archive(lambda: kept.in_full(kept.select(replace(query, most=limit))))
+        entries = kept.in_full(kept.select(replace(query, most=limit)))
         sys.stdout.buffer.write(to_json([entry.model_dump(mode="json") for entry in entries]) + b"\n")
         return
-    running = _running(config) if filters == Filters(scenario=filters.scenario, agent=filters.agent) else []
-    running = [each for each in running if filters.scenario in (None, each.scenario_id)]
+    running = _running(config) if query == EntryQuery(scenario=query.scenario, agent=query.agent) else []
+    running = [each for each in running if query.scenario in (None, each.scenario_id)]
     everything = replace(query, without=[each.id for each in running])
-    query = replace(everything, is_alone=filters == Filters())
-    shown, (total, in_all) = ask_archive(lambda: kept.survey(replace(query, most=limit), everything))
+    query = replace(everything, is_alone=query == EntryQuery())
+    shown, (total, in_all) = kept.survey(replace(query, most=limit), everything)
     in_campaigns = in_all - total
     console = make_console()
     if not shown and not running:
@@ -140,28 +132,26 @@ def _running(config: GreenAgentConfig) -> list[Running]:
         return []
 
 
+@archive_problems()
 def show_entry(archive: str | None, state: str | None, name: str, as_json: bool, is_whole: bool) -> None:
     """Print one assessment's result and where its points were lost; of a campaign its tables, of a trial its tests.
 
     Args:
-        archive, state: as of ``list_entries``.
-        name: an id, or its beginning.
-        as_json: print the result as it is archived.
         is_whole: all criteria, not only the largest losses.
 
     Raises:
         UsageError: no entry has that id, or several begin with it.
     """
     kept, _ = open_archive(archive, state)
-    entry = find(kept, name)
+    entry = kept.find(name)
     if entry.kind != "assessment":
         _show_other(kept, entry, as_json)
         return
-    results = ask_archive(lambda: kept.results(entry))
+    results = kept.results(entry)
     if as_json:
         sys.stdout.buffer.write(results.model_dump_json(indent=1).encode() + b"\n")
         return
-    console = make_console()
+    console, origin = make_console(), entry.forked_from
     for line in (
         f"{entry.id}  {entry.status}",
         f"{clean(entry.scenario_name or entry.scenario_id)}"
@@ -170,23 +160,19 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
         f"{clean(entry.agent)} at {clean(entry.participant_url)}",
         f"{entry.started_at.astimezone():%Y-%m-%d %H:%M}, {counted(entry.turns_taken, 'turn')}, "
         f"{counted(entry.actions_taken, 'action')}, {entry.seconds:.1f} s",
-        *([_origin(entry.forked_from)] if entry.forked_from else []),
+        *([f"a fork from {origin.in_words()}: {origin.inherited_in_words()}"] if origin else []),
     ):
         console.print(Text(line), soft_wrap=True)
     print_report(console, results, is_whole=is_whole)
 
 
-def _origin(origin: ForkedFrom) -> str:
-    return f"a fork from {origin.in_words()}: {origin.inherited_in_words()}"
-
-
+@archive_problems()
 def compare(
     archive: str | None, state: str | None, first: str, second: str, campaign: str | None = None, difference: int = 5
 ) -> None:
     """Print two assessments side by side, or two agents over all that both have played.
 
     Args:
-        archive, state: as of ``list_entries``.
         first, second: ids of assessments, or names or addresses of agents.
         campaign: a campaign's id, to compare agents within it alone.
         difference: in points; how many more runs would show one of this size.
@@ -196,7 +182,7 @@ def compare(
     """
     kept, _ = open_archive(archive, state)
     query = EntryQuery(campaign=campaign, called=(first, second))
-    entries = [each for each in ask_archive(lambda: kept.in_full(kept.select(query))) if each.kind != "campaign"]
+    entries = [each for each in kept.in_full(kept.select(query)) if each.kind != "campaign"]
     unknown = [name for name in (first, second) if not is_agent(name, entries)]
     if not unknown:
         compare_agents(make_console(), entries, first, second, difference)
@@ -204,12 +190,11 @@ def compare(
         where = f"of the campaign {campaign} " if campaign else ""
         raise UsageError(f"nothing {where}in {kept.folder.place} is of an agent {unknown[0]!r}")
     else:
-        compare_entries(archive, state, first, second)
+        _compare_entries(kept, first, second)
 
 
 def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
-    read = kept.campaign_results if entry.kind == "campaign" else kept.trial_result
-    result = ask_archive(lambda: read(entry))
+    result = kept.campaign_results(entry) if entry.kind == "campaign" else kept.trial_result(entry)
     if as_json:
         sys.stdout.buffer.write(result.model_dump_json(indent=1).encode() + b"\n")
         return
@@ -230,20 +215,9 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
         print_run(console, result)
 
 
-def compare_entries(archive: str | None, state: str | None, first: str, second: str) -> None:
-    """Print two assessments side by side.
-
-    Args:
-        archive, state: as of ``list_entries``.
-        first, second: ids of assessments, or their beginnings.
-
-    Raises:
-        UsageError: one of them isn't an assessment.
-    """
-    kept, _ = open_archive(archive, state)
-    one, other = find(kept, first), find(kept, second)
+def _compare_entries(kept: Archive, first: str, second: str) -> None:
+    one, other = kept.find(first), kept.find(second)
     _require_assessments("compare", one, other)
-    results = [ask_archive(lambda each=each: kept.results(each)) for each in (one, other)]  # type: ignore[misc]
     console = make_console()
     for letter, entry in (("A", one), ("B", other)):
         text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.day}  {entry.agent}  seed {entry.seed}  "
@@ -254,17 +228,15 @@ def compare_entries(archive: str | None, state: str | None, first: str, second: 
         console.print("these are two different days of a family", style="yellow")
     elif one.seed != other.seed:
         console.print(f"the seeds differ ({one.seed}, {other.seed}): characters may answer differently", style="yellow")
-    table = plain_table("criterion")
-    for name in ("A", "B", "B - A"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in compared(*results):
+    table = plain_table("criterion", numbers=("A", "B", "B - A"))
+    for row in compared(kept.results(one), kept.results(other)):
         sides = [f"{side.score_text}/{side.max_score}" if side else "" for side in (row.one, row.other)]
         style = "" if not row.difference else "green" if row.difference > 0 else "red"
         table.add_row(
             Text(clean(row.name)), *sides, Text(f"{row.difference:+d}" if row.difference else "", style=style)
         )
     show(console, table)
-    turns = parting_turns(*(ask_archive(lambda each=each: kept.turns(each)) for each in (one, other)))  # type: ignore[misc]
+    turns = parting_turns(kept.turns(one), kept.turns(other))
     named = ", ".join(map(str, turns))
     console.print(f"they part in {'turn' if len(turns) == 1 else 'turns'} {named}" if turns else SAME_IN_EVERY_TURN)
 
@@ -274,13 +246,11 @@ def _require_assessments(what: str, *entries: ArchiveEntry) -> None:
         raise UsageError(f"{what}: {wrong.id} is a {wrong.kind}: name two assessments")
 
 
-def prune(archive: str | None, state: str | None, older_than: str, with_results: bool, is_agreed: bool) -> ExitCode:
+@archive_problems()
+def prune(archive: str | None, state: str | None, older_than: str, with_results: bool, is_agreed: bool) -> None:
     """Remove old checkpoints, and with ``with_results`` old entries; says first what it would remove.
 
     Args:
-        archive, state: as of ``list_entries``.
-        older_than: a period such as ``30d``.
-        with_results: remove archived entries, too.
         is_agreed: don't ask the person.
 
     Raises:
@@ -299,10 +269,10 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     inside = kept.folder.root.removeprefix(store.root).strip("/") if kept.folder.root.startswith(store.root) else None
     blobs = {
         path: size
-        for path, (size, at) in ask_archive(store.sizes).items()
+        for path, (size, at) in store.sizes().items()
         if at is not None and at < before and not (inside and path.startswith(f"{inside}/"))
     }
-    entries = [e for e in ask_archive(kept.entries) if e.ended_at < before] if with_results else []
+    entries = [e for e in kept.entries() if e.ended_at < before] if with_results else []
     console = make_console()
     checkpoints = counted(len(blobs), "checkpoint or payload", "checkpoints and payloads")
     lines = [
@@ -317,7 +287,7 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     for line in lines:
         console.print(Text(line), soft_wrap=True)
     if not blobs and not entries:
-        return ExitCode.DONE
+        return
     if not is_agreed:
         if not sys.stdin.isatty():
             raise UsageError("nothing was removed: --yes removes it")
@@ -325,10 +295,9 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise UsageError("nothing was removed")
     for path in blobs:
-        ask_archive(lambda path=path: store.remove(path))  # type: ignore[misc]
-    ask_archive(lambda: kept.remove(entries))
+        store.remove(path)
+    kept.remove(entries)
     console.print("removed")
-    return ExitCode.DONE
 
 
 def _size(size: int) -> str:
@@ -339,11 +308,11 @@ def _size(size: int) -> str:
     return f"{size} GB"
 
 
+@archive_problems()
 def export(archive: str | None, state: str | None, names: Sequence[str], to: str) -> None:
     """Write entries elsewhere.
 
     Args:
-        archive, state: as of ``list_entries``.
         names: ids, their beginnings, or ``all`` alone.
         to: a folder (an archive), or a file that ends with .html, .csv or .parquet.
 
@@ -352,9 +321,9 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
     """
     kept, _ = open_archive(archive, state)
     if list(names) == ["all"]:
-        entries = [entry for entry in ask_archive(kept.entries) if not entry.part_of]
+        entries = [entry for entry in kept.entries() if not entry.part_of]
     else:
-        entries = [find(kept, name) for name in names]
+        entries = [kept.find(name) for name in names]
     if not to.lower().endswith(".html"):
         entries = _with_members(kept, entries)
     path, kind = Path(to), Path(to).suffix.lower()
@@ -367,7 +336,7 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
     else:
         there = _opened(to, "--to")
         for entry in (*entries, *_parts_of(kept, entries)):
-            ask_archive(lambda entry=entry: kept.copy(entry, there))  # type: ignore[misc]
+            kept.copy(entry, there)
         written = _entries(entries)
     make_console().print(Text(f"{written} written to {to}"), soft_wrap=True)
 
@@ -376,15 +345,14 @@ def _with_members(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[Archiv
     """The entries, and what is of the campaigns among them."""
     campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
     named = {entry.id for entry in entries}
-    members = [ask_archive(lambda of=of: kept.in_full(kept.select(EntryQuery(campaign=of)))) for of in campaigns]  # type: ignore[misc]
+    members = [kept.in_full(kept.select(EntryQuery(campaign=of))) for of in campaigns]
     return [*entries, *(each for some in members for each in some if each.id not in named)]
 
 
 def _parts_of(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
     """The entries of the single participants of assessments with several."""
     names = [name_of_role(entry.id, role) for entry in entries for role in entry.roles]
-    parts = [ask_archive(lambda name=name: kept.get(name)) for name in names]  # type: ignore[misc]
-    return [part for part in parts if part is not None]
+    return [part for name in names if (part := kept.get(name)) is not None]
 
 
 def _entries(entries: Sequence[ArchiveEntry]) -> str:
@@ -398,10 +366,10 @@ def _entries(entries: Sequence[ArchiveEntry]) -> str:
 def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     pages = Pages(kept)
     if len(entries) == 1:
-        page = ask_archive(lambda: pages.entry(entries[0], as_file=True))
+        page = pages.entry(entries[0], as_file=True)
     elif len(entries) == 2:
         _require_assessments(f"--to {path}", *entries)
-        page = ask_archive(lambda: pages.comparison(entries[0], entries[1], as_file=True))
+        page = pages.comparison(entries[0], entries[1], as_file=True)
     else:
         raise UsageError(
             f"--to {path}: a page shows one assessment, trial or campaign, or two assessments side by side"
@@ -413,7 +381,7 @@ def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> s
 def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     import csv
 
-    rows = ask_archive(lambda: rows_of(kept, entries))
+    rows = rows_of(kept, entries)
     columns = columns_of(rows)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns)
@@ -434,7 +402,7 @@ def _cell(value: object) -> object:
 
 
 def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
-    rows = ask_archive(lambda: rows_of(kept, entries))
+    rows = rows_of(kept, entries)
     write_parquet(rows, path)
     return _count_rows(rows, columns_of(rows))
 
@@ -446,32 +414,25 @@ _WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
 }
 
 
+@archive_problems()
 def import_from(archive: str | None, state: str | None, folder: str) -> None:
     """Take over all entries of another archive, such as ``export`` writes.
-
-    Args:
-        archive, state: as of ``list_entries``.
-        folder: the other archive's folder or URL.
 
     Raises:
         UsageError: there is no archive.
     """
     kept, _ = open_archive(archive, state)
     other = _opened(folder, "the archive to take over")
-    entries = ask_archive(other.entries)
+    entries = other.entries()
     if not entries:
         raise UsageError(f"{folder} holds no entry of an archive: name a folder that `proctor export` wrote")
     for entry in entries:
-        ask_archive(lambda entry=entry: other.copy(entry, kept))  # type: ignore[misc]
+        other.copy(entry, kept)
     make_console().print(Text(f"{_entries(entries)} taken over"), soft_wrap=True)
 
 
 def print_schemas(name: str | None, *, wire: bool = False) -> None:
-    """Print the schema of one of an entry's files, or of one message on the ``wire``; or of all.
-
-    Raises:
-        UsageError: there is no such file or message.
-    """
+    """Print the schema of one of an entry's files, or of one message on the ``wire``; or of all."""
     known = wire_schemas() if wire else schemas()
     if name is not None and name not in known:
         raise UsageError(
@@ -487,10 +448,8 @@ def view(
     """Serve the pages until Ctrl-C, with the same authentication as the gateway's.
 
     Args:
-        archive, state: as of ``list_entries``.
         host: where to listen; None for the loopback.
         port: 0 to 65535; 0 takes a free one.
-        is_open: let others in without authentication.
         name: an entry's id or its beginning: print its page's address, and open it in a browser where there is a
             desktop.
 
@@ -507,11 +466,10 @@ def view(
     kept, config = open_archive(archive, state)
     config = with_secret(config.model_copy(update={"host": host or LOOPBACK, "open": config.open or is_open}))
     require_guarded(config)
-    chosen = find(kept, name) if name else None
-    try:
+    with archive_problems():
+        chosen = kept.find(name) if name else None
+    with ending_as(CommandError, OSError):
         listener = listen(config.host, port, "the pages")
-    except OSError as problem:
-        raise CommandError(problem.strerror or str(problem)) from None
     live = UnderWay(config)
     actions = page_actions(config, live.connected)
     app = guarded(

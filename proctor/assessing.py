@@ -5,17 +5,18 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from proctor.caller import AssessmentCall, Ended
+from proctor.caller import AssessmentCall
 from proctor.console import command_name, make_console
 from proctor.display import AssessmentDisplay
-from proctor.errors import ExitCode, UsageError
+from proctor.errors import UsageError
 from proctor.following import followed, read_results, require_completed
 from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.interrupts import interruption
@@ -34,7 +35,6 @@ _WITH_ROLE = re.compile(rf"({ROLE_NAME.pattern})=(https?://.*)")
 class AssessOptions:
     """Where an assessment is asked for, and how it is shown.
 
-    ``request`` is the request as JSON, for an assessment that is yet to begin.
     ``is_whole``: the table of all criteria, not only the largest losses. ``has_pages``: the gateway is still there
     afterwards, and shows the assessment. ``has_progress``: show its turns as they go by.
     ``has_warned``: the points that stay unscored without a model have been named already.
@@ -42,7 +42,6 @@ class AssessOptions:
     """
 
     gateway_url: str
-    request: str = ""
     json_file: str | None = None
     quiet: bool = False
     is_whole: bool = False
@@ -52,11 +51,7 @@ class AssessOptions:
 
 
 def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
-    """The address of the one agent; of several, ``ROLE=ADDRESS`` each, their addresses by their roles.
-
-    Raises:
-        UsageError: a role is named twice.
-    """
+    """The address of the one agent; of several, ``ROLE=ADDRESS`` each, their addresses by their roles."""
     named = [_WITH_ROLE.fullmatch(agent) for agent in agents]
     if not agents or not all(named):
         return agents[0] if agents else ""
@@ -67,11 +62,7 @@ def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
 
 
 def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
-    """One assessment has one scenario and one agent, or an agent for each of its roles.
-
-    Raises:
-        UsageError: there are several; names the command for that.
-    """
+    """One assessment has one scenario and one agent, or an agent for each of its roles."""
     if all(map(_WITH_ROLE.fullmatch, agents)):
         agents = agents[:1]
     for what, names in (("scenarios", scenarios), ("agents", agents)):
@@ -82,47 +73,34 @@ def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
             )
 
 
-def run_assess(
+async def run_assess(
     options: AssessOptions,
     make_request: Callable[[str | Mapping[str, str]], str],
     agent: str | Mapping[str, str],
     harness: HarnessChoice | None = None,
-) -> ExitCode:
+) -> None:
     """Play the assessment; Ctrl-C cancels it.
 
     Args:
-        options: where to ask, and what to show.
         make_request: makes the request for an agent's address, or for those of several by their roles.
-        agent: the agent.
         harness: the CLI agent to start and to assess, in its place.
-
-    Raises:
-        CommandError: of the kind that says why it didn't come to a result.
     """
-    return asyncio.run(_with_signals(options, make_request, agent, harness))
-
-
-async def _with_signals(
-    options: AssessOptions,
-    make_request: Callable[[str | Mapping[str, str]], str],
-    agent: str | Mapping[str, str],
-    harness: HarnessChoice | None,
-) -> ExitCode:
     interrupted = interruption()
-    console = make_console(sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout)
-    if harness is None:
-        return await play(replace(options, request=make_request(agent)), console, interrupted)
-    async with serving_harness(harness, options.gateway_url) as url:
-        return await play(replace(options, request=make_request(url)), console, interrupted)
+    async with AsyncExitStack() as started:
+        if harness is not None:
+            agent = await started.enter_async_context(serving_harness(harness, options.gateway_url))
+        await follow(options, interrupted, AssessmentCall(options.gateway_url, make_request(agent)))
 
 
-async def play(options: AssessOptions, console: Console, interrupted: asyncio.Event) -> ExitCode:
-    """Ask for the assessment, show it, and write its result.
+async def follow(
+    options: AssessOptions, interrupted: asyncio.Event, following_call: AssessmentCall, console: Console | None = None
+) -> None:
+    """Show how an assessment proceeds, and write its result.
 
     Args:
-        options: what to ask for.
-        console: where to show it.
         interrupted: when set, the assessment is cancelled.
+        following_call: the assessment, not yet entered.
+        console: where to show it; by default where the result isn't written.
 
     Raises:
         UsageError: the request was rejected, or the result can't be written where it is wanted.
@@ -130,42 +108,21 @@ async def play(options: AssessOptions, console: Console, interrupted: asyncio.Ev
         CommandError: the assessment failed or was cancelled; its scores so far have been shown.
     """
     require_writable(options.json_file)
-    return await follow(options, console, interrupted, AssessmentCall(options.gateway_url, options.request))
-
-
-async def follow(
-    options: AssessOptions, console: Console, interrupted: asyncio.Event, following_call: AssessmentCall
-) -> ExitCode:
-    """Show how an assessment proceeds, and write its result; raises as ``play`` does.
-
-    Args:
-        options: what to show and where to write.
-        console: where to show it.
-        interrupted: when set, the assessment is cancelled.
-        following_call: the assessment, not yet entered.
-    """
+    console = console or make_console(sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout)
+    is_quiet = options.quiet or not options.has_progress
     async with following_call as call:
-        with AssessmentDisplay(
-            console, options.quiet or not options.has_progress, has_warned=options.has_warned
-        ) as display:
+        with AssessmentDisplay(console, is_quiet, has_warned=options.has_warned) as display:
             accepted, ended = await followed(call, display, interrupted)
-    return _conclude(options, console, ended, accepted.workflow_url if accepted else None)
-
-
-def _conclude(options: AssessOptions, console: Console, ended: Ended, workflow_url: str | None) -> ExitCode:
     if ended.results is not None:
-        conclude_results(options, console, ended.results, workflow_url if options.has_progress else None)
+        workflow_url = accepted.workflow_url if accepted and options.has_progress else None
+        conclude_results(options, console, ended.results, workflow_url)
     require_completed(ended, "assessment")
-    return ExitCode.DONE
 
 
 def conclude_results(options: AssessOptions, console: Console, exact: bytes, workflow_url: str | None) -> None:
     """Write an assessment's result where it is wanted, and show it.
 
     Args:
-        options: where to write the result, and how much of it to show.
-        console: where to show it.
-        exact: the result as JSON.
         workflow_url: its page in the Temporal UI, if known.
 
     Raises:
@@ -201,7 +158,6 @@ def is_archived_here(results: AssessmentResults) -> bool:
 
 
 def require_writable(json_file: str | None) -> None:
-    """Fail before the assessment, not after it."""
     if json_file is None or json_file == STANDARD_OUTPUT:
         return
     path = Path(json_file)

@@ -41,7 +41,6 @@ class Attempts:
                     self._begun.pop(token, None)
 
     def pending(self) -> list[Attempt]:
-        """Those that have begun and not ended."""
         return list(self._begun.values())
 
 

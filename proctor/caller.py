@@ -43,9 +43,7 @@ _PAGE = 100
 _ALL = 2**31 - 1
 """The longest history that can be asked for; with it come the updates of a task that has ended."""
 
-_UPDATES_SECONDS = 60.0
-"""How long the updates that we missed are asked for before the result alone has to do."""
-
+_UPDATES_SECONDS = 60.0  # how long the updates that we missed are asked for before the result alone has to do
 EndState = Literal["completed", "failed", "canceled", "rejected"]
 
 _END_STATES: dict[a2a.TaskState, EndState] = {
@@ -75,8 +73,6 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Progress:
-    """A task update that was not seen before."""
-
     update: TaskUpdate | CampaignUpdate
 
 
@@ -123,13 +119,12 @@ class AssessmentCall:
     connection joins the assessment that it started.
 
     Args:
-        gateway_url: the gateway's address.
         request_json: the ``AssessmentRequest`` as JSON. It travels as text, since a data part would carry a seed over
             2**53 inexactly.
     """
 
     def __init__(self, gateway_url: str, request_json: str) -> None:
-        self._gateway_url = gateway_url
+        self.gateway_url = gateway_url
         self._message = a2a.Message(
             message_id=str(uuid.uuid4()), role=a2a.ROLE_USER, parts=[a2a.Part(text=request_json)]
         )
@@ -142,7 +137,7 @@ class AssessmentCall:
         self._client: Client | None = None
         self._goes_to = gateway_url
         self._accepted = asyncio.Event()
-        self._task_id = ""
+        self.task_id = ""  # until the gateway has taken the request
         self._last_sequence = -1
         self._results: bytes | None = None
 
@@ -150,7 +145,7 @@ class AssessmentCall:
     def of_task(cls, gateway_url: str, task_id: str) -> Self:
         """A call that follows an assessment which is there already, from its first update."""
         call = cls(gateway_url, "")
-        call._task_id = task_id
+        call.task_id = task_id
         return call
 
     async def __aenter__(self) -> Self:
@@ -199,22 +194,13 @@ class AssessmentCall:
             lost_since = lost_since or now
             if now - lost_since > GIVE_UP_SECONDS:
                 raise UnreachableError(
-                    f"the gateway at {self._gateway_url} has not been reachable for {GIVE_UP_SECONDS:.0f} s; the "
-                    f"assessment continues without us (task {self._task_id or 'not known yet'})"
+                    f"the gateway at {self.gateway_url} has not been reachable for {GIVE_UP_SECONDS:.0f} s; the "
+                    f"assessment continues without us (task {self.task_id or 'not known yet'})"
                 )
             yield ConnectionLost(problem, pause, is_from_gateway)
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
             stream = self._open(client)
-
-    @property
-    def task_id(self) -> str:
-        """The task's id; "" until the gateway has taken the request."""
-        return self._task_id
-
-    @property
-    def gateway_url(self) -> str:
-        return self._gateway_url
 
     async def cancel(self) -> bool:
         """Cancel the assessment; whether the gateway confirmed it within ``CANCEL_SECONDS``."""
@@ -222,31 +208,23 @@ class AssessmentCall:
             async with asyncio.timeout(CANCEL_SECONDS):
                 await self._accepted.wait()
                 client = await self._connect()
-                await client.cancel_task(a2a.CancelTaskRequest(id=self._task_id))
+                await client.cancel_task(a2a.CancelTaskRequest(id=self.task_id))
         except (TimeoutError, A2AError, httpx.HTTPError, CommandError):
             return False
         return True
 
     async def require_canceled(self) -> None:
-        """Cancel an assessment that is there already.
-
-        Raises:
-            CommandError: it isn't known, has ended, or the gateway doesn't confirm it.
-        """
+        """Cancel an assessment that is there already."""
         client = await self._connect()
         try:
-            task = await client.cancel_task(a2a.CancelTaskRequest(id=self._task_id))
+            task = await client.cancel_task(a2a.CancelTaskRequest(id=self.task_id))
         except (A2AError, httpx.HTTPError) as problem:
             raise CommandError(_refusal(problem) or str(problem)) from None
         if task.status.state not in _END_STATES:
-            raise CommandError(f"{self._task_id} is being cancelled, and has not ended yet: look again in a moment")
+            raise CommandError(f"{self.task_id} is being cancelled, and has not ended yet: look again in a moment")
 
     async def find(self, prefix: str) -> str:
-        """The id of the assessment under way whose id begins so; ``prefix`` itself where none does.
-
-        Raises:
-            UsageError: there are several.
-        """
+        """The id of the assessment under way whose id begins so; ``prefix`` itself where none does."""
         client = await self._connect()
         matches: set[str] = set()
         for state in (a2a.TASK_STATE_WORKING, a2a.TASK_STATE_SUBMITTED):
@@ -259,28 +237,27 @@ class AssessmentCall:
             raise UsageError(
                 f"{len(matches)} assessments under way begin with {prefix!r}: {', '.join(sorted(matches)[:5])}"
             )
-        self._task_id = matches.pop() if matches else prefix
-        return self._task_id
+        self.task_id = matches.pop() if matches else prefix
+        return self.task_id
 
     async def _connect(self) -> Client:
         if self._client is None:
             factory = ClientFactory(ClientConfig(httpx_client=self._http, streaming=True))
             try:
-                card = await A2ACardResolver(self._http, self._gateway_url).get_agent_card()
+                card = await A2ACardResolver(self._http, self.gateway_url).get_agent_card()
                 self._client = factory.create(card)
                 self._goes_to = next((way.url for way in card.supported_interfaces), "")
             except (A2AError, httpx.HTTPError, httpx.InvalidURL, ValueError) as problem:
                 raise UnreachableError(
-                    f"can't reach a gateway at {self._gateway_url} ({problem}): start one with `proctor up`, or give "
+                    f"can't reach a gateway at {self.gateway_url} ({problem}): start one with `proctor up`, or give "
                     "its address with --gateway"
                 ) from None
         return self._client
 
     def _open(self, client: Client) -> AsyncGenerator[a2a.StreamResponse, None]:
-        """The stream of the task, or of the request where no task is known yet."""
         stream = (
-            client.subscribe(a2a.SubscribeToTaskRequest(id=self._task_id))
-            if self._task_id
+            client.subscribe(a2a.SubscribeToTaskRequest(id=self.task_id))
+            if self.task_id
             else client.send_message(a2a.SendMessageRequest(message=self._message))
         )
         return cast("AsyncGenerator[a2a.StreamResponse, None]", stream)
@@ -289,18 +266,18 @@ class AssessmentCall:
         """The problem as words, where trying again may help; else raise what the person should read."""
         if (refusal := _refusal(error)) is not None:
             raise CommandError(refusal) from None
-        if isinstance(error, TaskNotFoundError) and self._task_id:
-            raise CommandError(f"the gateway does not know task {self._task_id} any more: {error}") from None
+        if isinstance(error, TaskNotFoundError) and self.task_id:
+            raise CommandError(f"the gateway does not know task {self.task_id} any more: {error}") from None
         if isinstance(error, InvalidParamsError | InvalidRequestError | ContentTypeNotSupportedError):
             raise UsageError(str(error)) from None
-        if not self._task_id and isinstance(error, InternalError):
+        if not self.task_id and isinstance(error, InternalError):
             raise UnreachableError(str(error)) from None
-        if not self._task_id and isinstance(error, A2AError) and not isinstance(error, A2AClientError):
+        if not self.task_id and isinstance(error, A2AError) and not isinstance(error, A2AClientError):
             raise CommandError(str(error)) from None
         text = error_text(error)
-        is_elsewhere = self._goes_to.rstrip("/") != self._gateway_url.rstrip("/")
-        if text == str(error) and is_elsewhere and not self._task_id:
-            return f"{text.rstrip('.')}. The agent card of {self._gateway_url} sends callers to {self._goes_to}"
+        is_elsewhere = self._goes_to.rstrip("/") != self.gateway_url.rstrip("/")
+        if text == str(error) and is_elsewhere and not self.task_id:
+            return f"{text.rstrip('.')}. The agent card of {self.gateway_url} sends callers to {self._goes_to}"
         return text
 
     def _read(self, response: a2a.StreamResponse) -> Iterator[CallEvent]:
@@ -319,7 +296,7 @@ class AssessmentCall:
 
     def _read_task(self, task: a2a.Task) -> Iterator[CallEvent]:
         if not self._accepted.is_set():
-            self._task_id = task.id
+            self.task_id = task.id
             self._accepted.set()
             metadata = MessageToDict(task.metadata)
             yield Accepted(task.id, task.context_id, metadata.get("temporal_workflow"))
@@ -331,7 +308,6 @@ class AssessmentCall:
         yield from _ending(task.status)
 
     def _read_message(self, message: a2a.Message, sequence: int | None) -> Iterator[Progress]:
-        """The updates of a message that was not seen before."""
         if sequence is None or sequence > self._last_sequence:
             self._last_sequence = self._last_sequence if sequence is None else sequence
             yield from (Progress(update) for update in _updates(message))
@@ -346,7 +322,7 @@ class AssessmentCall:
         try:
             client = await self._connect()
             task = await client.get_task(
-                a2a.GetTaskRequest(id=self._task_id, history_length=_ALL if with_updates else None)
+                a2a.GetTaskRequest(id=self.task_id, history_length=_ALL if with_updates else None)
             )
         except (A2AError, httpx.HTTPError):
             return []
@@ -383,11 +359,7 @@ def _text(message: a2a.Message) -> str:
 
 
 def authorization() -> dict[str, str]:
-    """The header that says who asks: the token of ``AGENTBEATS_TOKEN``, else the one in ``AGENTBEATS_TOKEN_FILE``.
-
-    Raises:
-        UsageError: the file can't be read, or there is no token in it.
-    """
+    """The header that says who asks: the token of ``AGENTBEATS_TOKEN``, else the one in ``AGENTBEATS_TOKEN_FILE``."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if file := "" if token else os.environ.get(TOKEN_FILE_VARIABLE, ""):
         try:
@@ -424,6 +396,5 @@ def error_text(error: Exception) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is on this machine, so that no proxy is between."""
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")

@@ -15,12 +15,7 @@ from proctor.caller import Accepted, CallEvent, ConnectionBack, ConnectionLost, 
 from proctor.caller import Progress as ProgressEvent
 from proctor.console import plain_table, show
 from proctor.phrases import clean, comparison_in_words, shorten
-from proctor_protocol.campaigns import (
-    CampaignProgressUpdate,
-    CampaignStartedUpdate,
-    CellEndedUpdate,
-    Tally,
-)
+from proctor_protocol.campaigns import CampaignProgressUpdate, CampaignStartedUpdate, CellEndedUpdate, Tally
 from proctor_protocol.terminal import FailureMode, TerminalResults, TrialResult
 from proctor_protocol.updates import ErrorOccurredUpdate
 
@@ -28,17 +23,12 @@ _LABEL_WIDTH = 10
 _LONGEST_WHY = 160
 _BAR_WIDTH = 24
 _LONGEST_GROUP = 60
-_COLUMNS_BESIDE = 36
-"""Columns that the numbers beside a group's name need."""
-
-_LINES_BESIDE = 8
-"""Lines of a terminal that the table of groups leaves to others."""
+_COLUMNS_BESIDE = 36  # columns that the numbers beside a group's name need
+_LINES_BESIDE = 8  # lines of a terminal that the table of groups leaves to others
 
 
 @dataclass
 class _Group:
-    """What has become of the cells of one group so far."""
-
     total: int
     done: int = 0
     passed: int = 0
@@ -53,8 +43,7 @@ class _Group:
             self.scores.append(ended.score)
 
 
-_BUILD_LINES = 30
-"""Lines of a failed build that are printed."""
+_BUILD_LINES = 30  # lines of a failed build that are printed
 
 
 class CampaignDisplay:
@@ -195,7 +184,6 @@ def _clock(seconds: float) -> str:
 
 
 def print_table(console: Console, results: TerminalResults) -> None:
-    """A run's results as a table: a row for each task and agent, the sums below, and agents side by side."""
     several = len(results.by_agent) > 1
     table = Table(box=None, padding=(0, 2), pad_edge=False)
     if several:
@@ -262,7 +250,6 @@ def print_table(console: Console, results: TerminalResults) -> None:
 
 
 def build_failures(results: TerminalResults) -> list[TrialResult]:
-    """The first trial of each task whose image could not be built."""
     first_of_task: dict[str, TrialResult] = {}
     for trial in results.results:
         if trial.details.get("build_failed"):
@@ -271,7 +258,6 @@ def build_failures(results: TerminalResults) -> list[TrialResult]:
 
 
 def print_build_failures(console: Console, failed: list[TrialResult]) -> None:
-    """For each of these trials the last lines that its build printed."""
     for trial in failed:
         console.print(Text(f"\n{clean(trial.task_id)}: {clean(trial.failure or '')}", style="red"), soft_wrap=True)
         for line in str(trial.details.get("log") or "").splitlines()[-_BUILD_LINES:]:

@@ -4,7 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -16,13 +16,12 @@ from rich.text import Text
 from proctor.caller import Accepted, AssessmentCall, Ended
 from proctor.campaign_display import CampaignDisplay
 from proctor.console import make_console, plain_table, show
-from proctor.errors import CommandError, ExitCode
-from proctor.following import followed, read_results, require_completed
+from proctor.errors import CommandError
+from proctor.following import followed, new_folder, read_results, require_completed
 from proctor.fork_report import print_forks
 from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.interrupts import on_signals
 from proctor.phrases import clean, comparison_in_words, interval_in_words
-from proctor.run_folders import new_folder
 from proctor.run_settings import as_toml
 from proctor_protocol.instances import instance_title
 from proctor_protocol.runs import RunRequest, RunResults
@@ -33,13 +32,6 @@ _FAILURES_SHOWN = 5
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What the person asked for.
-
-    Attributes:
-        output: the folder that gets one for this campaign.
-        detach: end once the campaign is under way.
-    """
-
     request: RunRequest
     gateway_url: str
     output: str
@@ -47,58 +39,47 @@ class RunOptions:
     quiet: bool = False
 
 
-def run_campaign(options: RunOptions, harnesses: Mapping[str, HarnessChoice] = MappingProxyType({})) -> ExitCode:
+async def run_campaign(options: RunOptions, harnesses: Mapping[str, HarnessChoice] = MappingProxyType({})) -> None:
     """Play a campaign; Ctrl-C cancels it as a whole.
 
-    Args:
-        options: what to play.
-        harnesses: the CLI agents to start, by their names among the request's participants.
-
-    Raises:
-        CommandError: of the kind that says why it came to no good end.
+    ``harnesses`` are the CLI agents to start, by their names among the request's participants.
     """
-    return asyncio.run(_run_with(options, harnesses))
-
-
-async def _run_with(options: RunOptions, harnesses: Mapping[str, HarnessChoice]) -> ExitCode:
     async with AsyncExitStack() as started:
-        participants = dict(options.request.participants)
-        for name, choice in harnesses.items():
-            participants[name] = await started.enter_async_context(serving_harness(choice, options.gateway_url))
-        request = options.request.model_copy(update={"participants": participants}) if harnesses else options.request
-        return await _run(replace(options, request=request))
-
-
-async def _run(options: RunOptions) -> ExitCode:
-    interrupted = asyncio.Event()
-    on_signals(interrupted)
-    console = make_console()
-    began_at = datetime.now()
-    call = AssessmentCall(options.gateway_url, options.request.model_dump_json(exclude_unset=True))
-    if options.detach:
-        return await _detach(call, console)
-    async with call:
+        request = options.request
+        if harnesses:
+            agents = {
+                name: await started.enter_async_context(serving_harness(choice, options.gateway_url))
+                for name, choice in harnesses.items()
+            }
+            request = request.model_copy(update={"participants": {**request.participants, **agents}})
+        interrupted = asyncio.Event()
+        on_signals(interrupted)
+        console, began_at = make_console(), datetime.now()
+        call = await started.enter_async_context(
+            AssessmentCall(options.gateway_url, request.model_dump_json(exclude_unset=True))
+        )
+        if options.detach:
+            await _detach(call, console)
+            return
         with CampaignDisplay(console, options.quiet) as display:
             _, ended = await followed(call, display, interrupted, "campaign")
-    if ended.results is not None:
-        conclude_run(console, ended.results, options.output, began_at, options.gateway_url, options.quiet)
-    require_completed(ended, "campaign")
-    return ExitCode.DONE
+        if ended.results is not None:
+            conclude_run(console, ended.results, options.output, began_at, options.gateway_url, options.quiet)
+        require_completed(ended, "campaign")
 
 
-async def _detach(call: AssessmentCall, console: Console) -> ExitCode:
-    async with call:
-        async for event in call.events():
-            match event:
-                case Accepted(task_id=task_id):
-                    follow = f"proctor follow {task_id}"
-                    console.print(
-                        Text(f"{task_id} is under way: `{follow}` joins it, with --output its results are written"),
-                        soft_wrap=True,
-                    )
-                    return ExitCode.DONE
-                case Ended():
-                    require_completed(event, "campaign")
+async def _detach(call: AssessmentCall, console: Console) -> None:
+    async for event in call.events():
+        match event:
+            case Accepted(task_id=task_id):
+                follow = f"proctor follow {task_id}"
+                console.print(
+                    Text(f"{task_id} is under way: `{follow}` joins it, with --output its results are written"),
+                    soft_wrap=True,
+                )
+                return
+            case Ended():
+                require_completed(event, "campaign")
     raise CommandError("the gateway's stream ended without an answer")
 
 
@@ -108,12 +89,8 @@ def conclude_run(
     """Show a campaign's results and its page's address; write the results, and a file that plays it again.
 
     Args:
-        console: where to show them.
-        exact: the results as JSON.
         output: the folder that gets one for this campaign; None writes nothing.
         began_at: local time, for the folder's name.
-        gateway_url: where the page is.
-        quiet: show nothing.
 
     Raises:
         CommandError: they aren't any, or can't be written.
@@ -194,13 +171,11 @@ def _summaries(rows: Sequence[Summary]) -> Table:
     repeats = {max(row.passes.hat, default=0) for row in rows if row.passes}
     most = max(repeats, default=0)
     first = next(iter(scenarios)) if len(scenarios) == 1 else "agent and scenario"
-    table = plain_table(first, header_style=None)
     headings = ("mean", "95 % interval", "passed", "groups", f"pass^{most}", "judged", "failed", "cost")
     shown = [row for row in rows if row.scenario or len(scenarios) != 1]
     columns = list(zip(*[_cells(row, most) for row in shown], strict=True))
     kept = [number for number, column in enumerate(columns) if any(column)]
-    for number in kept:
-        table.add_column(headings[number], justify="right", no_wrap=True)
+    table = plain_table(first, numbers=[headings[number] for number in kept], header_style=None)
     for agent in dict.fromkeys(row.agent for row in shown):
         for row in sorted((row for row in shown if row.agent == agent), key=lambda row: row.scenario is not None):
             is_whole = row.scenario is None or len(scenarios) == 1

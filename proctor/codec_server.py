@@ -36,7 +36,6 @@ def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Sta
     """The codec server, with the gateway's authentication: where callers authenticate, only admins may use it.
 
     Args:
-        config: the deployment's settings, with its payload keys.
         ui_origins: where the UI is, as browsers know it; only its pages may ask.
 
     Raises:
@@ -63,11 +62,7 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
     """Serve the codec until SIGTERM or Ctrl-C.
 
     Args:
-        host: where to listen; None for the settings' host.
-        port: 0 to 65535; 0 takes a free one.
         ui_origins: origins of Temporal UIs that may ask; empty for the settings' one.
-        state: the state folder; None for the settings' one.
-        is_open: let others in without authentication.
 
     Raises:
         UsageError: there is no key, or others would reach it without authentication.
@@ -75,11 +70,10 @@ def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], sta
     """
     config = with_secret(read_settings(GreenAgentConfig, host=host, state=state, open=is_open or None, card_url=""))
     require_guarded(config)
-    origins = ui_origins or [origin for origin in [_origin(config.temporal_ui_url)] if origin]
-    try:
+    ui = urlsplit(config.temporal_ui_url or "")
+    origins = ui_origins or ([f"{ui.scheme}://{ui.netloc}"] if ui.netloc else [])
+    with ending_as(CommandError, OSError):
         listener = listen(config.host, port, "the codec server")
-    except OSError as problem:
-        raise CommandError(problem.strerror or str(problem)) from None
     with ending_as(UsageError, PayloadKeyError):
         app = create_codec_app(merge_configs(config, {"port": listener.getsockname()[1]}), origins)
     warn(["every caller of this server can read encrypted data: let only the UI's users reach it"])
@@ -116,8 +110,3 @@ async def _in_clear(converter: DataConverter, payloads: Sequence[Payload]) -> li
 
 def _problem(code: int, sentence: str) -> JSONResponse:
     return JSONResponse({"error": {"code": code, "message": sentence}}, code)
-
-
-def _origin(url: str | None) -> str | None:
-    parts = urlsplit(url or "")
-    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else None

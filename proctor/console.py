@@ -3,27 +3,30 @@
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 PLAIN_WIDTH = 120
 """Columns of the output where it goes to no terminal."""
 
 
 def make_console(file: TextIO | None = None) -> Console:
-    """A console on ``file``, standard output where it is not given."""
     file = file or sys.stdout
     return Console(file=file, highlight=False, emoji=False, width=None if file.isatty() else PLAIN_WIDTH)
 
 
-def plain_table(*headings: str, **options: Any) -> Table:
-    """A table without lines, as commands print them: ``headings`` of columns that fold, and options of rich's."""
+def plain_table(*headings: str | Text, numbers: Sequence[str | Text] = (), **options: Any) -> Table:
+    """A table without lines, as commands print them: columns that fold, those of numbers, and options of rich's."""
     table = Table(**{"box": None, "pad_edge": False, "padding": (0, 2, 0, 0), "header_style": "bold", **options})
     for heading in headings:
         table.add_column(heading, overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 

@@ -27,14 +27,11 @@ from proctor_terminal.failures import EngineUnavailableError, TerminalError
 from proctor_terminal.sweeping import sweep
 from proctor_terminal.trials import TrialActivities, host_queue
 
-_LOOK_SECONDS = 5.0
-"""Between two looks for an engine that isn't there."""
-
+_LOOK_SECONDS = 5.0  # between two looks for an engine that isn't there
 _SWEEP_SECONDS = 30.0
 
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
-_AT_ONCE = 200
-"""Steps of trials at a time; how many trials there are is for campaigns to say."""
+_AT_ONCE = 200  # steps of trials at a time; how many trials there are is for campaigns to say
 
 log = logging.getLogger(__name__)
 

@@ -19,9 +19,7 @@ from proctor_terminal.failures import TaskError
 from proctor_terminal.tasks import problems_of
 
 _SHA = re.compile(r"[0-9a-f]{64}")
-_SHOWN = 12
-"""Characters of a hash in a list."""
-
+_SHOWN = 12  # characters of a hash in a list
 _LISTED_TASKS = 200
 
 
@@ -39,10 +37,7 @@ def add_dataset(
     Args:
         source: an address or a path: of a registry, a git repository, an archive or a folder.
         name, version: of a single dataset; None derives them from the source.
-        path: the folder of tasks within the source.
-        commit: of a git repository; None for its newest.
         sha256: the hash that the tasks must have, in hexadecimal digits.
-        state: the state folder; None for the settings' one.
 
     Raises:
         CommandError: it can't be had; names the field, the value and a remedy.
@@ -80,9 +75,7 @@ def pull_dataset(label: str, sha256: str | None, state: str | None, *, is_update
     """Get the files of a dataset that is known, and pin them; raises as ``add_dataset``.
 
     Args:
-        label: ``NAME@VERSION``.
         sha256: the hash that the tasks must have; None for the one that is known.
-        state: the state folder; None for the settings' one.
         is_update: take the source's present tasks in place of the pinned ones.
     """
     known = _known_datasets(state)
@@ -92,11 +85,7 @@ def pull_dataset(label: str, sha256: str | None, state: str | None, *, is_update
 
 
 def configured_dataset(chosen: DatasetSection, state: str | None) -> str | None:
-    """The folder of tasks or the ``NAME@VERSION`` that settings name; pulled from their registry where it is missing.
-
-    Raises:
-        CommandError: as ``add_dataset``; or the registry has no such dataset.
-    """
+    """The folder of tasks or the ``NAME@VERSION`` that settings name; pulled from its registry where it is missing."""
     label = chosen.label
     if chosen.path or label is None:
         return chosen.path
@@ -114,7 +103,6 @@ def configured_dataset(chosen: DatasetSection, state: str | None) -> str | None:
 
 
 def pulled_folder(label: str, state: str | None) -> Path | None:
-    """The folder of a dataset's tasks; None where it was not pulled."""
     known = _known_datasets(state)
     try:
         return known.folder(known.find(label))
@@ -137,7 +125,6 @@ def list_datasets(state: str | None) -> None:
 
 
 def show_dataset(label: str, state: str | None) -> None:
-    """Print what is known of a dataset, and its tasks with the hashes of their files."""
     known = _known_datasets(state)
     dataset = _require(known, label)
     console = make_console()
@@ -165,7 +152,6 @@ def show_dataset(label: str, state: str | None) -> None:
 
 
 def in_words(source: DatasetSource) -> str:
-    """A source on one line."""
     if source.kind == "tasks":
         places = dict.fromkeys(task.git_url or "local folders" for task in source.tasks)
         return f"{len(source.tasks)} tasks of {', '.join(places)}"

@@ -16,8 +16,7 @@ from proctor.errors import UnreachableError, UsageError
 from proctor_protocol.problems import describe, show_value
 from proctor_terminal.datasets import DatasetSource, KnownDataset, TaskSource
 
-_LARGEST = 64 * 1024 * 1024
-"""Bytes of a registry."""
+_LARGEST = 64 * 1024 * 1024  # bytes of a registry
 
 
 class TerminalBenchRow(BaseModel):
@@ -33,7 +32,6 @@ class TerminalBenchRow(BaseModel):
     task_id_subset: list[str] | None = None
 
     def known(self, folder: Path) -> KnownDataset:
-        """The dataset; ``folder`` is the registry's own."""
         del folder
         commit = None if self.commit_hash == "head" else self.commit_hash
         source = DatasetSource(
@@ -48,8 +46,6 @@ class TerminalBenchRow(BaseModel):
 
 
 class HarborTask(BaseModel):
-    """A task in the registry of Harbor: a folder of a git repository, or a local one."""
-
     name: str
     git_url: str | None = None
     git_commit_id: str | None = None
@@ -65,7 +61,6 @@ class HarborRow(BaseModel):
     tasks: list[HarborTask]
 
     def known(self, folder: Path) -> KnownDataset:
-        """The dataset; local tasks are below ``folder``, the registry's own."""
         tasks = [
             TaskSource(
                 git_url=task.git_url,
@@ -89,9 +84,6 @@ def is_registry(source: str) -> bool:
 
 def read_registry(source: str) -> list[KnownDataset]:
     """The datasets of a registry.
-
-    Args:
-        source: a file, or an http(s) address.
 
     Raises:
         UsageError: it isn't one; names entry, field, value and remedy.

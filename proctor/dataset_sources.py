@@ -46,19 +46,13 @@ class FetchedDataset:
 
 @dataclass
 class _Budget:
-    """How much more may be unpacked."""
-
     files: int = field(default_factory=lambda: MOST_FILES)
     bytes: int = field(default_factory=lambda: MOST_BYTES)
 
 
 @contextmanager
 def fetched(source: DatasetSource) -> Iterator[FetchedDataset]:
-    """The tasks of a source, as folders that are there for as long as the context.
-
-    Raises:
-        CommandError: they can't be had; names the source, the value and a remedy.
-    """
+    """The tasks of a source, as folders that are there for as long as the context."""
     with TemporaryDirectory(prefix="proctor-dataset-") as name:
         folder, commit = Path(name), None
         match source.kind:
@@ -82,9 +76,7 @@ def unpack(archive: Path, target: Path, password: bytes | None = None) -> None:
     """Write the plain files and folders of a zip or tar archive into a folder.
 
     Args:
-        archive: the file.
         target: the folder, which is made.
-        password: of a zip archive.
 
     Raises:
         UsageError: it is no such archive, or has a link, a device, or a path that leads out of the folder.

@@ -13,28 +13,26 @@ from rich.text import Text
 
 from activities.scenario_code.manager import ScenarioManager
 from proctor.api import assessment_request
-from proctor.assessing import AssessOptions, play
+from proctor.assessing import AssessOptions, follow
+from proctor.caller import AssessmentCall
 from proctor.console import command_name, make_console, show
-from proctor.errors import CancelledError, CommandError, ExitCode
-from proctor.interrupts import on_signals
+from proctor.errors import CancelledError, CommandError
 from proctor.local import LocalStack, throwaway_stack
 from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, warn, with_scenarios
 from proctor.state import make_folder
 from proctor.supervisor import Supervisor
-from proctor.up import addresses, start_unless
+from proctor.up import addresses, started
 from proctor_protocol.results import AssessmentResults
 from proctor_settings.config import GreenAgentConfig
 
 RESULT_FILE = "assessment_results.json"
 
 
-def run_demo(scenario_id: str, seed: int, keep: bool) -> ExitCode:
+def run_demo(scenario_id: str, seed: int, keep: bool) -> None:
     """Play a scenario with the baseline agent, offline, and write ``assessment_results.json`` here.
 
     Args:
-        scenario_id: what to play.
-        seed: of the assessment.
         keep: whether everything stays up after the assessment, until Ctrl-C.
 
     Raises:
@@ -43,40 +41,30 @@ def run_demo(scenario_id: str, seed: int, keep: bool) -> ExitCode:
     """
     config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK))
     load_scenario(ScenarioManager(config.scenarios_dir), scenario_id)
-    return asyncio.run(_demo(config, scenario_id, seed, keep))
+    is_archived = asyncio.run(_demo(config, scenario_id, seed, keep))
+    console = make_console()
+    console.print(f"All services have ended. `{command_name()} demo --keep` leaves them running.", soft_wrap=True)
+    if is_archived:
+        results = AssessmentResults.model_validate_json(Path(RESULT_FILE).read_bytes())
+        console.print(f"Look at the assessment: {command_name()} view {results.assessment_id[:8]}", soft_wrap=True)
 
 
-async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: bool) -> ExitCode:
+async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: bool) -> bool:
     interrupted = asyncio.Event()
-    hurry = on_signals(interrupted)
     console = make_console()
     # The supervisor's guard removes the folder even when we are killed; the context does before there is a guard.
     with tempfile.TemporaryDirectory(prefix="proctor-demo-", ignore_cleanup_errors=True) as folder:
         archive = _archive_of(config)
         stack = throwaway_stack(config, Path(folder), with_agent=True, archive=archive, has_links=keep)
-        supervisor = Supervisor(
-            stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)), temporary=stack.state
-        )
-        hurry.append(supervisor.kill)
-        async with supervisor:
-            await start_unless(interrupted, supervisor, console)
+        async with started(stack, console, interrupted) as supervisor:
             if interrupted.is_set():
                 raise CancelledError("ended before the assessment began")
-            code = await _assess(stack, supervisor, console, interrupted, scenario_id, seed, keep)
+            await _assess(stack, supervisor, console, interrupted, scenario_id, seed)
             if keep and not interrupted.is_set():
                 console.print()
                 show(console, addresses(stack))
                 await interrupted.wait()
-    if code == ExitCode.DONE:
-        _say_where_to_look(console, is_archived=archive is not None)
-    return code
-
-
-def _say_where_to_look(console: Console, *, is_archived: bool) -> None:
-    console.print(f"All services have ended. `{command_name()} demo --keep` leaves them running.", soft_wrap=True)
-    if is_archived:
-        results = AssessmentResults.model_validate_json(Path(RESULT_FILE).read_bytes())
-        console.print(f"Look at the assessment: {command_name()} view {results.assessment_id[:8]}", soft_wrap=True)
+    return archive is not None
 
 
 def _archive_of(config: GreenAgentConfig) -> str | None:
@@ -104,12 +92,11 @@ async def _assess(
     interrupted: asyncio.Event,
     scenario_id: str,
     seed: int,
-    keep: bool,
-) -> ExitCode:
+) -> None:
     request = assessment_request(f"http://{LOOPBACK}:{stack.ports.agent}", scenario_id, seed, offline=True)
-    options = AssessOptions(stack.gateway_url, request, RESULT_FILE, has_pages=keep)
+    options = AssessOptions(stack.gateway_url, RESULT_FILE, has_pages=stack.has_links)
     try:
-        return await play(options, console, interrupted)
+        await follow(options, interrupted, AssessmentCall(stack.gateway_url, request), console)
     except CommandError:
         if not interrupted.is_set():
             for name in ("worker", "agent"):

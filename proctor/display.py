@@ -28,16 +28,13 @@ from proctor_protocol.updates import (
 
 _LABEL_WIDTH = 9
 _ACTION_LINES = 2
-_UNSCORED = "points will stay unscored"
-"""Part of the evaluator's warning of points that no model judges."""
+_UNSCORED = "points will stay unscored"  # part of the evaluator's warning of points that no model judges
 
 
 _OfTurn = TurnStartedUpdate | ActionObservedUpdate | TurnCompletedUpdate | ResponsesGeneratedUpdate
 
 
 class _Turn:
-    """The state of the turn that is being played."""
-
     def __init__(self, number: int, role: str | None = None) -> None:
         self.number = number
         self.role = role
@@ -54,7 +51,6 @@ class AssessmentDisplay:
 
     Args:
         console: where to; without a terminal there are only whole lines and no control codes.
-        quiet: show nothing but problems.
         has_warned: leave out the warning of points that stay unscored: the command has given it.
     """
 
@@ -111,7 +107,6 @@ class AssessmentDisplay:
                 self._turns = finished
 
     def say(self, sentence: str) -> None:
-        """Show a sentence about the call itself, also when quiet."""
         self._console.print(Text(sentence, style="yellow"))
 
     def _show_update(self, update: TaskUpdate | CampaignUpdate) -> None:
@@ -226,7 +221,6 @@ class AssessmentDisplay:
         show(self._console, grid)
 
     def _move(self, description: str, completed: int | None, total: int | None = None) -> None:
-        """Change the moving line; without ``completed`` it has no bar to fill."""
         if completed is None:
             self._moving.update(self._task, description=description)
             return

@@ -9,8 +9,6 @@ from typing import TextIO
 
 
 class ExitCode(IntEnum):
-    """The exit codes of every command."""
-
     DONE = 0
     FAILED = 1
     WRONG_USAGE = 2
@@ -19,14 +17,14 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """A command can't continue; the message is a sentence for the person who typed it."""
+    """A command can't continue; the message is a sentence for the person who typed it. All of a command's functions may
+    raise one: their docstrings say so only where it isn't plain.
+    """
 
     exit_code = ExitCode.FAILED
 
 
 class UsageError(CommandError):
-    """The request can't be carried out as written."""
-
     exit_code = ExitCode.WRONG_USAGE
 
 

@@ -5,11 +5,11 @@ It is not called ``families``: ``proctor.families`` is the function of the API.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from activities.scenario_code.confinement import Limits
@@ -22,8 +22,8 @@ from activities.scenario_code.manager import (
     ScenarioPackage,
 )
 from activities.scenario_code.processes import ScenarioCode
-from proctor.console import show
-from proctor.errors import CommandError, UsageError
+from proctor.console import plain_table, show
+from proctor.errors import CommandError, UsageError, ending_as
 from proctor.phrases import clean
 from proctor.settings import read_settings
 from proctor_protocol.instances import Instance
@@ -34,34 +34,24 @@ Check = Callable[[ScenarioPackage, str], None]
 
 
 def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
-    """All families, by name: of a folder, by default the one that the settings name, and those that are shipped.
-
-    Raises:
-        UsageError: there is no such folder.
-        CommandError: the description of one is missing or broken.
-    """
+    """All families, by name: of a folder, by default the one that the settings name, and those that are shipped."""
     folder = None if scenarios_dir is None else str(scenarios_dir)
     manager = ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=folder).scenarios_dir)
-    try:
+    with ending_as(UsageError, ScenarioNotFoundError):
         families = list_families(manager)
-    except ScenarioNotFoundError as problem:
-        raise UsageError(str(problem)) from None
     if broken := next((each for each in families if not isinstance(each, Family)), None):
         raise CommandError(str(broken))
     return [each for each in families if isinstance(each, Family)]
 
 
 def is_family(folder: Path) -> bool:
-    """Whether a folder has a family."""
     return (folder / FAMILY_FILE).is_file()
 
 
 def show_families(console: Console, manager: ScenarioManager) -> bool:
     """Print a line for each family, where there are any; returns whether the description of one is broken."""
     families = list_families(manager)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("family", "name", "ability"):
-        table.add_column(heading, overflow="fold")
+    table = plain_table("family", "name", "ability")
     for family in families:
         if isinstance(family, Family):
             table.add_row(family.name, Text(clean(family.title)), Text(clean(family.ability)))
@@ -90,11 +80,12 @@ def check_days(directory: Path, instances: Sequence[Instance], check: Check) -> 
 
 
 async def _made(directory: Path, instance: Instance, day: Path) -> ScenarioPackage:
-    config = read_settings(GreenAgentConfig)
-    code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
-    try:
+    async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
         files = await code.make(directory, instance)
         await asyncio.to_thread(write_day, files, day)
         return await code.load(day)
-    finally:
-        await code.aclose()
+
+
+def scenario_code(config: GreenAgentConfig) -> ScenarioCode:
+    """The processes for scenarios' code, with the limits of the settings; to be closed."""
+    return ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))

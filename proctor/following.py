@@ -1,7 +1,8 @@
-"""A call of any kind is followed to its end, and cancelled by Ctrl-C."""
+"""A call of any kind is followed to its end, and cancelled by Ctrl-C; its results get a folder."""
 
 import asyncio
 from contextlib import aclosing
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from proctor.caller import CANCEL_SECONDS, Accepted, AssessmentCall, CallEvent, Ended
 from proctor.console import command_name
 from proctor.errors import CancelledError, CommandError, UsageError
+from proctor.interrupts import done_before
 from proctor.phrases import clean
 from proctor.settings import default_gateway
 from proctor_protocol.problems import describe
@@ -33,35 +35,26 @@ async def followed(
 
     Args:
         call: the assessment or campaign, entered.
-        display: what shows its events.
         interrupted: when set, the call is cancelled.
         what: ``assessment``, ``campaign`` or ``run``, for messages.
-
-    Returns:
-        The acceptance, if there was one, and the end.
 
     Raises:
         CommandError: as ``AssessmentCall.events``; and where a cancellation isn't confirmed.
     """
     following = asyncio.create_task(_follow(call, display))
-    stop = asyncio.create_task(interrupted.wait())
     try:
-        await asyncio.wait({following, stop}, return_when=asyncio.FIRST_COMPLETED)
-        if not following.done():
+        if not await done_before(following, interrupted):
             await _cancel(call, display, following, what)
         return await following
     finally:
-        for task in (following, stop):
-            task.cancel()
-        await asyncio.gather(following, stop, return_exceptions=True)
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
 
 
 def read_results(kind: type[M], exact: bytes, what: str) -> M:
     """The results of a call from its artifact.
 
     Args:
-        kind: their model.
-        exact: the artifact, as JSON.
         what: completes "the gateway's result is not …".
 
     Raises:
@@ -73,14 +66,34 @@ def read_results(kind: type[M], exact: bytes, what: str) -> M:
         raise CommandError(f"the gateway's result is not {what}: {describe(problem)}") from None
 
 
-def require_completed(ended: Ended, what: str) -> None:
-    """Say how a call ended, unless well and with a result.
+def new_folder(output: Path, name: str, option: str) -> Path:
+    """Make a folder of that name below another one, with a number behind it where it is there already.
+
+    Args:
+        output: the folder in which it is made; it may be missing. name: the new one's. option: by which ``output`` was
+            chosen, for the sentence where it can't be.
 
     Raises:
-        UsageError: the request was rejected.
-        CancelledError: it was cancelled.
-        CommandError: it failed, or the result is missing.
+        UsageError: it can't be made.
     """
+    number = 1
+    while True:
+        folder = output / (name if number == 1 else f"{name}_{number}")
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            number += 1
+            if not output.is_dir():
+                raise UsageError(f"{output} isn't a folder: name another one with {option}") from None
+        except OSError as problem:
+            raise UsageError(
+                f"{output} can't be written ({problem.strerror}): name another one with {option}"
+            ) from None
+
+
+def require_completed(ended: Ended, what: str) -> None:
+    """Say how a call ended, unless well and with a result."""
     match ended.state:
         case "rejected":
             raise UsageError(clean(ended.sentence) or "the request was rejected")
@@ -118,7 +131,6 @@ async def _cancel(
 
 
 def _remedy(call: AssessmentCall) -> str:
-    """How to cancel a task whose gateway is too busy to answer now."""
     where = "" if call.gateway_url == default_gateway() else f" --gateway {call.gateway_url}"
     if call.task_id:
         return f"To cancel it later: {command_name()} cancel {call.task_id}{where}"

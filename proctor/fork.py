@@ -1,17 +1,14 @@
 """``proctor fork``: plays the rest of another assessment again, perhaps by another agent."""
 
-import asyncio
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.assessing import STANDARD_OUTPUT, AssessOptions, follow, require_writable
+from proctor.assessing import AssessOptions, follow
 from proctor.caller import AssessmentCall
 from proctor.campaign_runs import RunOptions, run_campaign
-from proctor.console import make_console
-from proctor.errors import ExitCode, UsageError
+from proctor.errors import UsageError
 from proctor.interrupts import interruption
 from proctor.run_settings import agents_in, checked
 
@@ -21,10 +18,8 @@ class ForkOptions:
     """What the person asked for; None stands for what the original had.
 
     Attributes:
-        task_id: the assessment to fork. gateway_url: the evaluator.
         from_turn, every_turn: the first turn that is played again; with ``every_turn`` each, in forks of its own.
         evening: the day after whose evening it begins.
-        agents: who plays, ``NAME=URL`` or an address.
         repeats: how often each is played; where it is given, all are one campaign.
         json_file: gets the result of a single fork. output: gets a folder with those of a campaign.
     """
@@ -59,13 +54,8 @@ class ForkOptions:
         return {"participants": agents, "config": chosen}
 
 
-def run_fork(options: ForkOptions) -> ExitCode:
-    """Play forks; Ctrl-C cancels them.
-
-    Raises:
-        UsageError: what is asked for doesn't fit together.
-        CommandError: of the kind that says why there is no result.
-    """
+async def run_fork(options: ForkOptions) -> None:
+    """Play forks; Ctrl-C cancels them. Raises ``UsageError`` where what is asked for doesn't fit together."""
     if (options.from_turn is not None) + options.every_turn + (options.evening is not None) != 1:
         raise UsageError(
             "say from which turn on: --from-turn N, --evening N, or --every-turn for forks from each of them"
@@ -73,23 +63,11 @@ def run_fork(options: ForkOptions) -> ExitCode:
     if options.evening is not None and options.is_campaign:
         raise UsageError("--evening is for a single fork: for several, name the turn with --from-turn")
     if not options.is_campaign:
-        return asyncio.run(_play_one(options))
+        following = AssessOptions(options.gateway_url, json_file=options.json_file, quiet=options.quiet)
+        call = AssessmentCall(options.gateway_url, json.dumps(options.request()))
+        await follow(following, interruption(), call)
+        return
     if options.json_file:
         raise UsageError("--json is for a single fork: the results of several are written to a folder of --output")
-    return run_campaign(
-        RunOptions(
-            request=checked(options.request(), "proctor fork"),
-            gateway_url=options.gateway_url,
-            output=options.output,
-            quiet=options.quiet,
-        )
-    )
-
-
-async def _play_one(options: ForkOptions) -> ExitCode:
-    interrupted = interruption()
-    require_writable(options.json_file)
-    following = AssessOptions(options.gateway_url, json_file=options.json_file, quiet=options.quiet)
-    console = make_console(sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout)
-    call = AssessmentCall(options.gateway_url, json.dumps(options.request()))
-    return await follow(following, console, interrupted, call)
+    request = checked(options.request(), "proctor fork")
+    await run_campaign(RunOptions(request, options.gateway_url, options.output, quiet=options.quiet))

@@ -15,19 +15,15 @@ from proctor_protocol.statistics import ForkSpread
 def compare_forks(archive: str | None, state: str | None, name: str) -> None:
     """Print how far the score was still open at each turn, from the archived forks of an assessment.
 
-    Args:
-        archive: a folder or URL; None for the settings' one.
-        state: the state folder; None for the settings' one.
-        name: the assessment's id, or its beginning.
-
     Raises:
         CommandError: there is no such assessment, or it has no forks.
     """
-    from proctor.opened_archive import find, open_archive
+    from proctor.opened_archive import archive_problems, open_archive
     from proctor_statistics import forks_compared
 
     kept, _ = open_archive(archive, state)
-    original = find(kept, name)
+    with archive_problems():
+        original = kept.find(name)
     forks = kept.forks_of(original.id)
     judged = [e for e in forks if e.status == "completed" and e.share is not None]
     if not judged:

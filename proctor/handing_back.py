@@ -29,11 +29,7 @@ _AT_ONCE = 16
 
 
 class WritingDown:
-    """A guard that writes down which attempts run.
-
-    Args:
-        pipe: the descriptor to write to.
-    """
+    """A guard that writes down in a pipe which attempts run."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe

@@ -30,11 +30,8 @@ from purple_sdk.harness.launcher import find_missing_confinement
 _TRY_SECONDS = 120.0
 
 
-def print_list() -> ExitCode:
-    """Print each CLI agent with its protocol, and where it is installed."""
-    table = plain_table()
-    for heading in ("name", "agent", "asks its model by", "installed"):
-        table.add_column(heading, overflow="fold")
+def print_list() -> None:
+    table = plain_table("name", "agent", "asks its model by", "installed")
     for harness in HARNESSES.values():
         try:
             where = find_program(harness)
@@ -43,15 +40,10 @@ def print_list() -> ExitCode:
             where = where if harness.packages else "named by --program"
         table.add_row(harness.name, harness.title, harness.wire, where)
     show(make_console(), table)
-    return ExitCode.DONE
 
 
-def print_one(name: str) -> ExitCode:
-    """Print the files, the commands and the environment of a CLI agent.
-
-    Raises:
-        UsageError: it isn't known.
-    """
+def print_one(name: str) -> None:
+    """Print the files, the commands and the environment of a CLI agent."""
     harness = _known(name)
     first = Launch("PROGRAM", "MODEL", "PROMPT", None, "SESSION", Path("HOME"), Path("WORK"), "http://RELAY")
     later = Launch("PROGRAM", "MODEL", "PROMPT", "SESSION", "SESSION", Path("HOME"), Path("WORK"), "http://RELAY")
@@ -67,15 +59,10 @@ def print_one(name: str) -> ExitCode:
     for path, content in harness.files(first).items():
         lines += [f"\nHOME/{path}", content]
     print("\n".join(lines))
-    return ExitCode.DONE
 
 
-def install_all(names: Sequence[str]) -> ExitCode:
-    """Install CLI agents one after the other.
-
-    Raises:
-        CommandError: one can't be installed.
-    """
+def install_all(names: Sequence[str]) -> None:
+    """Install CLI agents one after the other."""
     chosen = list(HARNESSES.values()) if "all" in names else [_known(name) for name in names]
     for harness in chosen:
         if not harness.packages:
@@ -86,7 +73,6 @@ def install_all(names: Sequence[str]) -> ExitCode:
         with ending_as(CommandError, HarnessError):
             version = asyncio.run(install(harness))
         print(f"{harness.title}: {version}, in {time.monotonic() - began:.0f} s", flush=True)
-    return ExitCode.DONE
 
 
 def try_one(name: str, model: str | None, model_url: str | None, program: str | None) -> ExitCode:

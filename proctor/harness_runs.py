@@ -1,12 +1,10 @@
 """A CLI agent as a participant for as long as a command runs: ``--harness``, in place of ``--agent``."""
 
-import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from proctor.errors import UsageError, ending_as
@@ -17,8 +15,6 @@ from proctor_processes.ports import free_ports
 from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.serving import require_playable as require_harness
-
-T = TypeVar("T")
 
 STARTED = "http://127.0.0.1:9"
 """Stands for the address of a CLI agent that is yet to be started."""
@@ -47,7 +43,6 @@ class HarnessChoice:
     is_terminal: bool = False
 
     def fields(self) -> dict[str, str | float]:
-        """The settings of ``HarnessConfig`` that were asked for."""
         seconds = None if self.turn_timeout is None else max(1.0, self.turn_timeout - _NOTICE)
         chosen = {
             "harness": self.name,
@@ -115,11 +110,7 @@ def choose_harnesses(
 
 
 def require_near(gateway_url: str) -> None:
-    """A CLI agent that a command starts is only reached from this machine.
-
-    Raises:
-        UsageError: the evaluator is on another one.
-    """
+    """A CLI agent that a command starts is only reached from this machine."""
     host = urlsplit(gateway_url).hostname or ""
     if host not in ("localhost", "127.0.0.1", "::1"):
         raise UsageError(
@@ -128,28 +119,11 @@ def require_near(gateway_url: str) -> None:
         )
 
 
-def with_harness(choice: HarnessChoice, work: Callable[[str], Coroutine[object, object, T]]) -> T:
-    """Do some work with the address of a CLI agent that is served meanwhile.
-
-    Raises:
-        UsageError: it can't be started as asked for; a sentence that says why.
-    """
-
-    async def run() -> T:
-        async with serving_harness(choice) as url:
-            return await work(url)
-
-    return asyncio.run(run())
-
-
 @asynccontextmanager
 async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None) -> AsyncIterator[str]:
     """Serve a CLI agent on a free port, for the evaluator at ``gateway_url``; gives its address.
 
     Its server is started again when it dies, and finds the sessions of its assessments. Both are gone at the end.
-
-    Raises:
-        UsageError: it isn't installed, a setting or the model's key is missing, or the evaluator can't reach it.
     """
     if gateway_url is not None:
         require_near(gateway_url)
@@ -175,10 +149,6 @@ async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None)
 
 
 def require_playable(choice: HarnessChoice) -> None:
-    """Look whether a CLI agent can play, before anything is started.
-
-    Raises:
-        UsageError: it can't; the sentence says why.
-    """
+    """Look whether a CLI agent can play, before anything is started."""
     with ending_as(UsageError, HarnessError):
         require_harness(read_settings(HarnessConfig, **choice.fields()), is_terminal=choice.is_terminal)

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable
+from typing import Any
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -24,8 +25,17 @@ def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
 
 
 def interruption() -> asyncio.Event:
-    """An event that a Ctrl-C, or SIGTERM, sets."""
     interrupted = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
     return interrupted
+
+
+async def done_before(work: "asyncio.Task[Any]", event: asyncio.Event) -> bool:
+    """Wait until the work is done or the event is set; whether the work is done."""
+    setting = asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait({work, setting}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        setting.cancel()
+    return work.done()

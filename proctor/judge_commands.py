@@ -1,14 +1,22 @@
-"""``proctor judge``: how well a model judges a scenario, by cases whose verdict is known."""
+"""``proctor judge``: how well a model judges a scenario, and tells drafts apart, by cases whose verdict is known."""
 
 import asyncio
+import json
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
+from langchain_core.language_models import BaseChatModel
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from activities.judging.agreement import Agreement
+from activities.characters.draft_cases import DraftOutcome, check_drafts, draft_cases
+from activities.characters.prompts import PROMPT_VERSION
+from activities.judging.agreement import Agreement, Pair, agreement
 from activities.judging.calibration import Calibration, CaseOutcome, calibrate, keep
 from activities.judging.cases import CalibrationCase, CasesError, FactCase, fact_cases, read_cases, sample
 from activities.judging.panel import Judge
@@ -31,8 +39,6 @@ _LONGEST_REASON = 100
 
 @dataclass(frozen=True)
 class CalibrateOptions:
-    """What ``proctor judge calibrate`` was asked for; None stands for the settings'."""
-
     scenario_id: str
     model: str | None = None
     base_url: str | None = None
@@ -44,12 +50,7 @@ class CalibrateOptions:
 
 
 def run_calibrate(options: CalibrateOptions) -> None:
-    """Show a model a scenario's cases, print how far it agrees with their author, and keep that in the state folder.
-
-    Raises:
-        UsageError: no such scenario or model, or a scenario without cases.
-        CommandError: the cases, the model or the state folder can't be used.
-    """
+    """Show a model a scenario's cases, print how far it agrees with their author, and keep that in the state folder."""
     config = read_settings(
         GreenAgentConfig,
         scenarios_dir=options.scenarios_dir,
@@ -74,18 +75,8 @@ def run_calibrate(options: CalibrateOptions) -> None:
         cases = [*sample(shipped, options.limit - of_facts), *facts[:of_facts]]
     state = Path(config.state)
     make_folder(state)
-    set_requests_at_once(config.model_requests_at_once)
-    progress = _Progress(make_console(sys.stderr), len(cases))
-    try:
-        # The model, its temperature and its limits are those of a judge in an assessment (``ConfiguredModels``).
-        model = LLMFactory.create(
-            config.evaluation_model,
-            temperature=0.0,
-            seed=0,
-            base_url=config.evaluation_base_url,
-            timeout=config.judge_timeout,
-            max_tokens=config.judge_max_tokens,
-        )
+    progress = _progress(make_console(sys.stderr), len(cases))
+    with asking_model(config, config.evaluation_model, config.evaluation_base_url, "; nothing was kept") as model:
         calibration = asyncio.run(
             calibrate(
                 package.config,
@@ -98,10 +89,6 @@ def run_calibrate(options: CalibrateOptions) -> None:
                 on_case=progress,
             )
         )
-    except ModelSettingsError as problem:
-        raise UsageError(clean(str(problem))) from None
-    except ModelError as problem:
-        raise UnreachableError(f"{clean(str(problem))}; nothing was kept: calibrate again") from None
     try:
         kept = keep(calibration, state)
         if options.json_file and options.json_file != "-":
@@ -115,19 +102,47 @@ def run_calibrate(options: CalibrateOptions) -> None:
     print(f"kept in {kept}")
 
 
-class _Progress:
-    """One line a case, on standard error."""
+@contextmanager
+def asking_model(config: GreenAgentConfig, name: str, base_url: str | None, lost: str = "") -> Iterator[BaseChatModel]:
+    """A model with the temperature and the limits of a judge in an assessment (``ConfiguredModels``).
 
-    def __init__(self, console: Console, total: int) -> None:
-        self._console, self._total, self._done = console, total, 0
+    Args:
+        config: the evaluator's settings.
+        name, base_url: the model's; None for its provider's own address.
+        lost: what a failure costs, for the sentence.
 
-    def __call__(self, outcome: CaseOutcome) -> None:
-        self._done += 1
+    Raises:
+        UsageError: a setting of the model is missing or wrong.
+        UnreachableError: it doesn't answer.
+    """
+    set_requests_at_once(config.model_requests_at_once)
+    try:
+        yield LLMFactory.create(
+            name,
+            temperature=0.0,
+            seed=0,
+            base_url=base_url,
+            timeout=config.judge_timeout,
+            max_tokens=config.judge_max_tokens,
+        )
+    except ModelSettingsError as problem:
+        raise UsageError(clean(str(problem))) from None
+    except ModelError as problem:
+        raise UnreachableError(f"{clean(str(problem))}{lost}; calibrate again") from None
+
+
+def _progress(console: Console, total: int) -> Callable[[CaseOutcome], None]:
+    """Prints one line a case."""
+    numbers = count(1)
+
+    def show_case(outcome: CaseOutcome) -> None:
         points = "refused" if outcome.judge is None else str(outcome.judge)
-        line = f"{self._done:>4}/{self._total}  {outcome.id}: judge {points}, author {outcome.author} of {outcome.most}"
+        line = f"{next(numbers):>4}/{total}  {outcome.id}: judge {points}, author {outcome.author} of {outcome.most}"
         if outcome.judge is None:
             line += f" ({clean(outcome.reason)[:_LONGEST_REASON]})"
-        self._console.print(Text(line, style="" if outcome.judge == outcome.author else "yellow"))
+        console.print(Text(line, style="" if outcome.judge == outcome.author else "yellow"))
+
+    return show_case
 
 
 def _print(console: Console, result: Calibration) -> None:
@@ -143,15 +158,24 @@ def _print(console: Console, result: Calibration) -> None:
     if (fault := result.find_fault()) is not None:
         console.print(Text(f"{fault}. Every result of this judge says so.", style="yellow"))
     console.print(f"{_tokens(result.usage)}\n")
-    table = plain_table()
-    for name in ("", "cases", "right", "too high", "too low", "refused", "kappa"):
-        table.add_column(name, justify="left" if not name else "right")
+    table = agreement_table("too high", "too low", "refused")
     table.add_column("author, judge: cases", overflow="fold")
     for name, row in [*result.by_kind.items(), *result.by_item.items()]:
-        counts = map(str, (row.cases, row.right, row.too_high, row.too_low, row.refused))
         confusion = "; ".join(f"{labels}: {count}" for labels, count in row.confusion.items())
-        table.add_row(clean(name), *counts, _kappa(row), confusion)
+        table.add_row(clean(name), *figures_in_row(row), confusion)
     show(console, table)
+
+
+def agreement_table(*differing: str) -> Table:
+    """A table for rows of ``figures_in_row``, with the names of the cases that a judge sees otherwise."""
+    table = plain_table()
+    for name in ("", "cases", "right", *differing, "kappa"):
+        table.add_column(name, justify="left" if not name else "right")
+    return table
+
+
+def figures_in_row(row: Agreement) -> tuple[str, ...]:
+    return (*map(str, (row.cases, row.right, row.too_high, row.too_low, row.refused)), _kappa(row))
 
 
 def _kappa(row: Agreement) -> str:
@@ -164,3 +188,64 @@ def _tokens(use: ModelUse | None) -> str:
     cached = "" if use.cached_tokens is None else f" ({use.cached_tokens:,} cached)"
     cost = "unknown" if use.cost is None else f"{use.cost:.4f} {use.currency or ''}".rstrip()
     return f"{use.calls} calls, {use.input_tokens:,} tokens in{cached}, {use.output_tokens:,} out; cost {cost}"
+
+
+def run_calibrate_drafts(options: CalibrateOptions) -> None:
+    """Check drafts made from a scenario's people, by the rules alone and with the model; print the agreement."""
+    config = read_settings(
+        GreenAgentConfig,
+        scenarios_dir=options.scenarios_dir,
+        response_checker_model=options.model,
+        response_generator_base_url=options.base_url,
+    )
+    scenario = load_scenario(ScenarioManager(config.scenarios_dir), options.scenario_id).config
+    cases = draft_cases(scenario)[: options.limit]
+    if not cases:
+        raise UsageError(f"{options.scenario_id} has no people with mail addresses: there are no drafts to check")
+    checked = {"rules": asyncio.run(check_drafts(cases, scenario, None))}
+    name = config.response_checker_model
+    if name is not None:
+        with asking_model(config, name, config.response_generator_base_url) as model:
+            checked[f"rules and {name}"] = asyncio.run(check_drafts(cases, scenario, model))
+    figures = {by: _figures(outcomes) for by, outcomes in checked.items()}
+    if options.json_file is not None:
+        _write_drafts(options, figures)
+    if options.json_file != "-":
+        _print_drafts(options.scenario_id, len(cases), figures)
+
+
+def _figures(outcomes: Sequence[DraftOutcome]) -> dict[str, Agreement]:
+    """The agreement on all cases and on each kind; a draft that can be sent has 1 point."""
+    pairs = [
+        (each.case.kind, Pair(int(each.case.kind == "fine"), int(each.fault is None) if each.is_readable else None, 1))
+        for each in outcomes
+    ]
+    kinds = dict.fromkeys(kind for kind, _ in pairs)
+    return {
+        "all": agreement([pair for _, pair in pairs]),
+        **{kind: agreement([pair for name, pair in pairs if name == kind]) for kind in kinds},
+    }
+
+
+def _write_drafts(options: CalibrateOptions, figures: dict[str, dict[str, Agreement]]) -> None:
+    rows = {by: {kind: row.model_dump() for kind, row in each.items()} for by, each in figures.items()}
+    text = json.dumps(
+        {"scenario_id": options.scenario_id, "prompt_version": PROMPT_VERSION, "checkers": rows}, indent=1
+    )
+    if options.json_file in (None, "-"):
+        print(text)
+        return
+    try:
+        Path(str(options.json_file)).write_text(text + "\n", encoding="utf-8")
+    except OSError as problem:
+        raise CommandError(f"the figures can't be written into {options.json_file}: {problem.strerror}") from None
+
+
+def _print_drafts(scenario_id: str, count: int, figures: dict[str, dict[str, Agreement]]) -> None:
+    console = make_console()
+    console.print(Text(f"{count} drafts in the names of people of {scenario_id}", style="bold"))
+    table = agreement_table("passed wrongly", "refused wrongly", "unreadable")
+    for by, rows in figures.items():
+        for kind, row in rows.items():
+            table.add_row(f"{by}: {kind}", *figures_in_row(row))
+    show(console, table)

@@ -15,9 +15,7 @@ from viewer.live import LiveTerminal
 if TYPE_CHECKING:
     from activities.attempts.scrubbing import Scrubber
 
-_SHOWN_BYTES = 200_000
-"""Of a recording: its end."""
-
+_SHOWN_BYTES = 200_000  # of a recording: its end
 _SHOWN_CHARACTERS = 12_000
 _RECORDS = 500
 

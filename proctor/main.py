@@ -22,8 +22,7 @@ from proctor.errors import CommandError, fit
 from proctor.help_pages import CommandWithExamples, GroupedCommands
 from proctor_processes.announcing import announce
 
-_SERVICES = ("worker", "gateway", "ues")
-"""The commands whose warnings are log lines."""
+_SERVICES = ("worker", "gateway", "ues")  # the commands whose warnings are log lines
 
 app = typer.Typer(
     name="proctor",
@@ -84,7 +83,6 @@ for _commands in (app, *_GROUPS.values(), terminal_bench.datasets):
 
 
 def main() -> None:
-    """Run the command line and exit with its code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -83,9 +83,8 @@ async def _is_known(client: Client, key: SearchAttributeKey[Any]) -> bool:
 
 
 def how_to_make(missing: list[SearchAttributeKey[Any]], namespace: str) -> str:
-    """A sentence and the commands for search attributes that an administrator has to make."""
     names = ", ".join(key.name for key in missing)
-    kinds = {key.name: _kind(key) for key in missing}
+    kinds = {key.name: key.indexed_value_type.name.title() for key in missing}
     cloud = " ".join(f"--search-attribute {name}={kind}" for name, kind in kinds.items())
     own = " ".join(f"--name {name} --type {kind}" for name, kind in kinds.items())
     return (
@@ -94,7 +93,3 @@ def how_to_make(missing: list[SearchAttributeKey[Any]], namespace: str) -> str:
         f"  tcld namespace search-attributes add --namespace {namespace} {cloud}\n"
         f"in a cluster of your own:\n  temporal operator search-attribute create --namespace {namespace} {own}"
     )
-
-
-def _kind(key: SearchAttributeKey[Any]) -> str:
-    return key.indexed_value_type.name.title()

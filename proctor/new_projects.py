@@ -11,82 +11,44 @@ from pathlib import Path
 from string import Template
 from uuid import uuid4
 
-from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.errors import CommandError, UsageError
 from proctor.purple_wheel import write_wheel
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 _MARK = ".tmpl"
 
 
-def new_agent(name: str, folder: Path) -> ExitCode:
-    """Write the project into ``folder / name`` and say how to continue.
-
-    Raises:
-        UsageError: the name doesn't suit a project, or the folder exists already.
-    """
+def new_agent(name: str, folder: Path) -> None:
+    """Write the project into ``folder / name`` and say how to continue."""
     class_name = "".join(word.capitalize() for word in _words_of(name))
     values = {"class_name": class_name, "version": version("proctor")}
     target = _write_project("agent", name, folder, "mail-clerk", values)
     write_wheel(target / "wheels")
-    print(f"{target}: edit execute_turn in agent.py, then\n")
-    print(f"  cd {target}\n  pytest\n  python agent.py --port 8001")
-    print("  proctor check-agent http://localhost:8001        (in another terminal)")
-    print("  proctor up                                       (in another terminal)")
-    print("  proctor assess email_triage_basic --agent http://localhost:8001 --offline")
-    return ExitCode.DONE
+    _say_next("agent", target=target)
 
 
-def new_scenario(name: str, folder: Path) -> ExitCode:
-    """Write the scenario into ``folder / name`` and say how to continue.
-
-    Raises:
-        UsageError: the name doesn't suit a scenario, or the folder exists already.
-        CommandError: its initial state couldn't be made.
-    """
+def new_scenario(name: str, folder: Path) -> None:
+    """Write the scenario into ``folder / name`` and say how to continue."""
     target = _write_project("scenario", name, folder, "team-lunch", {"canary": str(uuid4())})
     built = subprocess.run([sys.executable, "build.py"], cwd=target, capture_output=True, text=True, check=False)
     if built.returncode:
         raise CommandError(f"{target} is written, but its build.py fails: {built.stderr.strip()}")
     where = target if target.is_absolute() else f"./{target}"
-    print(f"{target}: one character, three mails, two criteria; change them, and after each change\n")
-    print(f"  python {where}/build.py")
-    print(f"  proctor scenarios validate {where}")
-    print(f"  pytest {where}")
-    print(f"  proctor play {where}\n")
-    print("to have an agent play it\n")
-    print(f"  proctor up --scenarios-dir {folder}")
-    print(f"  proctor assess {name} --agent http://localhost:8001 --offline        (in another terminal)")
-    return ExitCode.DONE
+    _say_next("scenario", target=target, where=where, folder=folder, name=name)
 
 
-def new_family(name: str, folder: Path) -> ExitCode:
-    """Write a family into ``folder / "families" / name`` and say how to continue.
-
-    Raises:
-        UsageError: the name doesn't suit a family, or the folder exists already.
-    """
+def new_family(name: str, folder: Path) -> None:
+    """Write a family into ``folder / "families" / name`` and say how to continue."""
     target = _write_project("family", name, folder / "families", "barn_sale", {})
-    print(f"{target}: three questions about prices; change family.py, and after each change\n")
-    print(f"  proctor scenarios audit {name} --scenarios-dir {folder}")
-    print(f"  proctor scenarios show {name} --seed 3 --truth --scenarios-dir {folder}\n")
-    print("to have an agent play it\n")
-    print(f"  proctor up --scenarios-dir {folder}")
-    print(f"  proctor assess {name} --difficulty 2 --seed 3 --agent http://localhost:8001 --offline")
-    return ExitCode.DONE
+    _say_next("family", target=target, folder=folder, name=name)
 
 
 def _write_project(kind: str, name: str, folder: Path, example: str, values: Mapping[str, str]) -> Path:
     """Fill in the templates of a kind, and write them into ``folder / name``.
 
     Args:
-        kind: the templates' folder.
         name: the project's name, which the templates get as ``$name``, and as a title in ``$title``.
-        folder: where to make its folder.
-        example: a good name, for the error.
         values: what else the templates name.
-
-    Returns:
-        The project's folder.
 
     Raises:
         UsageError: the name doesn't suit a project, or the folder exists already or can't be written.
@@ -104,6 +66,11 @@ def _write_project(kind: str, name: str, folder: Path, example: str, values: Map
     except OSError as problem:
         raise UsageError(f"can't write to {target}: {problem.strerror or problem}") from None
     return target
+
+
+def _say_next(kind: str, **values: object) -> None:
+    text = (files("proctor") / "templates" / f"{kind}.txt").read_text(encoding="utf-8")
+    print(Template(text).substitute(values), end="")
 
 
 def _words_of(name: str) -> list[str]:

@@ -1,14 +1,12 @@
-"""The archive that a command's flags name: opened, asked, and what narrows down its entries."""
+"""The archive that a command's flags name, and what narrows down its entries."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
-from proctor.errors import CommandError, UsageError
+from proctor.errors import CommandError, UsageError, ending_as
 from proctor.settings import read_settings, with_connection
-from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
@@ -16,45 +14,35 @@ from proctor_storage.archive import open_archive as opened
 from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import StoreUnavailableError
 
-T = TypeVar("T")
-
 _PERIOD = re.compile(r"(\d+)([hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
-@dataclass(frozen=True)
-class Filters:
-    """A filter of entries; None for any. ``since`` and ``until`` are dates, times, or periods before now."""
+def query_of(
+    scenario: str | None,
+    agent: str | None,
+    status: str | None,
+    campaign: str | None,
+    since: str | None,
+    until: str | None,
+) -> EntryQuery:
+    """What to ask the archive for; None for any. ``since`` and ``until`` are dates, times, or periods before now.
 
-    scenario: str | None = None
-    agent: str | None = None
-    status: str | None = None
-    campaign: str | None = None
-    since: str | None = None
-    until: str | None = None
-
-    def query(self) -> EntryQuery:
-        """What to ask the archive for.
-
-        Raises:
-            UsageError: ``since`` or ``until`` can't be read.
-        """
-        return EntryQuery(
-            scenario=self.scenario,
-            agent=self.agent,
-            status=self.status,
-            campaign=self.campaign,
-            since=moment(self.since, "--since") if self.since is not None else None,
-            until=moment(self.until, "--until") if self.until is not None else None,
-        )
+    Raises:
+        UsageError: ``since`` or ``until`` can't be read.
+    """
+    return EntryQuery(
+        scenario=scenario,
+        agent=agent,
+        status=status,
+        campaign=campaign,
+        since=moment(since, "--since") if since is not None else None,
+        until=moment(until, "--until") if until is not None else None,
+    )
 
 
 def moment(text: str, flag: str) -> datetime:
-    """A date, a time, or a period before now (``36h``, ``7d``, ``2w``).
-
-    Raises:
-        UsageError: it isn't one of them.
-    """
+    """A date, a time, or a period before now (``36h``, ``7d``, ``2w``)."""
     if _PERIOD.fullmatch(text):
         return datetime.now(UTC) - period(text, flag)
     try:
@@ -65,11 +53,7 @@ def moment(text: str, flag: str) -> datetime:
 
 
 def period(text: str, flag: str) -> timedelta:
-    """A period: ``36h``, ``7d``, ``2w``, or an ISO 8601 duration.
-
-    Raises:
-        UsageError: it isn't one.
-    """
+    """A period: ``36h``, ``7d``, ``2w``, or an ISO 8601 duration."""
     if match := _PERIOD.fullmatch(text):
         return int(match.group(1)) * _UNITS[match.group(2)]
     try:
@@ -79,25 +63,12 @@ def period(text: str, flag: str) -> timedelta:
 
 
 def open_archive(archive: str | None, state: str | None) -> tuple[Archive, GreenAgentConfig]:
-    """The archive that flags and environment name, and the settings."""
     config = with_connection(read_settings(GreenAgentConfig, archive_url=archive, state=state))
     return opened(config), config
 
 
-def find(kept: Archive, name: str) -> ArchiveEntry:
-    """The entry of an id, or of a beginning that only one has.
-
-    Raises:
-        UsageError: there is none, or there are several.
-    """
-    return ask_archive(lambda: kept.find(name))
-
-
-def ask_archive(work: Callable[[], T]) -> T:
-    """Something that the archive is asked; its problems are the command's."""
-    try:
-        return work()
-    except NoSuchEntryError as problem:
-        raise UsageError(str(problem)) from None
-    except (EntryDamagedError, StoreUnavailableError) as problem:
-        raise CommandError(str(problem)) from None
+@contextmanager
+def archive_problems() -> Iterator[None]:
+    """Raise the problems of an archive as those of a command; also a decorator of commands."""
+    with ending_as(UsageError, NoSuchEntryError), ending_as(CommandError, EntryDamagedError, StoreUnavailableError):
+        yield

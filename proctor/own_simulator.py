@@ -21,7 +21,6 @@ def own_simulator(
     """Run the simulator on a free port, on a thread of its own; gives the settings with which it is found.
 
     Args:
-        settings: of the evaluator; address and secret of the simulator are replaced.
         host: the address of this machine at which it listens.
         wrap: puts something between the callers and the simulator.
 

@@ -3,6 +3,7 @@
 import hmac
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from hashlib import sha256
 from typing import Any, Literal
 from uuid import uuid4
@@ -26,36 +27,25 @@ from viewer.actions import Action, ActionRefusedError, ActionRequest, Actions, F
 
 
 def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Client]]) -> Actions:
-    """The actions of pages that are served at ``config.host``.
-
-    Args:
-        config: the deployment's settings.
-        connected: the connection to Temporal.
-    """
+    """The actions of pages that are served at ``config.host``."""
     for_nameless: Literal["all", "loopback", "none"] = "none" if is_open_to_others(config.host) else "loopback"
     if config.pages_may_act:
         for_nameless = "all"
 
     allowance = Allowance(config)
-
-    async def replay(request: ActionRequest) -> str:
-        await _go_on(request, connected, allowance, from_judging=False)
-        return request.entry.id
-
-    async def judge_again(request: ActionRequest) -> str:
-        await _go_on(request, connected, allowance, from_judging=True)
-        return request.entry.id
-
-    async def fork(request: ActionRequest) -> str:
-        return await _fork(request, connected, config.task_queue, allowance)
-
+    replay = partial(_go_on, connected=connected, allowance=allowance, from_judging=False)
+    judge_again = partial(_go_on, connected=connected, allowance=allowance, from_judging=True)
+    fork = partial(_fork, connected=connected, task_queue=config.task_queue, allowance=allowance)
     return Actions(
         [
             Action(
                 name="fork",
                 label="Fork from this turn",
                 do=fork,
-                question=_before_fork,
+                question=lambda _, turn: (
+                    f"A new assessment begins with this one's turns before turn {turn}, and plays on from there. "
+                    "This one stays."
+                ),
                 at_each_turn=True,
                 is_offered=lambda entry: (
                     entry.kind == "assessment" and entry.package is not None and not entry.roles and not entry.part_of
@@ -69,12 +59,21 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
                 name="replay",
                 label="Replay from this turn",
                 do=replay,
-                question=_before_replay,
+                question=lambda entry, turn: (
+                    f"The assessment goes back to the beginning of turn {turn}, and is played on from there. "
+                    f"{_at_the_end(entry)}"
+                ),
                 at_each_turn=True,
                 needs_history=True,
             ),
             Action(
-                name="judge-again", label="Judge again", do=judge_again, question=_before_judging, needs_history=True
+                name="judge-again",
+                label="Judge again",
+                do=judge_again,
+                question=lambda entry, _: (
+                    f"All criteria are judged again; no turn is played again. {_at_the_end(entry)}"
+                ),
+                needs_history=True,
             ),
         ],
         key=hmac.new(config.secret.get_secret_value().encode(), b"pages", sha256).digest(),
@@ -84,11 +83,12 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
 
 async def _go_on(
     request: ActionRequest, connected: Callable[[], Awaitable[Client]], allowance: Allowance, *, from_judging: bool
-) -> None:
+) -> str:
     from proctor.replay import choose, reset, reset_points  # with all that a command shows
 
+    task_id = request.entry.id
     try:
-        client, task_id = await connected(), request.entry.id
+        client = await connected()
         async with allowance.room_for(client, _by(request), Share(), task_id, is_again=True):
             point = choose(await reset_points(client, task_id), request.turn, from_judging)
             await reset(client, task_id, point)
@@ -97,6 +97,7 @@ async def _go_on(
     except (CommandError, TemporalUnreachableError, RPCError) as problem:
         problem_of_option = Problem.of(problem).remedy if isinstance(problem, UsageError) else ""
         raise ActionRefusedError(f"{problem_of_option or problem}.") from None
+    return task_id
 
 
 async def _fork(
@@ -126,20 +127,6 @@ async def _fork(
 def _by(request: ActionRequest) -> Caller:
     """The caller in whose name an action begins; one that an admin begins for another counts against no quota."""
     return request.caller if request.caller.name == request.entry.owner else Caller(name=request.entry.owner)
-
-
-def _before_fork(entry: ArchiveEntry, turn: int | None) -> str:
-    return f"A new assessment begins with this one's turns before turn {turn}, and plays on from there. This one stays."
-
-
-def _before_replay(entry: ArchiveEntry, turn: int | None) -> str:
-    return (
-        f"The assessment goes back to the beginning of turn {turn}, and is played on from there. {_at_the_end(entry)}"
-    )
-
-
-def _before_judging(entry: ArchiveEntry, turn: int | None) -> str:
-    return f"All criteria are judged again; no turn is played again. {_at_the_end(entry)}"
 
 
 def _at_the_end(entry: ArchiveEntry) -> str:

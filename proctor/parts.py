@@ -19,16 +19,6 @@ from purple_sdk.ues.tls import tls
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts that activities share.
-
-    Attributes:
-        config: the settings.
-        store: blobs by their hash.
-        scenarios: scenarios and their code.
-        models: the models that judge and write for characters.
-        simulations: the simulations on the simulator's servers.
-    """
-
     config: GreenAgentConfig
     store: BlobStore
     scenarios: Scenarios

@@ -6,8 +6,6 @@ A participant's text is data: control characters are taken out before anything r
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from pydantic import JsonValue
-
 from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
 from proctor_protocol.statistics import Comparison, Estimate
 from proctor_protocol.updates import ActionObservedUpdate
@@ -28,13 +26,7 @@ def shorten(text: str, longest: int = _LONGEST_TEXT) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun: ``1 turn``, ``2 turns``.
-
-    Args:
-        number: how many.
-        noun: for one.
-        plural: for none and several; None adds an ``s``.
-    """
+    """A number with its noun: ``1 turn``, ``2 turns``; without a ``plural`` an ``s`` makes it."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -43,17 +35,18 @@ def phrases(actions: Sequence[ActionObservedUpdate]) -> list[str]:
     kinds: dict[tuple[str, bool], dict[str, list[ActionObservedUpdate]]] = {}
     for action in actions:
         targets = kinds.setdefault((clean(action.action), action.success), {})
-        targets.setdefault(_target(action.parameters), []).append(action)
+        targets.setdefault(shorten(target_of(action.parameters)), []).append(action)
     return [_phrase(name, success, targets) for (name, success), targets in kinds.items()]
 
 
 def _phrase(name: str, success: bool, targets: Mapping[str, Sequence[ActionObservedUpdate]]) -> str:
     parts = []
     for target, group in targets.items():
-        count = sum(_things(action.parameters) for action in group)
+        count = sum(max(len(ids_in(action.parameters)), 1) for action in group)
         words = [str(count)] if count > 1 or len(targets) > 1 else []
         words += [f"→ {target}"] if target else []
-        if count == 1 and len(targets) == 1 and (text := _text(group[0].parameters)):
+        text = shorten(heading_of(group[0].parameters) or text_of(group[0].parameters))
+        if count == 1 and len(targets) == 1 and text:
             words.append(f"“{text}”")
         parts.append(" ".join(words))
     phrase = f"{name} {', '.join(parts)}".strip()
@@ -61,19 +54,6 @@ def _phrase(name: str, success: bool, targets: Mapping[str, Sequence[ActionObser
         first = next(iter(targets.values()))[0]
         phrase += f" failed ({shorten(first.error_message or 'no reason given', 60)})"
     return phrase
-
-
-def _things(parameters: Mapping[str, JsonValue]) -> int:
-    """How many items an action is about; one where it names none."""
-    return max(len(ids_in(parameters)), 1)
-
-
-def _target(parameters: Mapping[str, JsonValue]) -> str:
-    return shorten(target_of(parameters))
-
-
-def _text(parameters: Mapping[str, JsonValue]) -> str:
-    return shorten(heading_of(parameters) or text_of(parameters))
 
 
 def interval_in_words(estimate: Estimate | None) -> str:

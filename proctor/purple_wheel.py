@@ -41,7 +41,6 @@ def write_wheel(folder: Path) -> Path:
 
 
 def dependencies() -> list[str]:
-    """What the wheel requires, with versions."""
     requirements = [Requirement(each) for each in requires("proctor") or []]
     return sorted({str(each) for each in requirements if each.name in NEEDS and each.marker is None})
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -19,7 +18,7 @@ from activities.attempts.resets import WITH_CURRENT_EVALUATORS
 from proctor.assessing import AssessOptions, follow
 from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.console import make_console
-from proctor.errors import CommandError, ExitCode, UnreachableError, UsageError
+from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.interrupts import interruption
 from proctor.settings import read_settings, with_connection
 from proctor_protocol.problems import Problem
@@ -49,10 +48,8 @@ class ReplayOptions:
     """What the person asked for.
 
     Attributes:
-        task_id: the assessment. gateway_url: its gateway. temporal_address: its Temporal; None for the gateway's.
         from_turn, from_judging: where it continues; by default at what failed.
         with_current_evaluators: judge by the scenario's evaluators of today, not those of its admission.
-        is_agreed: whether a completed assessment may be reset without asking. quiet: show nothing but problems.
     """
 
     task_id: str
@@ -70,7 +67,6 @@ class ResetPoint:
     """A point from which an assessment may continue: the workflow task before a turn, or before the judging.
 
     Attributes:
-        run_id: the run that has it.
         event_id: the id of the WorkflowTaskCompleted event.
         turn: the turn's number, None for the judging.
         has_failed: whether what began there failed.
@@ -83,16 +79,11 @@ class ResetPoint:
 
     @property
     def name(self) -> str:
-        """What continues from here."""
         return "the judging" if self.turn is None else f"turn {self.turn}"
 
 
-def run_replay(options: ReplayOptions) -> ExitCode:
-    """Reset and follow; Ctrl-C cancels the assessment.
-
-    Raises:
-        CommandError: of the kind that says why it can't be replayed, or didn't come to a result.
-    """
+def run_replay(options: ReplayOptions) -> None:
+    """Reset and follow; Ctrl-C cancels the assessment."""
     if options.from_turn is not None and options.from_judging:
         raise UsageError("--from-turn and --from-judging exclude each other: choose one")
     if options.with_current_evaluators and not options.from_judging:
@@ -100,11 +91,10 @@ def run_replay(options: ReplayOptions) -> ExitCode:
     point, is_completed = asyncio.run(_find(options))
     if is_completed and not options.is_agreed:
         _require_agreement(options.task_id, point)
-    return asyncio.run(_replay(options, point))
+    asyncio.run(_replay(options, point))
 
 
 async def _find(options: ReplayOptions) -> tuple[ResetPoint, bool]:
-    """The point from which the assessment continues, and whether it is completed."""
     client = await _connect(options)
     point = choose(await reset_points(client, options.task_id), options.from_turn, options.from_judging)
     described = await client.get_workflow_handle(options.task_id).describe()
@@ -120,7 +110,7 @@ def _require_agreement(task_id: str, point: ResetPoint) -> None:
         raise UsageError("nothing was reset")
 
 
-async def _replay(options: ReplayOptions, point: ResetPoint) -> ExitCode:
+async def _replay(options: ReplayOptions, point: ResetPoint) -> None:
     interrupted = interruption()
     await reset(
         await _connect(options), options.task_id, point, with_current_evaluators=options.with_current_evaluators
@@ -128,15 +118,11 @@ async def _replay(options: ReplayOptions, point: ResetPoint) -> ExitCode:
     console = make_console(sys.stdout)
     console.print(f"{options.task_id} continues from {point.name}", highlight=False)
     following = AssessOptions(options.gateway_url, quiet=options.quiet)
-    return await follow(following, console, interrupted, AssessmentCall.of_task(options.gateway_url, options.task_id))
+    await follow(following, interrupted, AssessmentCall.of_task(options.gateway_url, options.task_id), console)
 
 
 async def _connect(options: ReplayOptions) -> Client:
-    """The Temporal that is named, by flag or environment, else that of the gateway.
-
-    Raises:
-        UnreachableError: it doesn't answer, or the gateway that should name it doesn't.
-    """
+    """The Temporal that is named, by flag or environment, else that of the gateway."""
     config = with_connection(
         read_settings(GreenAgentConfig, temporal_address=options.temporal_address), options.temporal_address
     )
@@ -169,13 +155,10 @@ async def _temporal_of(gateway_url: str) -> dict[str, str]:
 async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
     """Every point from which an assessment may continue, in order; a later run's point takes the place of an earlier
     one's.
-
-    Raises:
-        CommandError: there is no assessment of that id.
     """
     points: dict[int | None, ResetPoint] = {}
     try:
-        async for run_id in _runs(client, task_id):
+        for run_id in await _runs(client, task_id):
             for point in await _points_of_run(client, task_id, run_id):
                 points[point.turn] = point
     except RPCError as problem:
@@ -188,7 +171,7 @@ async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
     return [*turns, points[None]] if None in points else turns
 
 
-async def _runs(client: Client, task_id: str) -> AsyncIterator[str]:
+async def _runs(client: Client, task_id: str) -> list[str]:
     """The runs that led to the present one: what it continued as new, earliest first."""
     described = await client.get_workflow_handle(task_id).describe()
     if described.workflow_type != ASSESSMENT_WORKFLOW:
@@ -199,10 +182,8 @@ async def _runs(client: Client, task_id: str) -> AsyncIterator[str]:
         first = await anext(aiter(handle.fetch_history_events(page_size=1)))
         before = first.workflow_execution_started_event_attributes.continued_execution_run_id
         if not before:
-            break
+            return chain
         chain.insert(0, before)
-    for run_id in chain:
-        yield run_id
 
 
 async def _points_of_run(client: Client, task_id: str, run_id: str) -> list[ResetPoint]:
@@ -240,7 +221,6 @@ def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) 
     """The point to continue from: by default, the last that failed, else the judging.
 
     Args:
-        points: of one assessment, in order.
         from_turn: the turn's number, from 1.
         from_judging: the judging.
 
@@ -271,13 +251,7 @@ async def reset(client: Client, task_id: str, point: ResetPoint, *, with_current
     The new run's judges read from the reset's reason whether to take the scenario's evaluators of today.
 
     Args:
-        client: of Temporal.
-        task_id: the assessment's.
-        point: where its new run begins.
         with_current_evaluators: judge with the scenario's evaluators of today, not of admission.
-
-    Returns:
-        The new run's id.
     """
     reason = f"proctor replay from {point.name}"
     if with_current_evaluators:

@@ -9,17 +9,9 @@ from proctor.console import plain_table, show
 from proctor.phrases import clean, counted, shorten
 from proctor_protocol.losses import losses
 from proctor_protocol.provenance import ModelUse, Provenance
-from proctor_protocol.results import (
-    DIMENSIONS,
-    AssessmentResults,
-    CriterionResult,
-    DimensionScore,
-    OverallScore,
-)
+from proctor_protocol.results import DIMENSIONS, AssessmentResults, CriterionResult, DimensionScore, OverallScore
 
-_WIDE = 110
-"""Columns from which on the explanations have a column of their own."""
-
+_WIDE = 110  # columns from which on the explanations have a column of their own
 _JUDGE_WIDTH = 30
 _DOUBTS_TOLD = 5
 _LONGEST_DOUBT = 80
@@ -40,12 +32,8 @@ def print_report(
     """Print an assessment's scores, remarks and largest losses, and where to find more.
 
     Args:
-        console: where to.
-        results: the assessment's.
-        workflow_url: the assessment in the Temporal UI.
         with_failure: print why it failed, unless the command does so itself.
         is_whole: every criterion and remark; otherwise a summary that fits on a screen of 80 columns and 24 lines.
-        page_url: the assessment's page.
         details: the command that prints all of it; used in the summary.
     """
     console.print()
@@ -63,7 +51,7 @@ def print_report(
     is_told = results.seed in (None, results.instance_seed)  # as part of the day's name
     seed = "" if is_told else f", seed {results.seed}"
     show(console, Text(f"{clean(results.day)}{seed}, {counted(results.turns_taken, 'turn')}"))
-    for remark in _remarks(results) if is_whole else _short_remarks(results):
+    for remark in _remarks(results, is_whole=is_whole):
         show(console, Text(remark))
     if not is_whole and results.scores.overall.max_score:
         show(console, _losses(console, results))
@@ -78,9 +66,7 @@ def print_report(
 
 
 def _roles(results: AssessmentResults) -> Table:
-    table = plain_table("role", "agent")
-    table.add_column("turns", justify="right", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
+    table = plain_table("role", "agent", numbers=("turns", "score"))
     table.add_column("status", overflow="fold")
     for role in results.roles:
         ended = f"{role.status}: {clean(role.failure)}" if role.failure else role.status
@@ -100,8 +86,7 @@ def _with_roles_named(results: AssessmentResults) -> AssessmentResults:
 
 
 def _dimensions(results: AssessmentResults) -> Table:
-    table = plain_table("", show_header=False)
-    table.add_column(justify="right", no_wrap=True)
+    table = plain_table("", numbers=("",), show_header=False)
     for dimension in DIMENSIONS:
         if any(c.dimension == dimension for c in results.criteria_results):
             table.add_row(Text(dimension.replace("_", " ")), _score(results.scores.dimensions[dimension]))
@@ -133,7 +118,7 @@ def _scores(console: Console, results: AssessmentResults) -> Table:
         table.add_row(name, _score(whole, style="bold"))
         for criterion in criteria:
             why = _why(criterion, earned_by.get(criterion.criterion_id))
-            table.add_row(*(_wide_row(criterion, why) if is_wide else _narrow_row(criterion, why)))
+            table.add_row(*_row(criterion, why, is_wide=is_wide))
     _add_overall(table, results)
     return table
 
@@ -164,19 +149,11 @@ def _share(overall: OverallScore) -> str:
     return f" ({least})" if least == most else f" ({least} to {most})"
 
 
-def _wide_row(criterion: CriterionResult, why: Text) -> tuple[RenderableType, ...]:
-    return (
-        Padding(Text(clean(criterion.name)), (0, 0, 0, 2)),
-        _score(criterion),
-        why,
-        Text(clean(criterion.judged_by), style="dim"),
-    )
-
-
-def _narrow_row(criterion: CriterionResult, why: Text) -> tuple[RenderableType, ...]:
-    explanation = why.append(f" ({clean(criterion.judged_by)})", style="dim")
-    name = Padding(Text(clean(criterion.name)), (0, 0, 0, 2))
-    return Group(name, Padding(explanation, (0, 0, 0, 4))), _score(criterion)
+def _row(criterion: CriterionResult, why: Text, *, is_wide: bool) -> tuple[RenderableType, ...]:
+    name, judge = Padding(Text(clean(criterion.name)), (0, 0, 0, 2)), clean(criterion.judged_by)
+    if is_wide:
+        return name, _score(criterion), why, Text(judge, style="dim")
+    return Group(name, Padding(why.append(f" ({judge})", style="dim"), (0, 0, 0, 4))), _score(criterion)
 
 
 def _score(scored: CriterionResult | DimensionScore | OverallScore, style: str = "") -> Text:
@@ -197,20 +174,14 @@ def _why(criterion: CriterionResult, earned_by: str | None) -> Text:
     return text
 
 
-def _short_remarks(results: AssessmentResults) -> list[str]:
-    """What a reader must know of the score: one sentence each; doubts are counted, not listed."""
-    remarks = [*_origins(results), *_coverage(results)]
-    remarks += [f"warning: {clean(warning)}" for warning in results.judge_warnings[:_MOST_WARNINGS]]
-    if (more := len(results.judge_warnings) - _MOST_WARNINGS) > 0:
+def _remarks(results: AssessmentResults, *, is_whole: bool) -> list[str]:
+    """What a reader must know of the score; in short, doubts are counted and not listed."""
+    warnings = results.judge_warnings if is_whole else results.judge_warnings[:_MOST_WARNINGS]
+    remarks = [*_origins(results), *_coverage(results), *(f"warning: {clean(warning)}" for warning in warnings)]
+    if more := len(results.judge_warnings) - len(warnings):
         remarks.append(f"and {counted(more, 'warning')} more")
-    return [*remarks, *_doubts(results)[:1], *_own_report(results)]
-
-
-def _remarks(results: AssessmentResults) -> list[str]:
-    remarks = [*_origins(results), *_coverage(results)]
-    remarks += [f"warning: {clean(warning)}" for warning in results.judge_warnings]
-    remarks += [*_doubts(results), *_own_report(results)]
-    if results.provenance is not None:
+    remarks += [*(_doubts(results) if is_whole else _doubts(results)[:1]), *_own_report(results)]
+    if is_whole and results.provenance is not None:
         remarks.append(_provenance(results.provenance))
     return remarks
 
@@ -218,7 +189,11 @@ def _remarks(results: AssessmentResults) -> list[str]:
 def _origins(results: AssessmentResults) -> list[str]:
     remarks = []
     if results.is_partial:
-        remarks.append(_partial(results))
+        whole = f" of about {results.scenario_turns}" if results.scenario_turns else ""
+        remarks.append(
+            f"a partial play: {counted(results.turns_taken, 'turn')}{whole}, as --max-turns asks; the score is of all "
+            "points of the scenario, those of the other turns, too"
+        )
     if results.forked_from and results.forked_from.turn > 1:
         remarks.append(f"a fork: {results.forked_from.inherited_in_words()}, and the score is of the whole day")
     if results.turn_tries:
@@ -243,14 +218,6 @@ def _own_report(results: AssessmentResults) -> list[str]:
         f"the agent's own report: {counted(len(report.unreported), 'action')} left out, "
         f"{len(report.never_happened)} reported that never happened"
     ]
-
-
-def _partial(results: AssessmentResults) -> str:
-    whole = f" of about {results.scenario_turns}" if results.scenario_turns else ""
-    return (
-        f"a partial play: {counted(results.turns_taken, 'turn')}{whole}, as --max-turns asks; the score is of all "
-        "points of the scenario, those of the other turns, too"
-    )
 
 
 def _doubts(results: AssessmentResults) -> list[str]:

@@ -18,11 +18,7 @@ _RANGE = re.compile(r"(-?\d+)(?:\s*-\s*(-?\d+))?", re.ASCII)
 
 
 def seeds_in(words: str, flag: str = "--seeds") -> list[int]:
-    """Seeds such as ``1-5,9``; or other numbers, of another ``flag``.
-
-    Raises:
-        UsageError: that isn't one.
-    """
+    """Seeds such as ``1-5,9``; or other numbers, of another ``flag``."""
     seeds: list[int] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
         if (numbers := _RANGE.fullmatch(word)) is None:
@@ -40,7 +36,6 @@ def agents_in(words: Sequence[str], unnamed: str = "agent", known: Sequence[str]
     """Agents such as ``mine=http://localhost:8001``, by name.
 
     Args:
-        words: what was typed.
         unnamed: the name of an agent that is given without one.
         known: words that stand for an agent themselves, and are its name.
 
@@ -59,11 +54,7 @@ def agents_in(words: Sequence[str], unnamed: str = "agent", known: Sequence[str]
 
 
 def read_campaign(path: str) -> dict[str, Any]:
-    """A request from a file: a table ``agents`` (name to address), and beside it what ``config`` has.
-
-    Raises:
-        UsageError: it can't be read; names the file.
-    """
+    """A request from a file: a table ``agents`` (name to address), and beside it what ``config`` has."""
     try:
         settings = tomllib.loads(Path(path).read_text())
     except OSError as problem:
@@ -79,11 +70,7 @@ def read_campaign(path: str) -> dict[str, Any]:
 
 
 def checked(request: dict[str, Any], where: str) -> RunRequest:
-    """The request, as the evaluator will read it; ``where`` it comes from.
-
-    Raises:
-        UsageError: it isn't one; names the problem and what to write instead.
-    """
+    """The request, as the evaluator will read it; ``where`` it comes from."""
     if unknown := sorted(
         set(request["config"]) - {*RunConfig.model_fields, "scenario_id", "difficulty", "seed", "from_turn"}
     ):
@@ -97,7 +84,6 @@ def checked(request: dict[str, Any], where: str) -> RunRequest:
 
 
 def as_toml(request: RunRequest) -> str:
-    """The file that says the same as a request."""
     chosen = request.config
     # What a fork doesn't say is as it was in its original, and not the default.
     config = chosen.model_dump(mode="json", exclude_none=True, exclude_defaults=not chosen.fork_of)

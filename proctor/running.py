@@ -18,7 +18,7 @@ from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from viewer.live import Live, PublishedUpdate, Running, RunningCell, RunningDetails
+from viewer.live import Live, Running, RunningCell, RunningDetails
 from workflows.names import (
     ASSESSMENT_WORKFLOW,
     CAMPAIGN_WORKFLOW,
@@ -33,18 +33,12 @@ from workflows.names import (
 )
 
 _SHOWN_AT_MOST = 200
-_TALLIES_AT_MOST = 10
-"""Campaigns under way of which a list says how far they are."""
-
+_TALLIES_AT_MOST = 10  # campaigns under way of which a list says how far they are
 _RUNS_REMEMBERED = 32
 _QUERY = "WorkflowType = '{}' AND ExecutionStatus = 'Running'"
 _KINDS = {ASSESSMENT_WORKFLOW: "assessment", CAMPAIGN_WORKFLOW: "campaign", TRIAL_WORKFLOW: "trial"}
-_CELLS_AT_MOST = 24
-"""Cells of a campaign of which its page says what they are at."""
-
-_GLANCE = timedelta(seconds=1)
-"""How long a page waits for a worker to say what has happened so far: less than the viewer waits for all it asks."""
-
+_CELLS_AT_MOST = 24  # cells of a campaign of which its page says what they are at
+_GLANCE = timedelta(seconds=1)  # for a worker's answer: less than the viewer waits for all that it asks
 _STEPS = {
     "prepare_image": "prepares the image",
     "start_environment": "starts the container",
@@ -71,12 +65,11 @@ class UnderWay(Live):
         return await self._connection.connect()
 
     async def running(self, caller: Caller = ANYBODY) -> list[Running]:
-        """Campaigns and assessments of a caller's that run, the latest of each first."""
-        campaigns, tallies = [], 0
+        campaigns: list[Running] = []
         async for execution in self._executions(CAMPAIGN_WORKFLOW, caller):
-            tally = await self._tally(execution.id) if tallies < _TALLIES_AT_MOST else None
-            tallies += 1
-            campaigns.append(await self._running(execution, tally))
+            is_counted = len(campaigns) < _TALLIES_AT_MOST
+            latest = await self._subscriptions.read_latest(execution.id, 5) if is_counted else []
+            campaigns.append(await self._running(execution, _tally_in(latest)))
         assessments = [await self._running(each) async for each in self._executions(ASSESSMENT_WORKFLOW, caller)]
         return [*campaigns, *assessments]
 
@@ -93,7 +86,7 @@ class UnderWay(Live):
         tally = _tally_in(updates) if is_campaign else None
         return RunningDetails(
             running=await self._running(execution, tally),
-            updates=tuple(PublishedUpdate(each.sequence, each.data, each.recorded_at) for each in updates),
+            updates=[each.data for each in updates],
             wait_reason=why_it_waits(execution),
             cells=await self._cells(execution.id) if is_campaign else (),
         )
@@ -132,7 +125,6 @@ class UnderWay(Live):
         )
 
     async def may_continue(self, name: str) -> bool:
-        """Whether Temporal still has an assessment, so that it can be reset."""
         execution = await self._find(name)
         return execution is not None and execution.workflow_type == ASSESSMENT_WORKFLOW
 
@@ -167,9 +159,6 @@ class UnderWay(Live):
             campaign=await execution.memo_value(MEMO_CAMPAIGN, None, type_hint=str),
             tally=tally,
         )
-
-    async def _tally(self, campaign_id: str) -> Tally | None:
-        return _tally_in(await self._subscriptions.read_latest(campaign_id, 5))
 
     async def _updates(self, execution: WorkflowExecution) -> list[Update]:
         """All updates so far; those of this run that were read before aren't read again."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import aclosing
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,13 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from activities.judging.judge import points_left_out
-from activities.scenario_code.confinement import Limits
 from activities.scenario_code.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
 from activities.scenario_code.paraphrases import AUTHORS, FOLDER, Audited, Held
-from activities.scenario_code.processes import ScenarioCode
 from proctor.console import make_console, plain_table, show
-from proctor.errors import CommandError, ExitCode, UsageError
-from proctor.family_commands import check_days, is_family, show_families
+from proctor.errors import CommandError, ExitCode, UsageError, ending_as
+from proctor.family_commands import check_days, is_family, scenario_code, show_families
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings, warn
 from proctor_language.patterns import has_match
@@ -28,8 +27,7 @@ from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
 
 _FAULTS_TOLD = 20
-_UNSCORED_WITHOUT_WARNING = 0.1
-"""The share of a scenario's points that may stay unscored without a warning."""
+_UNSCORED_WITHOUT_WARNING = 0.1  # the share of a scenario's points that may stay unscored without a warning
 
 
 def list_scenarios(scenarios_dir: str | None) -> ExitCode:
@@ -37,12 +35,13 @@ def list_scenarios(scenarios_dir: str | None) -> ExitCode:
 
     One that can't be played is shown with what is wrong, and makes code 1.
     """
-    manager = _manager(scenarios_dir)
-    table = plain_table()
-    for name in ("id", "name", "turns", "criteria", "points"):
-        table.add_column(name, justify="right" if name in ("turns", "criteria", "points") else "left", overflow="fold")
+    manager = manager_of(scenarios_dir)
+    table = plain_table("id", "name")
+    for name in ("turns", "criteria", "points"):
+        table.add_column(name, justify="right", overflow="fold")
     code = ExitCode.DONE
-    scenario_ids = _ids(manager)
+    with ending_as(UsageError, ScenarioNotFoundError):
+        scenario_ids = manager.list_ids()
     packages = load_packages([manager.find(scenario_id) for scenario_id in scenario_ids])
     for scenario_id, package in zip(scenario_ids, packages, strict=True):
         if isinstance(package, ScenarioError):
@@ -60,13 +59,8 @@ def list_scenarios(scenarios_dir: str | None) -> ExitCode:
 
 
 def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
-    """Print what a scenario is about, who is in it, and its criteria by dimension with who judges them.
-
-    Raises:
-        UsageError: there is no such scenario.
-        CommandError: it is broken.
-    """
-    package = load_scenario(_manager(scenarios_dir), scenario_id)
+    """Print what a scenario is about, who is in it, and its criteria by dimension with who judges them."""
+    package = load_scenario(manager_of(scenarios_dir), scenario_id)
     config = package.config
     console = make_console()
     console.print(Text(f"{config.scenario_id}: {clean(config.name)}", style="bold"))
@@ -85,14 +79,15 @@ def show_scenario(scenario_id: str, scenarios_dir: str | None) -> None:
 
 
 def _show_side(console: Console, role: str, package: ScenarioPackage) -> None:
-    """What one participant has to do, with whom, and its criteria."""
     config = package.config
     if role:
         console.print(Text(f"\nRole {role}", style="bold"))
     console.print(Text("\nWhat the user asks for", style="bold"))
     console.print(Text("\n".join(clean(line) for line in config.user_prompt.strip().splitlines())))
     console.print(Text("\nPeople", style="bold"))
-    people = _grid()
+    people = Table.grid(padding=(0, 3))
+    for _ in range(3):
+        people.add_column(overflow="fold")
     for key, person in config.characters.items():
         whose = " (the user)" if key == config.user_character else ""
         people.add_row(f"  {key}{whose}", Text(clean(person.name)), clean(person.email or person.phone or ""))
@@ -123,7 +118,7 @@ def validate_scenario(
     if is_path:
         family = folder.resolve() if is_family(folder) else None
     else:
-        family = _manager(scenarios_dir).find_family(path_or_id)
+        family = manager_of(scenarios_dir).find_family(path_or_id)
     if family is not None:
         difficulties = DIFFICULTIES if difficulty is None else (difficulty,)
         days = [
@@ -136,16 +131,12 @@ def validate_scenario(
     if is_path:
         package = _playable(load_packages([folder.resolve()])[0])
     else:
-        package = load_scenario(_manager(scenarios_dir), path_or_id)
+        package = load_scenario(manager_of(scenarios_dir), path_or_id)
     _check(package, package.config.scenario_id)
 
 
 def _check(package: ScenarioPackage, name: str) -> None:
-    """Check a scenario that can be loaded, and print that it can be played.
-
-    Raises:
-        CommandError: it can't be; the message says all that is wrong.
-    """
+    """Check a scenario that can be loaded, and print that it can be played."""
     from proctor.scenario_data import data_problems, initial_state_of
     from proctor.scenario_trial import try_evaluators
 
@@ -161,7 +152,9 @@ def _check(package: ScenarioPackage, name: str) -> None:
     for warning in warnings:
         console.print(Text(f"warning: {clean(warning)}", style="yellow"))
     if faults:
-        raise CommandError("\n  ".join([_count_of(name, faults), *map(clean, faults[:_FAULTS_TOLD])]))
+        first = f", of which these are the first {_FAULTS_TOLD}" if len(faults) > _FAULTS_TOLD else ""
+        heading = f"{name} has {counted(len(faults), 'fault')}{first}:"
+        raise CommandError("\n  ".join([heading, *map(clean, faults[:_FAULTS_TOLD])]))
     criteria = package.config.all_criteria
     console.print(
         Text(
@@ -191,7 +184,6 @@ def points_needing_model(scenario: ScenarioConfig, least_share: float = 0.0) -> 
     """How many points aren't scored without a model and of which criteria, in a sentence.
 
     Args:
-        scenario: the scenario.
         least_share: None is returned where these points are no more than this share of all points (0 to 1).
     """
     needed = {c.criterion_id: points for c in scenario.criteria if (points := points_left_out(c, has_model=False))}
@@ -227,8 +219,6 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: boo
     held-out lines only counts are printed.
 
     Args:
-        path_or_id: a scenario's folder, or its id.
-        scenarios_dir: where the id is looked up; None for the settings' folder.
         by_fact: print the counts of each fact, too.
 
     Raises:
@@ -236,7 +226,7 @@ def hold_paraphrases(path_or_id: str, scenarios_dir: str | None, *, by_fact: boo
         CommandError: patterns say otherwise than the paraphrases are marked; the message says where.
     """
     folder = Path(path_or_id)
-    directory = folder.resolve() if folder.is_dir() else load_scenario(_manager(scenarios_dir), path_or_id).directory
+    directory = folder.resolve() if folder.is_dir() else load_scenario(manager_of(scenarios_dir), path_or_id).directory
     if not any((directory / FOLDER).rglob("*.txt")):
         raise UsageError(f"{path_or_id} ships no paraphrases: write them into its folder {FOLDER}/{AUTHORS}/, as *.txt")
     audit = asyncio.run(held_to_paraphrases(directory))
@@ -277,17 +267,8 @@ def _audit_lines(audited: Sequence[Audited], *, by_fact: bool) -> list[str]:
 
 async def held_to_paraphrases(directory: Path) -> Held:
     """Hold the patterns of a scenario's facts to its paraphrases, in a process of their own."""
-    config = read_settings(GreenAgentConfig)
-    code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
-    try:
+    async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
         return await code.hold(directory)
-    finally:
-        await code.aclose()
-
-
-def _count_of(name: str, faults: Sequence[str]) -> str:
-    first = f", of which these are the first {_FAULTS_TOLD}" if len(faults) > _FAULTS_TOLD else ""
-    return f"{name} has {counted(len(faults), 'fault')}{first}:"
 
 
 def _lacks(package: ScenarioPackage) -> list[str]:
@@ -321,7 +302,6 @@ _NEGATIVE = r"(?i)\b(no|not|never|nothing|nobody|none|without|all|every|each|any
 
 
 def _points_by_source(criteria: Sequence[EvaluationCriterion]) -> str:
-    """What share of a scenario's points is decided from what."""
     total = sum(criterion.max_score for criterion in criteria)
     by_source = Counter[str]()
     for criterion in criteria:
@@ -362,16 +342,9 @@ def _judge(criterion: EvaluationCriterion) -> str:
 
 
 def load_scenario(manager: ScenarioManager, scenario_id: str) -> ScenarioPackage:
-    """Load a scenario, with its problems as errors of a command.
-
-    Raises:
-        UsageError: there is no such scenario.
-        CommandError: it is broken.
-    """
-    try:
+    """Load a scenario, with its problems as errors of a command."""
+    with ending_as(UsageError, ScenarioNotFoundError):
         directory = manager.find(scenario_id)
-    except ScenarioNotFoundError as problem:
-        raise UsageError(str(problem)) from None
     return _playable(load_packages([directory])[0])
 
 
@@ -381,17 +354,13 @@ def load_packages(directories: Sequence[Path]) -> list[ScenarioPackage | Scenari
     """
 
     async def load() -> list[ScenarioPackage | ScenarioError]:
-        config = read_settings(GreenAgentConfig)
-        code = ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))
         packages: list[ScenarioPackage | ScenarioError] = []
-        try:
+        async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
             for directory in directories:
                 try:
                     packages.append(await code.load(directory))
                 except ScenarioError as problem:
                     packages.append(problem)
-        finally:
-            await code.aclose()
         return packages
 
     return asyncio.run(load())
@@ -403,55 +372,7 @@ def _playable(package: ScenarioPackage | ScenarioError) -> ScenarioPackage:
     return package
 
 
-def show_family_day(family: str, scenarios_dir: str | None, difficulty: int, seed: int, *, truth: bool) -> None:
-    """Print the day that a family makes.
-
-    Raises:
-        UsageError: there is no such family.
-        CommandError: the day can't be made, or its truth is not public.
-    """
-    from proctor.audit.command import show_day
-
-    show_day(_family_folder(_manager(scenarios_dir), family), difficulty, seed, truth=truth)
-
-
-def audit_families(
-    families: Sequence[str],
-    scenarios_dir: str | None,
-    difficulties: str,
-    seeds: str,
-    *,
-    processes: int,
-    quick: bool,
-    json_file: Path | None,
-) -> ExitCode:
-    """Audit families, all of them where none is named; exit code 1 where a check fails.
-
-    Raises:
-        UsageError: there is no such family, or seeds or difficulties can't be read.
-    """
-    from proctor.audit.command import audit
-    from proctor.run_settings import seeds_in
-
-    levels = seeds_in(difficulties)
-    if wrong := [level for level in levels if level not in DIFFICULTIES]:
-        raise UsageError(f"--difficulty {difficulties}: {wrong[0]} isn't one of 1 to 4")
-    manager = _manager(scenarios_dir)
-    folders = [_family_folder(manager, name) for name in families or manager.list_families()]
-    if not folders:
-        raise UsageError(f"there are no families in {manager.directory}")
-    return audit(
-        folders,
-        levels,
-        seeds_in(seeds),
-        processes=processes,
-        quick=quick,
-        json_file=json_file,
-        scenarios_dir=scenarios_dir,
-    )
-
-
-def _family_folder(manager: ScenarioManager, name: str) -> Path:
+def family_folder(manager: ScenarioManager, name: str) -> Path:
     folder = manager.find_family(name)
     if folder is None:
         known = manager.list_families()
@@ -459,19 +380,5 @@ def _family_folder(manager: ScenarioManager, name: str) -> Path:
     return folder
 
 
-def _ids(manager: ScenarioManager) -> list[str]:
-    try:
-        return manager.list_ids()
-    except ScenarioNotFoundError as problem:
-        raise UsageError(str(problem)) from None
-
-
-def _manager(scenarios_dir: str | None) -> ScenarioManager:
+def manager_of(scenarios_dir: str | None) -> ScenarioManager:
     return ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=scenarios_dir).scenarios_dir)
-
-
-def _grid() -> Table:
-    grid = Table.grid(padding=(0, 3))
-    for _ in range(3):
-        grid.add_column(overflow="fold")
-    return grid

@@ -19,8 +19,7 @@ from ues_sim.simulation import Simulation
 
 _SECTIONS = ("metadata", "environment", "events")
 _PARTS = ("time_state", "modality_states")
-_CLOCKS = ("last_wall_time_update",)
-"""Further fields of exports, which imports ignore."""
+_CLOCKS = ("last_wall_time_update",)  # further fields of exports, which imports ignore
 
 
 def unknown_settings(scenario_json: bytes) -> list[str]:
@@ -48,9 +47,6 @@ def data_problems(initial_state: Mapping[str, Any]) -> list[str]:
 
     Args:
         initial_state: ``{metadata, environment, events}``.
-
-    Returns:
-        A sentence for each, naming the place; none where all is well.
     """
     environment = initial_state.get("environment") or {}
     problems = [*_unknown_names(initial_state, _SECTIONS, ""), *_unknown_names(environment, _PARTS, "environment.")]

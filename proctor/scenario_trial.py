@@ -6,7 +6,7 @@ judge. The model is a stand-in whose answers have the right shape and mean nothi
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -17,7 +17,6 @@ from pydantic_core import from_json
 
 from activities.judging.judge import points_left_out
 from activities.judging.verdicts import work_criterion
-from activities.scenario_code.confinement import Limits
 from activities.scenario_code.evidence import JudgeRecord
 from activities.scenario_code.initial_states import at_time
 from activities.scenario_code.manager import ScenarioPackage
@@ -29,6 +28,7 @@ from activities.simulation.payloads import TURN_SETTLES
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.states import snapshot
 from activities.simulation.turns import entries_from_events
+from proctor.family_commands import scenario_code
 from proctor.own_simulator import own_simulator
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
@@ -41,7 +41,7 @@ _MAILS_HANDLED = 8
 
 @dataclass
 class Tried:
-    """What came of it: faults have to be mended, warnings looked at; each is a sentence."""
+    """Faults have to be mended, warnings looked at; each is a sentence."""
 
     faults: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -57,16 +57,12 @@ async def try_evaluators(package: ScenarioPackage, settings: GreenAgentConfig) -
     ]
     if not criteria:
         return tried
-    code = ScenarioCode(Limits(seconds=settings.evaluator_timeout, memory_mb=settings.evaluator_memory_mb))
-    try:
+    async with aclosing(scenario_code(settings)) as code, httpx.AsyncClient(trust_env=False, timeout=60.0) as http:
         with own_simulator(settings) as config:
-            async with httpx.AsyncClient(trust_env=False, timeout=60.0) as http:
-                for log in ("an empty", "a busy"):
-                    simulation, record = await _played(package, config, http, is_busy=log == "a busy")
-                    for criterion in criteria:
-                        await _try(tried, package, code, criterion, simulation, record, log)
-    finally:
-        await code.aclose()
+            for log in ("an empty", "a busy"):
+                simulation, record = await _played(package, config, http, is_busy=log == "a busy")
+                for criterion in criteria:
+                    await _try(tried, package, code, criterion, simulation, record, log)
     tried.faults[:] = dict.fromkeys(tried.faults)
     tried.warnings[:] = dict.fromkeys(tried.warnings)
     return tried

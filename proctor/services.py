@@ -40,9 +40,7 @@ _ON_ITS_OWN = 256 * 1024
 """Bytes of a piece of memory that is taken from the system alone, and returned when it is freed. Without a setting
 glibc raises this up to 32 MB, and what is freed below stays where it is."""
 
-_ARENAS = 2
-"""Of as many as there are threads, each keeps what its thread once needed."""
-
+_ARENAS = 2  # of as many as there are threads, each keeps what its thread once needed
 T = TypeVar("T")
 
 
@@ -51,7 +49,6 @@ def run_worker(processes: int | None = None, **flags: str | None) -> None:
     ``work``.
 
     Args:
-        processes: how many; None for the settings' number, or one for each core.
         flags: fields of ``GreenAgentConfig``, over the environment; None is unset.
     """
     from proctor.worker_processes import run_processes
@@ -66,11 +63,7 @@ def run_worker(processes: int | None = None, **flags: str | None) -> None:
 
 
 def read_worker_settings(*, temporal_address: str | None = None, **flags: str | int | None) -> GreenAgentConfig:
-    """A worker's settings: flags, which are fields of ``GreenAgentConfig``, over the environment.
-
-    Raises:
-        UsageError: one of them doesn't fit.
-    """
+    """A worker's settings: flags, which are fields of ``GreenAgentConfig``, over the environment."""
     settings = read_settings(GreenAgentConfig, temporal_address=temporal_address, **flags)
     return with_secret(with_connection(with_scenarios(settings), temporal_address))
 
@@ -79,7 +72,6 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
     """Work in this process until SIGTERM or Ctrl-C.
 
     Args:
-        config: the settings.
         part: which of the worker's processes this is; None where it is the only one.
 
     Raises:
@@ -104,7 +96,6 @@ def run_gateway(*, temporal_address: str | None, is_open: bool, **flags: str | i
 
     Args:
         temporal_address, flags: fields of ``GreenAgentConfig``, over the environment; None is unset.
-        is_open: accept remote callers without authentication.
 
     Raises:
         UsageError: a setting doesn't fit, or others would reach it without authentication.
@@ -142,7 +133,6 @@ def run_ues(host: str | None, port: int | None, single: bool, public_url: str | 
     Args:
         host, port, state: flags over the settings; None is unset.
         single: serve one simulation with an admin key, in place of many with a host key.
-        public_url: the address that agents get; None for the one that it listens on.
 
     Raises:
         UsageError: a setting doesn't fit.
@@ -181,10 +171,6 @@ def run_agent(name: str, **flags: str | int | None) -> None:
     Args:
         name: one of ``AGENTS``.
         flags: fields of ``PurpleAgentConfig``, over the environment; None is unset.
-
-    Raises:
-        UsageError: a setting doesn't fit, or something that the agent needs is missing.
-        CommandError: the address can't be listened on.
     """
     from purple_sdk.server import serve
 
@@ -192,21 +178,14 @@ def run_agent(name: str, **flags: str | int | None) -> None:
     config = read_settings(PurpleAgentConfig, **flags)
     warn_of_settings(config)
     agent = getattr(import_module(home), kind)
-    try:
+    with ending_as(UsageError, Exception):
         agent(config)  # tried once here, so that what is missing is reported now and not in an assessment
-    except Exception as problem:
-        raise UsageError(str(problem)) from None
     with ending_as(CommandError, OSError):
         serve(agent, config)
 
 
 def run_harness(*, is_terminal: bool, **flags: str | float | None) -> None:
-    """Run a CLI agent as a participant until SIGTERM or Ctrl-C; with ``is_terminal`` one of terminal tasks.
-
-    Raises:
-        UsageError: a setting doesn't fit, or something that the agent needs is missing.
-        CommandError: the address can't be listened on.
-    """
+    """Run a CLI agent as a participant until SIGTERM or Ctrl-C; with ``is_terminal`` one of terminal tasks."""
     from proctor_settings.config import HarnessConfig
     from purple_sdk.harness.declared import HarnessError
     from purple_sdk.harness.serving import serve_harness
@@ -220,7 +199,6 @@ def run_harness(*, is_terminal: bool, **flags: str | float | None) -> None:
 
 
 def run_terminal_agent(**flags: str | int | None) -> None:
-    """Run the agent of ``purple_sdk.examples.terminal_agent`` until SIGTERM or Ctrl-C."""
     from purple_sdk.examples.assistant_agent.models import ModelNotUsableError
     from purple_sdk.examples.terminal_agent.agent import TerminalAgentConfig
     from purple_sdk.examples.terminal_agent.executor import serve_terminal_agent

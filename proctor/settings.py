@@ -38,9 +38,6 @@ _FOLLOWS_FROM_ANOTHER = "default_factory_not_called"
 def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
     """Settings of one kind: the flags that were set, over the environment, over the defaults; services
     listen on the loopback address unless one of them says where.
-
-    Raises:
-        UsageError: a value doesn't fit; names the environment variable or the flag.
     """
     chosen = {name: value for name, value in flags.items() if value is not None}
     try:
@@ -69,11 +66,7 @@ def announce_as_logs() -> None:
 
 
 def default_gateway() -> str:
-    """The gateway that the environment names (``AGENTBEATS_GATEWAY_URL``); else this machine's own, by its settings.
-
-    Raises:
-        UsageError: the variable is not an HTTP address.
-    """
+    """The gateway that the environment names (``AGENTBEATS_GATEWAY_URL``); else this machine's own, by its settings."""
     if named := os.environ.get(GATEWAY_VARIABLE, "").strip():
         if urlsplit(named).scheme not in ("http", "https") or not urlsplit(named).hostname:
             raise UsageError(f"{GATEWAY_VARIABLE} is {named!r}: give an address such as http://127.0.0.1:8000")
@@ -94,9 +87,6 @@ def _require_openable(url: str, where: str) -> None:
 def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
     """The same settings with an absolute ``scenarios_dir``, found as everybody finds it (``ScenarioManager``), and the
     datasets of terminal tasks there too, unless they are said to be elsewhere.
-
-    Raises:
-        UsageError: there is no such folder.
     """
     from activities.scenario_code.manager import ScenarioError, ScenarioManager
 
@@ -112,9 +102,6 @@ def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenA
     """The same settings with Temporal's address and namespace as the SDK's environment configuration has them, where it
     says anything of them: ``TEMPORAL_*`` and ``temporal.toml`` win over ``AGENTBEATS_GREEN_TEMPORAL_*``, and the flag
     for the address over all.
-
-    Raises:
-        UsageError: the environment's settings of the connection can't be read.
     """
     from proctor_storage.connections import ConnectionSettingsError, read_profile
 
@@ -128,7 +115,6 @@ def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenA
 
 
 def is_open_to_others(host: str) -> bool:
-    """Whether other machines may reach what listens at an address."""
     try:
         return not ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -136,12 +122,7 @@ def is_open_to_others(host: str) -> bool:
 
 
 def require_guarded(config: GreenAgentConfig) -> None:
-    """Refuse to open the gateway to others by mistake.
-
-    Raises:
-        UsageError: other machines would reach it without authentication, and ``open`` doesn't say that this is
-            meant.
-    """
+    """Refuse to open the gateway to others by mistake."""
     from a2a_gateway.auth.identity import Identity
 
     if is_open_to_others(config.host) and not config.open and not Identity(config).is_asked():
@@ -173,12 +154,10 @@ def warn_of_settings(config: AgentBeatsConfig) -> None:
 
 
 def warn_of_unknown_variables() -> None:
-    """Warn of environment variables that look like settings and aren't."""
     for name, nearest in unknown_variables(os.environ).items():
         warn([f"{name} isn't a setting{f': did you mean {nearest}?' if nearest else ''}"])
 
 
 def warn(sentences: Iterable[str]) -> None:
-    """Warn the person who started this, and continue."""
     for sentence in sentences:
         announce(fit(f"proctor: warning: {sentence}", sys.stderr), "WARNING", sys.stderr)

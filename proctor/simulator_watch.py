@@ -79,7 +79,6 @@ async def find_problem_of_public_address(config: GreenAgentConfig, *, must_answe
     be seen from here; None where all is well.
 
     Args:
-        config: the deployment's settings.
         must_answer: an address that doesn't answer is a problem, too. Networks exist in which it answers participants
             alone.
     """

@@ -21,27 +21,18 @@ _FOR_OTHERS = 0o077
 
 
 def secret_file(config: GreenAgentConfig) -> Path:
-    """The file of the secret where none is set."""
     return Path(config.state) / "secret"
 
 
 def with_secret(config: GreenAgentConfig) -> GreenAgentConfig:
-    """The same settings with the secret of the state folder, unless one is set.
-
-    Raises:
-        CommandError: the folder or its secret can't be used.
-    """
+    """The same settings with the secret of the state folder, unless one is set."""
     if "secret" in config.model_fields_set:
         return config
     return config.model_copy(update={"secret": SecretStr(deployment_secret(Path(config.state)))})
 
 
 def deployment_secret(state: Path) -> str:
-    """The secret of this state folder's deployment; made, for its owner alone, by the first process that needs it.
-
-    Raises:
-        CommandError: the folder can't be made, or the secret is empty, another user's, or open to others.
-    """
+    """The secret of this state folder's deployment; made, for its owner alone, by the first process that needs it."""
     path = state / "secret"
     make_folder(state)
     try:
@@ -65,11 +56,7 @@ def deployment_secret(state: Path) -> str:
 
 
 def make_folder(path: Path) -> None:
-    """Make a state folder for its owner alone, unless it is there.
-
-    Raises:
-        CommandError: it can't be made.
-    """
+    """Make a state folder for its owner alone, unless it is there."""
     try:
         path.mkdir(parents=True, mode=_FOR_ITS_OWNER, exist_ok=True)
     except OSError as problem:
@@ -78,11 +65,7 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def state_folder(path: Path) -> Iterator[Path]:
-    """Make a state folder, and be the one `proctor up` that uses it for as long as the context lasts.
-
-    Raises:
-        CommandError: it can't be made, or another process has it.
-    """
+    """Make a state folder, and be the one `proctor up` that uses it for as long as the context lasts."""
     make_folder(path)
     try:
         lock = os.fdopen(os.open(path / "lock", os.O_WRONLY | os.O_CREAT, 0o600), "w")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Self
 
 from proctor.errors import CommandError
 from proctor_processes.child import Child
@@ -35,7 +35,6 @@ class Service:
 
     Attributes:
         name: what people call it; its log is ``NAME.log``.
-        command: program and arguments.
         is_ready: tells, given the process id, whether it answers; asked again and again until it says yes.
         environment: what is added to the supervisor's own environment; None takes a variable out of it.
         after: names of the services that must be ready before this one starts.
@@ -51,8 +50,6 @@ class Service:
 
 
 class _Running:
-    """A service with its present process."""
-
     def __init__(self, service: Service, log: Path) -> None:
         self.service = service
         self.log = log
@@ -69,7 +66,6 @@ class Supervisor:
     ends them and removes ``temporary`` even when the supervisor is killed.
 
     Args:
-        services: in the order in which they are to be ended last to first.
         logs: folder for the children's output; made if missing.
         say: receives one readable line for each thing worth knowing (a child died, a child is back).
         temporary: a folder to be removed at the end.
@@ -102,11 +98,7 @@ class Supervisor:
         await self.stop()
 
     async def start(self) -> None:
-        """Start every service as soon as those it comes after are ready; return when all are.
-
-        Raises:
-            ServiceStartError: one of them ended or stayed silent; the message has the last lines of its log.
-        """
+        """Start every service as soon as those it comes after are ready; return when all are."""
         starts = [asyncio.create_task(self._start_in_turn(child)) for child in self._children.values()]
         try:
             await asyncio.gather(*starts)
@@ -133,7 +125,9 @@ class Supervisor:
             for child in reversed(self._children.values()):
                 if child.keeper:
                     child.keeper.cancel()
-                await self._end(child)
+                process, grace = child.process, child.service.stop_seconds
+                if process and not await process.end(grace):
+                    self._say(f"{child.service.name} did not end within {grace:g} s: killed")
         finally:
             await asyncio.shield(asyncio.to_thread(self._dismiss_guard))
 
@@ -160,12 +154,13 @@ class Supervisor:
         assert self._guard is not None
         if child.log.exists() and child.log.stat().st_size > _LOG_LIMIT:
             child.log.replace(child.log.with_suffix(".log.1"))
-        with _open_log(child.log) as log:
+        changed: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **child.service.environment}
+        with os.fdopen(os.open(child.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
             try:
                 child.process = await Child.start(
                     child.service.command,
                     self._guard,
-                    environment=_added(child.service.environment),
+                    environment={name: value for name, value in changed.items() if value is not None},
                     stdout=log,
                     stderr=log,
                 )
@@ -206,16 +201,3 @@ class Supervisor:
                 self._say(problem.summary)
             else:
                 self._say(f"{name} is ready again after {time.monotonic() - began:.1f} s")
-
-    async def _end(self, child: _Running) -> None:
-        if child.process and not await child.process.end(child.service.stop_seconds):
-            self._say(f"{child.service.name} did not end within {child.service.stop_seconds:g} s: killed")
-
-
-def _open_log(path: Path) -> BinaryIO:
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
-
-
-def _added(changes: Mapping[str, str | None]) -> dict[str, str]:
-    environment: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **changes}
-    return {name: value for name, value in environment.items() if value is not None}

@@ -9,31 +9,10 @@ from proctor_protocol.archive import ArchiveEntry
 from proctor_storage.archive import Archive
 
 COLUMNS = (
-    *(
-        "id",
-        "kind",
-        "campaign",
-        "status",
-        "scenario_id",
-        "scenario_version",
-        "family",
-        "difficulty",
-        "role",
-        "participant",
-        "participant_url",
-    ),
-    *(
-        "instance_seed",
-        "seed",
-        "offline",
-        "score",
-        "max_score",
-        "doubtful_points",
-        "total_points",
-        "earned",
-        "turns_taken",
-    ),
-    *("is_partial", "judge_warnings", "actions_taken", "seconds", "cost", "currency", "started_at", "ended_at"),
+    *("id", "kind", "campaign", "status", "scenario_id", "scenario_version", "family", "difficulty", "role"),
+    *("participant", "participant_url", "instance_seed", "seed", "offline", "score", "max_score"),
+    *("doubtful_points", "total_points", "earned", "turns_taken", "is_partial", "judge_warnings"),
+    *("actions_taken", "seconds", "cost", "currency", "started_at", "ended_at"),
 )
 """The columns before those of the criteria (``criterion.ID``)."""
 
@@ -64,11 +43,7 @@ def columns_of(rows: Rows) -> list[str]:
 
 
 def write_parquet(rows: Rows, path: Path) -> None:
-    """Write rows as a Parquet file.
-
-    Raises:
-        CommandError: pyarrow is not installed.
-    """
+    """Write rows as a Parquet file."""
     try:
         import pyarrow  # type: ignore[import-untyped]
         from pyarrow import parquet

@@ -3,8 +3,6 @@ where we do.
 """
 
 import logging
-from dataclasses import dataclass
-from typing import Self
 
 from temporalio.runtime import (
     LogForwardingConfig,
@@ -22,33 +20,27 @@ from proctor_settings.config import GreenAgentConfig
 _TRIES = 5
 
 
-@dataclass(frozen=True)
-class Telemetry:
-    """The SDK's runtime, and the export of all metrics.
-
-    Attributes:
-        runtime: None for the SDK's usual one, which counts nothing and writes its own lines.
-        render: for ``/metrics``.
+def telemetry_of(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Render]:
+    """The SDK's runtime, and the export of all metrics: the SDK counts where metrics are served, and logs JSON where we
+    do. Without a runtime, its usual one counts nothing and writes its own lines.
     """
-
-    runtime: Runtime | None
-    render: metrics.Render
-
-    @classmethod
-    def of(cls, config: GreenAgentConfig) -> Self:
-        """As the settings have it: the SDK counts where metrics are served, and logs JSON where we do."""
-        if config.observe_port is None:
-            is_json = logs.is_json(config.log_format)
-            return cls(Runtime(telemetry=TelemetryConfig(logging=_logging())) if is_json else None, metrics.render)
-        for _ in range(_TRIES):
-            (port,) = free_ports(1)  # the SDK doesn't tell which port it took, and another process may be quicker
-            counting = _prometheus(f"127.0.0.1:{port}")
-            try:
-                runtime = Runtime(telemetry=TelemetryConfig(logging=_logging(), metrics=counting))
-            except (RuntimeError, ValueError, OSError):
-                continue
-            return cls(runtime, metrics.render_with(f"http://127.0.0.1:{port}"))
-        return cls(None, metrics.render)
+    if config.observe_port is None:
+        is_json = logs.is_json(config.log_format)
+        return Runtime(telemetry=TelemetryConfig(logging=_logging())) if is_json else None, metrics.render
+    for _ in range(_TRIES):
+        (port,) = free_ports(1)  # the SDK doesn't tell which port it took, and another process may be quicker
+        counting = PrometheusConfig(  # names by Prometheus's rules: …_total for what is counted, …_seconds for time
+            bind_address=f"127.0.0.1:{port}",
+            counters_total_suffix=True,
+            unit_suffix=True,
+            durations_as_seconds=True,
+        )
+        try:
+            runtime = Runtime(telemetry=TelemetryConfig(logging=_logging(), metrics=counting))
+        except (RuntimeError, ValueError, OSError):
+            continue
+        return runtime, metrics.render_with(f"http://127.0.0.1:{port}")
+    return None, metrics.render
 
 
 def _logging() -> LoggingConfig:
@@ -56,11 +48,4 @@ def _logging() -> LoggingConfig:
     return LoggingConfig(
         filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
         forwarding=LogForwardingConfig(logger=logging.getLogger("temporalio.core")),
-    )
-
-
-def _prometheus(address: str) -> PrometheusConfig:
-    """Names by Prometheus's rules: ``…_total`` for what is counted, ``…_seconds`` for what takes time."""
-    return PrometheusConfig(
-        bind_address=address, counters_total_suffix=True, unit_suffix=True, durations_as_seconds=True
     )

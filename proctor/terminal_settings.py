@@ -30,8 +30,6 @@ class _Section(BaseModel):
 
 
 class ProjectSection(_Section):
-    """Names the project; for people."""
-
     name: str = Field(default="terminal-bench-green-agent", description="Name of the project, for people.")
     version: str = Field(default="1.0.0", description="Version of the project, for people.")
 
@@ -56,8 +54,6 @@ class WhiteAgentSection(_Section):
 
 
 class EvaluationSection(_Section):
-    """What is run: see ``proctor_protocol.terminal.TerminalConfig``."""
-
     output_path: str = Field(default="./eval_results", description="Folder for the results of runs.")
     n_attempts: int = Field(default=1, ge=1, description="Trials of each agent at each task.")
     n_concurrent_trials: int = Field(default=4, ge=1, description="Trials at once, at most.")
@@ -107,15 +103,11 @@ class DatasetSection(_Section):
 
 
 class LoggingSection(_Section):
-    """How much the services say; ``format`` is known and not needed."""
-
     level: str = Field(default="INFO", description="Lowest level of the log lines that are written.")
     format: str | None = Field(default=None, description="Not used.")
 
 
 class A2ASection(_Section):
-    """Known for the seed's sake: the gateway's card says what it takes and gives."""
-
     default_input_modes: list[str] = Field(default_factory=lambda: ["text"], description="Not used: the card says it.")
     default_output_modes: list[str] = Field(default_factory=lambda: ["text"], description="Not used: the card says it.")
     streaming: bool = Field(default=True, description="Not used: the gateway always streams.")
@@ -124,8 +116,6 @@ class A2ASection(_Section):
 
 
 class SafetySection(_Section):
-    """What the agent that ``up`` starts refuses to run."""
-
     blocked_commands: list[str] = Field(
         default_factory=lambda: ["sudo", "shutdown", "reboot", "halt", "poweroff"],
         description="Commands that the agent started by `up` refuses to run.",
@@ -133,8 +123,6 @@ class SafetySection(_Section):
 
 
 class AgentSection(_Section):
-    """How long the agent that ``up`` starts works."""
-
     max_iterations: int = Field(
         default=30, ge=1, description="Model calls of the agent started by `up` for one task, at most."
     )
@@ -155,31 +143,19 @@ class TerminalSettings(_Section):
     agents: dict[str, str] = Field(default_factory=dict)
 
 
+_IN_REQUESTS = {
+    "timeout_multiplier": "global_timeout_multiplier",
+    "agent_timeout_sec": "global_agent_timeout_sec",
+    "test_timeout_sec": "global_test_timeout_sec",
+}
+"""Settings of an evaluation that requests call otherwise."""
+
+
 def run_config(settings: TerminalSettings) -> dict[str, Any]:
     """The settings of a run, as ``config`` of a request has them; without its dataset."""
-    chosen = settings.evaluation
-    config: dict[str, Any] = {
-        "exclude_task_ids": chosen.exclude_task_ids,
-        "n_attempts": chosen.n_attempts,
-        "n_concurrent_trials": chosen.n_concurrent_trials,
-        "global_timeout_multiplier": chosen.timeout_multiplier,
-        "keep_images": not chosen.cleanup,
-        "tries": chosen.tries,
-        "record": chosen.record,
-        "access": chosen.access,
-        "leave_running": chosen.leave_running,
-        "verifier": chosen.verifier,
-    }
-    optional = {
-        "task_ids": chosen.task_ids,
-        "n_tasks": chosen.n_tasks,
-        "global_agent_timeout_sec": chosen.agent_timeout_sec,
-        "global_test_timeout_sec": chosen.test_timeout_sec,
-        "max_cost": chosen.max_cost,
-        "max_tokens": chosen.max_tokens,
-        "max_hours": chosen.max_hours,
-    }
-    return config | {name: value for name, value in optional.items() if value is not None}
+    chosen = settings.evaluation.model_dump(exclude={"output_path", "cleanup"}, exclude_none=True)
+    config = {_IN_REQUESTS.get(name, name): value for name, value in chosen.items()}
+    return {**config, "keep_images": not settings.evaluation.cleanup}
 
 
 def read_terminal_settings(

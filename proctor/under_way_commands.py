@@ -14,45 +14,31 @@ from proctor.campaign_display import CampaignDisplay, print_table
 from proctor.campaign_runs import conclude_run
 from proctor.console import make_console
 from proctor.display import AssessmentDisplay
-from proctor.errors import ExitCode
 from proctor.following import followed, read_results, require_completed
-from proctor.interrupts import interruption
+from proctor.interrupts import done_before, interruption
 from proctor_protocol.campaigns import CampaignUpdateType
 from proctor_protocol.terminal import TerminalResults
 from proctor_protocol.updates import ErrorOccurredUpdate
 
 
-def run_follow(gateway_url: str, name: str, output: str | None = None) -> ExitCode:
+async def run_follow(gateway_url: str, name: str, output: str | None = None) -> None:
     """Show an assessment or a campaign from its first update to its end; Ctrl-C leaves it alone.
 
     Args:
-        gateway_url: where the gateway is.
         name: the id, or a beginning that only one under way has.
-        output: the folder that gets one with a campaign's results, if wanted.
-
-    Raises:
-        CommandError: of the kind that says how it ended, or why it can't be followed.
     """
-    return asyncio.run(_follow(gateway_url, name, output))
-
-
-async def _follow(gateway_url: str, name: str, output: str | None) -> ExitCode:
     interrupted = interruption()
     task_id = await _find(gateway_url, name)
-    console = make_console(sys.stdout)
-    following = asyncio.create_task(_show(gateway_url, task_id, console, output))
-    leaving = asyncio.create_task(interrupted.wait())
-    await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
-    leaving.cancel()
-    if following.done():
-        return following.result()
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
-    print(f"{task_id} continues: `proctor follow {task_id}` joins it again")
-    return ExitCode.DONE
+    following = asyncio.create_task(_show(gateway_url, task_id, make_console(sys.stdout), output))
+    if await done_before(following, interrupted):
+        following.result()
+    else:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        print(f"{task_id} continues: `proctor follow {task_id}` joins it again")
 
 
-async def _show(gateway_url: str, task_id: str, console: Console, output: str | None) -> ExitCode:
+async def _show(gateway_url: str, task_id: str, console: Console, output: str | None) -> None:
     async with AssessmentCall.of_task(gateway_url, task_id) as call:
         with UnderWayDisplay(console) as display:
             accepted, ended = await followed(call, display, asyncio.Event())
@@ -60,7 +46,6 @@ async def _show(gateway_url: str, task_id: str, console: Console, output: str | 
     if ended.results is not None:
         what = _conclude(console, ended, gateway_url, accepted.workflow_url if accepted else None, output)
     require_completed(ended, what)
-    return ExitCode.DONE
 
 
 def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: str | None, output: str | None) -> str:
@@ -73,8 +58,7 @@ def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: st
             print_table(console, read_results(TerminalResults, ended.results, "one of Terminal-Bench"))
             return "run"
         case _:
-            options = AssessOptions(gateway_url)
-            conclude_results(options, console, ended.results, workflow_url)
+            conclude_results(AssessOptions(gateway_url), console, ended.results, workflow_url)
             return "assessment"
 
 
@@ -85,20 +69,11 @@ def _kind_of(exact: bytes) -> str:
         return ""
 
 
-def run_cancel(gateway_url: str, name: str) -> None:
-    """Cancel an assessment, or a campaign as a whole.
-
-    Raises:
-        CommandError: it is not known, has ended, or the gateway doesn't confirm it.
-    """
-    print(f"{asyncio.run(_cancel(gateway_url, name))} is cancelled")
-
-
-async def _cancel(gateway_url: str, name: str) -> str:
+async def run_cancel(gateway_url: str, name: str) -> None:
     task_id = await _find(gateway_url, name)
     async with AssessmentCall.of_task(gateway_url, task_id) as call:
         await call.require_canceled()
-    return task_id
+    print(f"{task_id} is cancelled")
 
 
 async def _find(gateway_url: str, name: str) -> str:

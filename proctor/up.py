@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from a2a_gateway.auth.identity import Identity
 from proctor.console import make_console, show
-from proctor.interrupts import on_signals
+from proctor.interrupts import done_before, on_signals
 from proctor.local import LocalStack, Ports, require_free
 from proctor.settings import (
     LOOPBACK,
@@ -59,12 +60,14 @@ def run_up(
     own_queue = None if "AGENTBEATS_GREEN_TASK_QUEUE" in os.environ else task_queue
     config = with_scenarios(read_settings(GreenAgentConfig, task_queue=own_queue, open=is_open or None, **flags))
     require_guarded(config)
+    if with_agent and agent_port is None:
+        agent_port = _AGENT_PORT if is_free(LOOPBACK, _AGENT_PORT) else free_ports(1)[0]
     ports = Ports(
         gateway=config.port,
         ues=config.ues_base_port if ues_port is None else ues_port,
         temporal=temporal_port,
         temporal_ui=ui_port,
-        agent=(agent_port or _port_for_agent()) if with_agent else None,
+        agent=agent_port if with_agent else None,
     )
     with state_folder(Path(config.state)) as folder:
         has_simulator = config.card_subject != "terminal-bench"
@@ -81,10 +84,6 @@ def run_up(
         warn_of_settings(config)
         warn(what_is_open(stack))
         asyncio.run(_stay_up(replace(stack, config=with_secret(config)), make_console()))
-
-
-def _port_for_agent() -> int:
-    return _AGENT_PORT if is_free(LOOPBACK, _AGENT_PORT) else free_ports(1)[0]
 
 
 def what_is_open(stack: LocalStack) -> list[str]:
@@ -118,11 +117,7 @@ def what_is_open(stack: LocalStack) -> list[str]:
 
 async def _stay_up(stack: LocalStack, console: Console) -> None:
     stopping = asyncio.Event()
-    hurry = on_signals(stopping)
-    supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)))
-    hurry.append(supervisor.kill)
-    async with supervisor:
-        await start_unless(stopping, supervisor, console, has_simulator=stack.has_simulator)
+    async with started(stack, console, stopping):
         if not stopping.is_set():
             show(console, addresses(stack))
             warn(await find_problems_of_stores(stack))
@@ -140,38 +135,45 @@ async def find_problems_of_stores(stack: LocalStack) -> list[str]:
     return [f"{problem.rstrip('.')}. Assessments wait until then." for problem in found if problem]
 
 
-async def start_unless(
-    stopping: asyncio.Event, supervisor: Supervisor, console: Console, *, has_simulator: bool = True
-) -> None:
-    """Start all services; stop at once when ``stopping`` is set meanwhile.
+@asynccontextmanager
+async def started(stack: LocalStack, console: Console, stopping: asyncio.Event) -> AsyncIterator[Supervisor]:
+    """All services of a stack until the end of the block, which begins at once when a signal comes meanwhile.
 
     Args:
-        stopping: set by a signal.
-        supervisor: has the services.
-        console: where to say what starts.
-        has_simulator: a simulator is among them.
+        stack: what to start. Nothing is left of one that is throwaway, even when this process is killed.
+        stopping: is set by a signal.
 
     Raises:
         ServiceStartError: as ``Supervisor.start``.
     """
-    began = time.monotonic()
-    what = "Temporal, simulator, worker and gateway" if has_simulator else "Temporal, worker and gateway"
-    with console.status(f"starting {what}"):
-        starting = asyncio.create_task(supervisor.start())
-        asked_to_stop = asyncio.create_task(stopping.wait())
-        try:
-            await asyncio.wait({starting, asked_to_stop}, return_when=asyncio.FIRST_COMPLETED)
-            if starting.done():
-                starting.result()
+    hurry = on_signals(stopping)
+    temporary = stack.state if stack.is_throwaway else None
+    supervisor = Supervisor(
+        stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)), temporary=temporary
+    )
+    hurry.append(supervisor.kill)
+    async with supervisor:
+        began = time.monotonic()
+        what = f"Temporal, {'simulator, ' if stack.has_simulator else ''}worker and gateway"
+        with console.status(f"starting {what}"):
+            if await start_unless(stopping, supervisor):
                 console.print(f"started {what} in {time.monotonic() - began:.1f} s")
-        finally:
-            for task in (starting, asked_to_stop):
-                task.cancel()
-            await asyncio.gather(starting, asked_to_stop, return_exceptions=True)
+        yield supervisor
+
+
+async def start_unless(stopping: asyncio.Event, supervisor: Supervisor) -> bool:
+    """Start all services; False at once when ``stopping`` is set meanwhile. Raises as ``Supervisor.start``."""
+    starting = asyncio.create_task(supervisor.start())
+    try:
+        if is_started := await done_before(starting, stopping):
+            starting.result()
+        return is_started
+    finally:
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
 
 
 def addresses(stack: LocalStack) -> RenderableType:
-    """Where everything is, and what to type next."""
     table = Table.grid(padding=(0, 3))
     table.add_row("gateway", stack.gateway_url, "A2A: send assessments here; in a browser: look at them")
     table.add_row("Temporal UI", stack.ui_url, "every assessment, step by step")

@@ -28,7 +28,6 @@ longer.
 
 @contextmanager
 def watched(still_seconds: float = STILL_SECONDS) -> Iterator[None]:
-    """Watch the running loop until the end of the block."""
     dog = _Watchdog(asyncio.get_running_loop(), still_seconds)
     dog.start()
     try:

@@ -44,7 +44,7 @@ from proctor.handing_back import WritingDown
 from proctor.namespace import ensure_retention, ensure_search_attributes
 from proctor.parts import Parts, open_parts
 from proctor.simulator_watch import SimulatorWatch, find_problem_of_public_address
-from proctor.telemetry import Telemetry
+from proctor.telemetry import telemetry_of
 from proctor.watchdog import watched
 from proctor.worker_needs import worker_needs
 from proctor_observing.address import observed
@@ -68,17 +68,8 @@ from workflows.notifications import Notifications
 from workflows.terminal_trial import TerminalTrial
 
 _OUR_ROOMS = (
-    "a2a_gateway",
-    "proctor_language",
-    "proctor_protocol",
-    "proctor_settings",
-    "purple_sdk",
-    "proctor_storage",
-    "proctor_processes",
-    "proctor_observing",
-    "activities",
-    "proctor_terminal",
-    "workflows",
+    *("a2a_gateway", "proctor_language", "proctor_protocol", "proctor_settings", "purple_sdk", "proctor_storage"),
+    *("proctor_processes", "proctor_observing", "activities", "proctor_terminal", "workflows"),
 )
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
@@ -144,8 +135,6 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     """Work until SIGTERM or SIGINT, then finish what is in hand.
 
     Args:
-        config: the settings.
-        ready: is set once it works.
         part: which one of several processes this is; None where it is the only one.
 
     Raises:
@@ -154,8 +143,8 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
     """
     set_up_logs(config.log_format, dict.fromkeys(_OUR_ROOMS, config.log_level))
     start_tracing("proctor-worker")
-    telemetry = Telemetry.of(config)
-    client = await connect(config, telemetry.runtime)
+    runtime, render = telemetry_of(config)
+    client = await connect(config, runtime)
     try:
         await ensure_search_attributes(client, config)
         await ensure_retention(client, config)
@@ -188,7 +177,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         trials.add_done_callback(_say_if_failed)
         stack.push_async_callback(_end, trials)
         needs = worker_needs(config, client, workers)
-        address = observed(config.observe_host, config.observe_port, "proctor worker", needs, telemetry.render)
+        address = observed(config.observe_host, config.observe_port, "proctor worker", needs, render)
         await stack.enter_async_context(address)
         log = logging.getLogger(__name__)
         await log_problems(log, {name: needs[name] for name in ("store", "archive", "fleet")})
@@ -389,7 +378,6 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
 
 
 async def _of_no_running_assessment(client: Client, simulation_ids: list[str]) -> list[str]:
-    """Those that are not in Temporal's list of running assessments, which may lag a little behind."""
     if not simulation_ids:
         return []
     query = f"WorkflowType = '{ASSESSMENT_WORKFLOW}' AND ExecutionStatus = 'Running'"

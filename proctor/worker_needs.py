@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -24,13 +25,7 @@ _SECONDS = 2
 
 
 def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Worker]) -> dict[str, Look]:
-    """The checks of ``/ready`` of a worker, by name.
-
-    Args:
-        config: the worker's settings.
-        client: of Temporal.
-        workers: of this process.
-    """
+    """The checks of ``/ready`` of a worker, by name."""
 
     async def temporal() -> str | None:
         try:
@@ -53,15 +48,6 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
     async def polls() -> str | None:
         return None if all(worker.is_running for worker in workers) else "The worker asks for no more work."
 
-    async def store() -> str | None:
-        return await find_problem_of_store(config.storage_url)
-
-    async def archive() -> str | None:
-        return await find_problem_of_store(config.archive_url, "archive")
-
-    async def engine() -> str | None:
-        return await find_problem_of_engine(config)
-
     async def fleet() -> str | None:
         try:
             return await find_fleet_problem(client, config)
@@ -78,11 +64,11 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
     needs: dict[str, Look] = {
         "temporal": temporal,
         "polls": polls,
-        "store": kept_for(_STORE_TRIED_EVERY, store),
-        "archive": kept_for(_STORE_TRIED_EVERY, archive),
+        "store": kept_for(_STORE_TRIED_EVERY, partial(find_problem_of_store, config.storage_url)),
+        "archive": kept_for(_STORE_TRIED_EVERY, partial(find_problem_of_store, config.archive_url, "archive")),
         "fleet": fleet,
         "scenarios": scenarios,
     }
     if config.containers == "on":
-        needs["engine"] = engine
+        needs["engine"] = partial(find_problem_of_engine, config)
     return needs if config.ues_command or config.card_subject == "terminal-bench" else {**needs, "simulator": simulator}

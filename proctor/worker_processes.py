@@ -11,12 +11,12 @@ there) is said once, by it, and the command ends as it does.
 import asyncio
 import json
 import os
-import signal
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 
 from activities.scenario_code.confinement import hide_from_neighbours
 from proctor.attempts import Attempts, pipe_for_lines
+from proctor.interrupts import done_before, on_signals
 from proctor_processes.announcing import announce
 from proctor_processes.child import Child, python_command
 from proctor_processes.guard import Guard
@@ -26,35 +26,26 @@ from proctor_settings.config import GreenAgentConfig
 STOP_SECONDS = 8.0
 """How long a process may take to end: current steps are finished."""
 
-_LAST_WORDS_SECONDS = 1.0
-"""How long what a process has written is read after its end."""
-
+_LAST_WORDS_SECONDS = 1.0  # how long what a process has written is read after its end
 _CHUNK = 64 * 1024
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None], count: int) -> int:
     """Run this number of processes until SIGTERM, SIGINT or SIGHUP; the exit code.
 
     Args:
-        config: the settings.
         flags: those of them that the command line has, for each process's own command line.
-        count: how many.
     """
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in _STOP_SIGNALS:
-        loop.add_signal_handler(name, stop.set)
+    on_signals(stop)
     hide_from_neighbours()
     async with AsyncExitStack() as stack:
         guard = await asyncio.to_thread(Guard)
         stack.push_async_callback(asyncio.to_thread, guard.dismiss)
         processes = [_Process(config, flags, number, count, guard) for number in range(count)]
         stack.push_async_callback(_end, processes)
-        stopped = asyncio.create_task(stop.wait())
-        stack.callback(stopped.cancel)
         first = asyncio.create_task(processes[0].start())
-        await asyncio.wait({stopped, first}, return_when=asyncio.FIRST_COMPLETED)
+        await done_before(first, stop)
         if stop.is_set():
             first.cancel()
             await asyncio.wait({first})
@@ -64,13 +55,11 @@ async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None
         keepers = [asyncio.create_task(process.keep()) for process in processes]
         stack.push_async_callback(_cancel, keepers)
         announce(f"proctor worker polling {config.task_queue} at {config.temporal_address} with {count} processes")
-        await stopped
+        await stop.wait()
     return 0
 
 
 class _Process:
-    """One of the processes, numbered from 0."""
-
     def __init__(
         self, config: GreenAgentConfig, flags: Mapping[str, str | None], number: int, count: int, guard: Guard
     ) -> None:
@@ -113,12 +102,11 @@ class _Process:
             self._attempts = Attempts(self._works.set)
             self._noting = asyncio.create_task(_note(read, self._attempts))
         self._reading = asyncio.create_task(self._read(self._child.stdout))
-        ended, works = asyncio.create_task(self._child.wait()), asyncio.create_task(self._works.wait())
+        ended = asyncio.create_task(self._child.wait())
         try:
-            await asyncio.wait({ended, works}, return_when=asyncio.FIRST_COMPLETED)
+            await done_before(ended, self._works)
         finally:
             ended.cancel()
-            works.cancel()
         return self._works.is_set()
 
     async def keep(self) -> None:
@@ -138,7 +126,6 @@ class _Process:
                 self._say("works again")
 
     async def end(self) -> None:
-        """Have it end, within ``STOP_SECONDS``."""
         if self._child is not None and not await self._child.end(STOP_SECONDS):
             self._say(f"did not end within {STOP_SECONDS:g} s: killed")
         readers = {reading for reading in (self._reading, self._noting) if reading is not None}

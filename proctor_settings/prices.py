@@ -41,11 +41,7 @@ class Prices(BaseModel):
 
 
 def read_prices(file: str | None) -> Prices:
-    """Read a table of prices from a TOML or JSON file; an empty one where there is none.
-
-    Raises:
-        PricesError: it can't be read.
-    """
+    """Read a table of prices from a TOML or JSON file; an empty one where there is none."""
     if not file:
         return Prices()
     path = Path(file).expanduser()

@@ -23,13 +23,14 @@ import numpy as np
 import scipy
 
 from proctor_protocol.statistics import Comparison, Estimate, Run
-from proctor_statistics.copies import SAME_RUNS, are_copies
 from proctor_statistics.estimates import UNSEEN, endpoint_draws, limits
 
 ALPHA = 0.05
 POWER = 0.8
 DIFFERENCES = (1, 2, 5, 10, 20)
 """For which differences, in points, a comparison says how many units they need."""
+
+SAME_RUNS = "all runs of a scenario are the same in every criterion, so they count as one"
 
 FEWEST_UNITS = 6
 """The fewest that can show a difference: 2 / 2**6 < 0.05 < 2 / 2**5."""
@@ -48,8 +49,6 @@ def compared(
     """Set two agents side by side.
 
     Args:
-        first: the agent whose points count positively.
-        second: the other agent.
         runs: all runs of both; others are left out.
         percent: what is compared, 0 to 100; by default, all points. A run that its agent failed has 0.
     """
@@ -118,6 +117,25 @@ def _shows(units: int, spread: float, difference: float) -> bool:
     mean = difference - scipy.stats.norm.ppf(POWER) * spread / np.sqrt(units)
     below = scipy.stats.norm.cdf((_BOUNDS[1] * u / (1 - u) - mean) / (spread / np.sqrt(units + 1)))
     return bool(below.mean() <= ALPHA / 2)
+
+
+def are_copies(runs: Sequence[Run]) -> bool:
+    """Whether there are several runs of one agent on one scenario, and all are the same in every criterion and cost.
+
+    A rule-based agent plays a fixed scenario the same way each time: three seeds give the same day three times.
+
+    Runs without criteria are not taken for copies, nor are those of different days of a family.
+    """
+    if len(runs) < 2 or not runs[0].criteria:
+        return False
+    if runs[0].difficulty is not None and len({run.unit for run in runs}) > 1:
+        return False
+    first, *others = [(run.status, run.overall, run.criteria, run.tokens, run.cost) for run in runs]
+    return all(other == first for other in others)
+
+
+def same_runs(count: int) -> str:
+    return f"the {count} runs are the same in every criterion, so they count as one"
 
 
 def _by_key(agent: str, runs: Sequence[Run], percent: Callable[[Run], float | None]) -> dict[_Key, float]:

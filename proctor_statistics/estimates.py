@@ -42,7 +42,6 @@ class Unit:
     Attributes:
         values: at least one.
         stratum: units of one stratum represent each other; each stratum keeps its size.
-        weight: how much each of the values counts.
     """
 
     values: tuple[float, ...]
@@ -51,12 +50,10 @@ class Unit:
 
     @property
     def sum(self) -> float:
-        """Of the values, each with its weight."""
         return self.weight * sum(self.values)
 
     @property
     def size(self) -> float:
-        """The weight of all values."""
         return self.weight * len(self.values)
 
 
@@ -65,7 +62,6 @@ def estimated(units: Sequence[Unit], *, bounds: tuple[float, float], why_one: st
     every time.
 
     Args:
-        units: the values.
         bounds: the lowest and the highest possible value.
         why_one: why there is a single unit, for an estimate that has no interval.
 

@@ -22,31 +22,13 @@ from proctor_statistics.estimates import CONFIDENCE, clopper_pearson
 
 
 def pass_at_k(runs: int, passed: int, k: int) -> float:
-    """The chance that at least one of k runs drawn from these passes.
-
-    Args:
-        runs: how many there are.
-        passed: how many of them passed.
-        k: how many are drawn.
-
-    Raises:
-        ValueError: k isn't between 1 and runs.
-    """
+    """The chance that at least one of k of these runs passes; a ValueError where k isn't between 1 and runs."""
     _require(runs, passed, k)
     return 1.0 - comb(runs - passed, k) / comb(runs, k)
 
 
 def pass_hat_k(runs: int, passed: int, k: int) -> float:
-    """The chance that all of k runs drawn from these pass.
-
-    Args:
-        runs: how many there are.
-        passed: how many of them passed.
-        k: how many are drawn.
-
-    Raises:
-        ValueError: k isn't between 1 and runs.
-    """
+    """The chance that all of k of these runs pass; a ValueError where k isn't between 1 and runs."""
     _require(runs, passed, k)
     return comb(passed, k) / comb(runs, k)
 
@@ -63,10 +45,6 @@ def pass_rates(
         passed: for each task, whether each of its runs passed.
         threshold: the pass mark, in percent of the points.
         units: the same runs, as they are drawn together for the interval; by task where None.
-        why_one: why there is a single unit, where that leaves no interval.
-
-    Returns:
-        None where there is no run.
     """
     tasks = [(len(runs), sum(runs)) for runs in passed.values() if runs]
     if not tasks:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from proctor_protocol.statistics import Counts, GroupRate, Of, Run, Summary
-from proctor_statistics.copies import are_copies, same_runs
+from proctor_statistics.comparisons import are_copies, same_runs
 from proctor_statistics.estimates import Unit, clopper_pearson, estimated, standard_error
 from proctor_statistics.passes import pass_rates
 

@@ -38,7 +38,7 @@ LONGEST_FIELD = 2_000
 
 
 class ActionRefusedError(Exception):
-    """It isn't done; the message is a sentence for the reader."""
+    """The message is a sentence for the reader."""
 
 
 @dataclass(frozen=True)
@@ -65,23 +65,15 @@ class ActionRequest:
     caller: Caller = ANYBODY
 
 
-def _of_assessments(entry: ArchiveEntry) -> bool:
-    return entry.kind == "assessment"
-
-
 @dataclass(frozen=True)
 class Action:
     """Something that can be done with an entry; see this module's docstring.
 
     Attributes:
         name: its part of the address; letters and hyphens.
-        label: what the button says.
-        do: does it, and returns the id of what to look at then.
         question: what the reader is asked first, given the entry and the turn.
         at_each_turn: whether the button is at each turn, or once on the page.
-        is_offered: for which entries it makes sense.
         needs_history: whether it can be done only while Temporal has not forgotten the assessment.
-        fields: what else the reader may say.
     """
 
     name: str
@@ -89,7 +81,7 @@ class Action:
     do: Callable[[ActionRequest], Awaitable[str]]
     question: Callable[[ArchiveEntry, int | None], str]
     at_each_turn: bool = False
-    is_offered: Callable[[ArchiveEntry], bool] = _of_assessments
+    is_offered: Callable[[ArchiveEntry], bool] = lambda entry: entry.kind == "assessment"
     needs_history: bool = False
     fields: Sequence[Field] = ()
 
@@ -98,7 +90,6 @@ class Actions:
     """The actions of one server of pages.
 
     Args:
-        actions: what can be done.
         key: signs the tokens; servers that share it take each other's pages. By default a new one.
         for_nameless: which callers may act without authentication: all who reach the pages (``all``), those who use
             a loopback address (``loopback``), or no caller (``none``).
@@ -119,13 +110,7 @@ class Actions:
         return self._actions.get(name)
 
     def offered(self, request: Request, entry: ArchiveEntry, *, has_history: bool) -> list[Action]:
-        """The actions that the caller of a request may use on an entry.
-
-        Args:
-            request: of the page.
-            entry: the page's entry.
-            has_history: Temporal has not forgotten the assessment.
-        """
+        """The actions that the caller of a request may use on an entry."""
         if not self.is_open_to(request):
             return []
         fitting = (action for action in self._actions.values() if action.is_offered(entry))
@@ -143,25 +128,12 @@ class Actions:
         return self._for_nameless == "all"
 
     def token(self, action: Action, entry: ArchiveEntry, turn: int | None) -> str:
-        """The token that a form must carry.
-
-        Args:
-            action: what is to be done.
-            entry: with which entry.
-            turn: at which turn, if at one.
-        """
+        """The token that a form must carry."""
         about = f"{action.name}\n{entry.id}\n{entry.fence}\n{turn}"
         return hmac.new(self._key, about.encode(), sha256).hexdigest()
 
     def refusal(self, request: Request, action: Action, action_request: ActionRequest, token: str) -> str | None:
-        """Why a form is refused, as a sentence; None where it is accepted.
-
-        Args:
-            request: with the form.
-            action: what it asks for.
-            action_request: with which entry and turn.
-            token: the form's.
-        """
+        """Why a form is refused, as a sentence; None where it is accepted."""
         if not self.is_open_to(request):
             return NOT_FROM_HERE
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not _is_same_origin(request):

@@ -35,9 +35,7 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_LIVE_SECONDS = 2.0
-"""How long a page waits for Temporal to say what runs."""
-
+_LIVE_SECONDS = 2.0  # how long a page waits for Temporal to say what runs
 _AWAY_SECONDS = 5.0
 
 _LONGEST_FORM = 64_000
@@ -65,8 +63,6 @@ def routes(
     Args:
         archive_url: the archive. table: the file with this machine's table of it.
         ui_url: the Temporal UI, while there is one.
-        live: says what is under way; nothing where it isn't given.
-        actions: the actions offered to readers; by default, none.
     """
     served = _Served(Pages(Archive(archive_url, table), ui_url), live or Live(), actions or Actions())
     return [
@@ -90,17 +86,11 @@ def create_app(
     actions: Actions | None = None,
     table: str = "",
 ) -> Starlette:
-    """The pages alone, as ``proctor view`` serves them.
-
-    Args:
-        archive_url, ui_url, live, actions, table: as of ``routes``.
-    """
+    """The pages alone, as ``proctor view`` serves them."""
     return Starlette(routes=routes(archive_url, ui_url, live, actions, table))
 
 
 class _Served:
-    """The pages as they are asked for."""
-
     def __init__(self, pages: Pages, live: Live, actions: Actions) -> None:
         self._pages = pages
         self._live = live
@@ -119,7 +109,6 @@ class _Served:
         return await self._answer(lambda: pages.overview(running, filters))
 
     async def entry(self, request: Request) -> Response:
-        """The page of any id: running work from Temporal, ended work from the archive."""
         pages, name, turn = self._seen(request), request.path_params["id"], _turn(request)
         none: RunningDetails | None = None
         details = await self._known(lambda: self._live.details(name), none)
@@ -142,7 +131,6 @@ class _Served:
         return answer
 
     async def recording(self, request: Request) -> Response:
-        """A trial's recording, for the player."""
         pages, name = self._seen(request), request.path_params["id"]
         answer = await self._answer(lambda: pages.recording(pages.archive.find(name)))
         if answer.status_code == 200:  # what an agent has printed: no browser is to take it for a page
@@ -169,14 +157,12 @@ class _Served:
         return await self._answer(lambda: pages.comparison(pages.archive.find(a), pages.archive.find(b)))
 
     async def ask(self, request: Request) -> Response:
-        """The page that asks before something is done."""
         action, action_request = await self._read_action(request, {})
         if not self._actions.is_open_to(request):
             return HTMLResponse(self._pages.problem(NOT_FROM_HERE), 403, headers=_HEADERS)
         return self._question(action, action_request)
 
     async def do(self, request: Request) -> Response:
-        """Do it, where the form can be believed."""
         form = await _form(request)
         action, action_request = await self._read_action(request, form)
         if refusal := self._actions.refusal(request, action, action_request, form.get("token", "")):

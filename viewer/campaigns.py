@@ -18,16 +18,12 @@ from proctor_protocol.terminal import FailureMode, TerminalResults
 from viewer import plots
 
 _ITEMS_AT_ONCE = 15
-_NOTICED = 5.0
-"""Percentage points: the difference for which it is said how many more runs would show it."""
-
+_NOTICED = 5.0  # percentage points: the difference for which it is said how many more runs would show it
 _PASSES_AT_MOST = 64
 
 
 @dataclass(frozen=True)
 class RunRow:
-    """One assessment or trial, with what a list says of it."""
-
     run: Run
     label: str
     status: str
@@ -41,8 +37,6 @@ class RunRow:
 
 @dataclass(frozen=True)
 class GridCell:
-    """One agent on one scenario, or on all."""
-
     summary: Summary
     plot: Markup | None
     rows: Sequence[RunRow] = ()
@@ -76,8 +70,6 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class Failures:
-    """Runs that failed in one way."""
-
     kind: str
     by_participant: bool
     example: str
@@ -108,7 +100,6 @@ def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tup
     """A campaign that has ended.
 
     Args:
-        results: its results.
         runs: the runs that the statistics cover, from the archive.
         names: of criteria, by scenario and id.
     """

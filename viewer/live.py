@@ -1,7 +1,7 @@
 """The running work, as the pages ask for it. ``proctor.running`` gets it from Temporal."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -31,15 +31,6 @@ class Running:
 
 
 @dataclass(frozen=True)
-class PublishedUpdate:
-    """An update of something that is under way: its place from 0, its data, and when it was published."""
-
-    sequence: int
-    data: dict[str, Any]
-    recorded_at: datetime | None = None
-
-
-@dataclass(frozen=True)
 class RunningCell:
     """A trial or an assessment of a campaign that runs now.
 
@@ -62,14 +53,14 @@ class LiveTerminal:
 
 @dataclass(frozen=True)
 class RunningDetails:
-    """Running work with its updates so far; ``wait_reason`` says why it waits, if it does.
+    """Running work with the data of its updates so far; ``wait_reason`` says why it waits, if it does.
 
     ``cells`` are those of a campaign that run now. ``step`` is what a trial is at. ``terminal`` is a trial's, None
     where it is recorded on another machine.
     """
 
     running: Running
-    updates: Sequence[PublishedUpdate] = field(default_factory=tuple)
+    updates: Sequence[Mapping[str, Any]] = ()
     wait_reason: str | None = None
     cells: Sequence[RunningCell] = ()
     step: str | None = None
@@ -83,7 +74,6 @@ class Live:
     """
 
     async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
-        """Everything of a caller's that is under way, the latest first."""
         return ()
 
     async def details(self, name: str) -> RunningDetails | None:

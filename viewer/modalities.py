@@ -42,7 +42,6 @@ class Card:
     order: str = ""
 
     def is_shown(self, turn: int) -> bool:
-        """Whether this version was current after a turn."""
         return self.version.is_at(turn)
 
 
@@ -54,33 +53,26 @@ class Group:
     cards: list[Card]
 
     def is_shown(self, turn: int) -> bool:
-        """Whether there is anything of it after a turn."""
         return any(card.is_shown(turn) for card in self.cards)
 
     def count(self, turn: int) -> int:
-        """How many cards there are of it after a turn."""
         return sum(card.is_shown(turn) for card in self.cards)
 
 
 @dataclass(frozen=True)
 class ModalityView:
-    """All of one modality."""
-
     key: str
     name: str
     groups: list[Group]
 
     def count(self, turn: int) -> int:
-        """How much there is after a turn."""
         return sum(group.count(turn) for group in self.groups)
 
     def unread(self, turn: int) -> int:
-        """How much of it is unread after a turn."""
         return sum(card.is_shown(turn) and card.is_unread for group in self.groups for card in group.cards)
 
 
 def modality_views(versions: Iterable[Version], zone: tzinfo | None) -> list[ModalityView]:
-    """Every modality that there is something of."""
     by_modality: dict[str, list[Version]] = {}
     owner: dict[str, str] = {}
     for version in versions:
@@ -117,14 +109,11 @@ def _grouped(key: str, versions: list[Version], owner: str, zone: tzinfo | None)
         groups = [Group(cards[0].title, cards) for cards in named.values()]
         return sorted(groups, key=lambda group: group.cards[-1].order, reverse=True)
     if key == "sms":
-        return [Group(", ".join(_others(cards)), cards) for cards in named.values()]
+        others = ((dict.fromkeys(card.who for card in cards if not card.is_own), cards) for cards in named.values())
+        return [Group(", ".join(names), cards) for names, cards in others]
     if key == "calendar":
         return [Group(day.partition(" ")[2], named[day]) for day in sorted(named)]
     return [Group("", cards) for cards in named.values()]
-
-
-def _others(cards: list[Card]) -> list[str]:
-    return list(dict.fromkeys(card.who for card in cards if not card.is_own))
 
 
 def _mail(version: Version, item: Mapping[str, Any], owner: str, zone: tzinfo | None) -> Card:

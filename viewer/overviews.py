@@ -25,18 +25,12 @@ class Overview:
 
     Attributes:
         search: words that an entry's id, kind, scenario, agent, status or campaign must contain.
-        scenario: the scenario's id.
         agent: a part of the agent's name or address.
         exact: "1" where ``agent`` is the whole name that pages show.
-        seed: a whole number.
-        model: the name of a model that judged.
-        campaign: the campaign's id.
-        status: how it ended.
         cost: the lowest cost, in the currency of each entry.
         sort: the column by which entries are sorted.
         up: "1" for the lowest value first.
         all: not empty: members of campaigns too.
-        page: the number of the page, from 1.
     """
 
     search: str = ""
@@ -86,7 +80,6 @@ class Overview:
 
     @property
     def number(self) -> int:
-        """The number of the page, from 1."""
         is_number = self.page.isascii() and self.page.isdigit() and len(self.page) < 8
         return max(1, int(self.page)) if is_number else 1
 

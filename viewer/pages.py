@@ -14,7 +14,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
-from proctor_protocol.archive import LOGS, RECORDING, ArchivedUpdate, ArchiveEntry, EntrySummary, Items, TurnRecord
+from proctor_protocol.archive import LOGS, RECORDING, ArchiveEntry, Items, TurnRecord
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.losses import BIGGEST, losses
@@ -28,14 +28,14 @@ from proctor_storage.archive import Archive, EntryDamagedError
 from proctor_storage.entry_table import EntryQuery, MatrixCell
 from viewer import words
 from viewer.actions import Action, ActionRequest
-from viewer.campaigns import of_entries, of_results
+from viewer.campaigns import CampaignView, of_entries, of_results
 from viewer.live import Running, RunningDetails
-from viewer.modalities import ModalityView, modality_views
+from viewer.modalities import modality_views
 from viewer.overviews import PAGE, STATUSES, Overview
 from viewer.progress import progress_of
-from viewer.scores import Row, dimensions_of, row_of
+from viewer.scores import dimensions_of, row_of
 from viewer.trajectories import trajectory_of
-from viewer.trials import phases_of, steps_of
+from viewer.trials import steps_of
 from viewer.versions import Version, anchor_of, versions_of
 
 _SCENARIOS_NAMED = 50
@@ -49,8 +49,6 @@ _STATIC = files("viewer") / "static"
 
 @dataclass(frozen=True)
 class ActionView:
-    """One action, in words."""
-
     anchor: str
     time: str
     action: str
@@ -78,12 +76,7 @@ def static(name: str) -> bytes:
 
 
 class Pages:
-    """Makes pages of an archive's entries.
-
-    Args:
-        archive: whose entries.
-        ui_url: the Temporal UI, while there is one.
-    """
+    """Makes pages of an archive's entries; ``ui_url`` is the Temporal UI, while there is one."""
 
     def __init__(self, archive: Archive, ui_url: str | None = None) -> None:
         self.archive = archive
@@ -108,7 +101,7 @@ class Pages:
             clip=words.clip,
             when=words.when,
             took=words.took,
-            address=_address,
+            address=lambda entry: address_of(entry.id),
             at=address_of,
             action=action_view,
             plain=words.plain,
@@ -119,7 +112,6 @@ class Pages:
         """What was assessed, the newest first unless sorted otherwise; a campaign's runs are on the campaign's page.
 
         Args:
-            running: what is under way.
             filters: filters and order. With a search or filter, runs of campaigns are found, too.
         """
         under_way = {each.id for each in running}
@@ -156,14 +148,7 @@ class Pages:
         as_file: bool = False,
         offered: Sequence[Action] = (),
     ) -> str:
-        """The page of any archived entry; raises as ``assessment``.
-
-        Args:
-            entry: the entry.
-            turn: of an assessment, as of ``assessment``.
-            as_file: everything in one file.
-            offered: the actions that the page offers.
-        """
+        """The page of any archived entry; raises as ``assessment``."""
         if entry.kind == "campaign":
             return self.campaign(entry, as_file=as_file)
         if entry.kind == "trial":
@@ -174,27 +159,27 @@ class Pages:
         """One campaign; raises as ``assessment``."""
         results, runs = self.archive.campaign_results(entry), self.archive.runs(entry)
         view = of_results(results, runs, self._criteria_in(results, runs))
-        of_trials = isinstance(results, TerminalResults)
-        return self._render(
-            "campaign.html",
+        of_trials = results if isinstance(results, TerminalResults) else None
+        accuracy = None
+        if of_trials and of_trials.n_trials:
+            share = of_trials.accuracy_interval
+            accuracy = share.in_words() if share else f"{of_trials.accuracy:.1%}"
+        return self._campaign(
+            view,
             "file" if as_file else None,
-            view=view,
             entry=entry,
             id=entry.id,
             title=entry.scenario_id,
             kind=entry.campaign_kind,
             noun="trial" if of_trials else "assessment",
             status=entry.status,
-            is_running=False,
-            cells=(),
             results=results,
             tally=entry.tally,
             missing=results.n_missing if isinstance(results, TerminalResults) else results.missing,
             stopped=results.stopped,
-            wait_reason=None,
-            accuracy=_accuracy(results) if isinstance(results, TerminalResults) and results.n_trials else None,
-            doubts=results.doubts_in_words() if isinstance(results, TerminalResults) else "",
-            pass_at=_pass_at(results) if isinstance(results, TerminalResults) else [],
+            accuracy=accuracy,
+            doubts=of_trials.doubts_in_words() if of_trials else "",
+            pass_at=[(k, share.in_words()) for k, share in of_trials.pass_at_k.items() if k > 1] if of_trials else [],
             started_at=entry.started_at,
             seconds=entry.seconds,
             cost=entry.cost,
@@ -202,11 +187,19 @@ class Pages:
             url=None if as_file else self._workflow_url(entry),
         )
 
+    def _campaign(self, view: CampaignView, form: str | None, **known: Any) -> str:
+        """The page of a campaign; without ``results`` it is under way."""
+        unknown = dict.fromkeys(("entry", "results", "stopped", "wait_reason", "accuracy", "seconds", "tokens"))
+        lists: dict[str, Any] = {"cells": (), "pass_at": (), "missing": 0, "doubts": ""}
+        is_running = known.get("results") is None
+        return self._render("campaign.html", form, view=view, is_running=is_running, **{**unknown, **lists, **known})
+
     def trial(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
         """One trial in a terminal; raises as ``assessment``."""
         result = self.archive.trial_result(entry)
         steps, left_out = steps_of(self.archive.transcript(entry))
         has_recording = RECORDING in entry.files
+        messages = [each.data.get("error_message") for each in self.archive.updates(entry)]
         tests = sorted((result.parser_results or {}).items(), key=lambda test: test[1] == "passed")
         return self._render(
             "trial.html",
@@ -220,8 +213,8 @@ class Pages:
             has_recording=has_recording,
             cast=self.recording(entry) if as_file and has_recording else "",
             logs=self._logs(entry),
-            phases=phases_of(result.phases),
-            troubles=_troubles(self.archive.updates(entry)),
+            phases=[(name, words.took(seconds)) for name, seconds in result.phases.items()],
+            troubles=[str(message) for message in messages if message],
             workflow_url=None if as_file else self._workflow_url(entry),
         )
 
@@ -291,30 +284,19 @@ class Pages:
         ended = self.archive.select(EntryQuery(campaign=running.id))
         of_trials = any(entry.kind == "trial" for entry in ended) or running.scenario_id.startswith("terminal-bench ")
         costs = [entry.cost for entry in ended if entry.cost is not None]
-        return self._render(
-            "campaign.html",
+        return self._campaign(
+            of_entries(ended),
             None,
-            view=of_entries(ended),
-            entry=None,
             id=running.id,
             title=running.scenario_id or "A campaign",
             kind="terminal-bench" if of_trials else "assessments",
             noun="trial" if of_trials else "assessment",
             status=running.status,
-            is_running=True,
             cells=details.cells,
-            results=None,
             tally=running.tally,
-            missing=0,
-            stopped=None,
             wait_reason=details.wait_reason,
-            accuracy=None,
-            doubts="",
-            pass_at=[],
             started_at=running.started_at,
-            seconds=None,
             cost=sum(costs) if costs else None,
-            tokens=None,
             url=running.url if self._ui_url else None,
         )
 
@@ -322,9 +304,6 @@ class Pages:
         """The page that asks for confirmation of an action.
 
         Args:
-            action: what is to be done.
-            action_request: with which entry and turn, and the reader's inputs.
-            token: that the form carries.
             refusal: why the action failed before, if it did.
         """
         return self._render(
@@ -353,10 +332,8 @@ class Pages:
         """One assessment.
 
         Args:
-            entry: the assessment.
             turn: the turn to look at first, 0 for the beginning; the first one where it isn't said.
             as_file: everything in one file, all turns with it.
-            offered: what may be done with it.
 
         Raises:
             EntryDamagedError: the archive's files are not as they were written.
@@ -379,9 +356,11 @@ class Pages:
             turn=chosen,
             last=last,
             turns=_with_days([_turn_view(t, zone, names, is_whole=t.turn in shown) for t in turns], zone),
-            modalities=_modalities(versions, zone, None if as_file else chosen),
+            modalities=modality_views([v for v in versions if as_file or v.is_at(chosen)], zone),
             files={
-                sha256: _data_address(content) if as_file else f"{address_of(entry.id)}/files/{sha256}"
+                sha256: f"data:application/octet-stream;base64,{content}"
+                if as_file
+                else f"{address_of(entry.id)}/files/{sha256}"
                 for sha256, content in _files_in(initial).items()
             },
             losses=[row_of(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
@@ -400,12 +379,7 @@ class Pages:
         return None if content is None else base64.b64decode(content)
 
     def comparison(self, one: ArchiveEntry, other: ArchiveEntry, *, as_file: bool = False) -> str:
-        """Two assessments side by side; raises as ``assessment``.
-
-        Args:
-            one, other: the assessments.
-            as_file: everything in one file.
-        """
+        """Two assessments side by side; raises as ``assessment``."""
         results = [self.archive.results(each) for each in (one, other)]
         turns = [self.archive.turns(each) for each in (one, other)]
         parting = parting_turns(*turns)
@@ -429,7 +403,6 @@ class Pages:
         )
 
     def problem(self, sentence: str) -> str:
-        """A page that says what is wrong."""
         return self._render("problem.html", None, sentence=sentence)
 
     def _names(self, entry: ArchiveEntry) -> dict[str, tuple[str, str]]:
@@ -483,8 +456,7 @@ def compared(one: AssessmentResults, other: AssessmentResults) -> list[ComparedR
     return sorted(rows, key=lambda row: (-abs(row.difference or 0), row.name))
 
 
-_MATRIX_AT_MOST = 20
-"""Agents, and scenarios, of the overview's matrix: those with the most runs."""
+_MATRIX_AT_MOST = 20  # agents, and scenarios, of the overview's matrix: those with the most runs
 
 
 @dataclass(frozen=True)
@@ -515,10 +487,6 @@ def _matches(each: Running, search: str) -> bool:
     return all(word in text.lower() for word in search.lower().split())
 
 
-def _modalities(versions: Sequence[Version], zone: tzinfo | None, turn: int | None) -> list[ModalityView]:
-    return modality_views([v for v in versions if turn is None or v.is_at(turn)], zone)
-
-
 def _zone(turns: Sequence[TurnRecord]) -> tzinfo | None:
     return next((t.began_at.tzinfo for t in turns if t.began_at), UTC)
 
@@ -528,11 +496,6 @@ def _files_in(initial: Items) -> dict[str, str]:
     prefix = "email/files/"
     files = {path.removeprefix(prefix): item for path, item in initial.items() if path.startswith(prefix)}
     return {sha256: str(item["content"]) for sha256, item in files.items() if isinstance(item, dict)}
-
-
-def _data_address(content: str) -> str:
-    """The address of a download whose content, given in Base64, is in the address."""
-    return f"data:application/octet-stream;base64,{content}"
 
 
 def _names_in(versions: Sequence[Version]) -> dict[str, tuple[str, str]]:
@@ -583,8 +546,6 @@ def action_view(
     """An action in words.
 
     Args:
-        action: from a log or an update.
-        turn: its turn.
         number: its place in the turn, from 0.
         zone: in which its time is shown.
         names: paths and titles of items, by the items' ids.
@@ -603,25 +564,7 @@ def action_view(
 
 
 def address_of(name: str) -> str:
-    """Where the page of an id is."""
     return f"/view/{quote(name, safe='')}"
-
-
-def _address(entry: EntrySummary) -> str:
-    return address_of(entry.id)
-
-
-def _accuracy(results: TerminalResults) -> str:
-    share = results.accuracy_interval
-    return share.in_words() if share else f"{results.accuracy:.1%}"
-
-
-def _pass_at(results: TerminalResults) -> list[tuple[int, str]]:
-    return [(k, share.in_words()) for k, share in results.pass_at_k.items() if k > 1]
-
-
-def _troubles(updates: Sequence[ArchivedUpdate]) -> list[str]:
-    return [str(each.data["error_message"]) for each in updates if each.data.get("error_message")]
 
 
 def _policy_of_file(styles: Sequence[str], scripts: Sequence[str], *, may_compile: bool) -> str:
@@ -636,6 +579,3 @@ def _policy_of_file(styles: Sequence[str], scripts: Sequence[str], *, may_compil
         f"default-src 'none'; style-src {named(styles)}; script-src {named(scripts)}{compiling}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-__all__ = ["ActionView", "ComparedRow", "Pages", "Row", "TurnView", "address_of", "compared", "static"]

@@ -55,7 +55,6 @@ def distribution(values: Sequence[float], number: int = 0, bins: int = 20) -> Ma
     Args:
         values: percents, 0 to 100.
         number: of the series, from 0, for its colour.
-        bins: how many columns.
     """
     counts = [0] * bins
     for value in values:
@@ -166,7 +165,6 @@ def _whole_ticks(most: int) -> list[int]:
 
 
 def _round_ticks(most: float) -> list[float]:
-    """Some four round numbers from 0 to a value."""
     raw = most / 4
     size = 10 ** floor(log10(raw))
     step = next(each * size for each in (1, 2, 5, 10) if each * size >= raw)

@@ -1,8 +1,9 @@
 """The updates so far of a running assessment, turn by turn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -21,7 +22,6 @@ from proctor_protocol.updates import (
     TurnStartedUpdate,
     parse_update,
 )
-from viewer.live import PublishedUpdate
 
 _SHOWN_TURNS = 200
 """The number of turns that a running assessment's page shows (the last ones), since it reloads all the time."""
@@ -60,13 +60,12 @@ class Progress:
     phase: str = "waiting to begin"
 
 
-def progress_of(updates: Sequence[PublishedUpdate]) -> Progress:
-    """The progress by the updates; unreadable ones are left out."""
+def progress_of(updates: Sequence[Mapping[str, Any]]) -> Progress:
     progress = Progress()
     turns: _Turns = {}
-    for published in updates:
+    for data in updates:
         try:
-            update = parse_update(published.data)
+            update = parse_update(dict(data))
         except (UnknownMessageTypeError, ValidationError):
             continue
         _take(progress, turns, update)

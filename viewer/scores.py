@@ -1,6 +1,6 @@
 """The score as a table, biggest losses first; each verdict with its reason, and quotes that lead to what they quote."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,13 +67,7 @@ def dimensions_of(results: AssessmentResults, turns: Sequence[TurnRecord]) -> li
 
 
 def row_of(criterion: CriterionResult, turns: Sequence[TurnRecord], results: AssessmentResults) -> Row:
-    """One criterion with its verdict's items.
-
-    Args:
-        criterion: the criterion's result.
-        turns: of the assessment, to find quoted actions.
-        results: of the assessment.
-    """
+    """One criterion with its verdict's items."""
     loss = loss_of(criterion)
     items = (criterion.details or {}).get("items")
     rows: list[Item] = []
@@ -89,15 +83,15 @@ def row_of(criterion: CriterionResult, turns: Sequence[TurnRecord], results: Ass
 
 
 def _item(item: Mapping[str, Any], turns: Sequence[TurnRecord], results: AssessmentResults) -> Item:
-    quotes = item.get("quotes")
-    met = item.get("met")
+    quotes, met = item.get("quotes"), item.get("met")
+    quotes = quotes if isinstance(quotes, list) else []
     return Item(
         statement=clip(item.get("statement") or item.get("id"), 1_000),
         points=_points(item),
         is_met=met if isinstance(met, bool) else None,
         reason=clip(item.get("reason"), 2_000),
         by=clip(item.get("by"), 120),
-        quotes=[_quote(quote, turns, results) for quote in _mappings(quotes)],
+        quotes=[_quote(each, turns, results) for each in quotes if isinstance(each, Mapping)],
     )
 
 
@@ -105,10 +99,6 @@ def _points(item: Mapping[str, Any]) -> str:
     points, most = item.get("points"), item.get("max_points")
     earned = f"{points:g}" if isinstance(points, int | float) else ""
     return f"{earned}/{most:g}" if isinstance(most, int | float) else earned
-
-
-def _mappings(value: Any) -> Iterable[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def _quote(quote: Mapping[str, Any], turns: Sequence[TurnRecord], results: AssessmentResults) -> Quote:
@@ -123,7 +113,6 @@ def _quote(quote: Mapping[str, Any], turns: Sequence[TurnRecord], results: Asses
 
 
 def _action_with(text: str, turn: int, channel: str, turns: Sequence[TurnRecord]) -> str | None:
-    """The name of the action of a turn that contains these words."""
     words = " ".join(text.split())
     for record in turns:
         if record.turn == turn:

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from proctor_protocol.archive import CommandRecord
 from viewer.words import LONGEST_TEXT, clip, plain, took
 
-_SHOWN_AT_MOST = 1_500_000
-"""Characters of outputs on one page."""
-
+_SHOWN_AT_MOST = 1_500_000  # characters of outputs on one page
 _COMMANDS_AT_MOST = 2_000
 _BY_THE_ENGINE = "docker exec"
 
@@ -33,17 +31,17 @@ def steps_of(records: Sequence[CommandRecord]) -> tuple[list[Step], int]:
     ends = {
         record.id: record for record in records if record.kind == _BY_THE_ENGINE and record.id and not record.command
     }
-    shown = [record for record in records if record.kind in ("command", "keys", "screen") or _is_begun(record)]
+    shown = [
+        record
+        for record in records
+        if record.kind in ("command", "keys", "screen") or (record.kind == _BY_THE_ENGINE and record.command)
+    ]
     steps, room = [], _SHOWN_AT_MOST
     for record in shown[:_COMMANDS_AT_MOST]:
         step = _step(record, ends, room)
         room -= len(step.output)
         steps.append(step)
     return steps, max(0, len(shown) - _COMMANDS_AT_MOST)
-
-
-def _is_begun(record: CommandRecord) -> bool:
-    return record.kind == _BY_THE_ENGINE and bool(record.command)
 
 
 def _step(record: CommandRecord, ends: Mapping[str, CommandRecord], room: int) -> Step:
@@ -86,7 +84,3 @@ def _about(record: CommandRecord, code: int | None) -> Iterable[str]:
         yield f"in {clip(record.cwd, 200)}"
     if record.dropped:
         yield f"{record.dropped:,} bytes not kept"
-
-
-def phases_of(phases: Mapping[str, float]) -> Sequence[tuple[str, str]]:
-    return [(name, took(seconds)) for name, seconds in phases.items()]

@@ -23,11 +23,9 @@ class Version:
 
     @property
     def anchor(self) -> str:
-        """The name by which links lead to this item, whichever version of it is shown."""
         return anchor_of(self.path)
 
     def is_at(self, turn: int) -> bool:
-        """Whether this version was current after a turn."""
         return self.since <= turn <= self.until
 
     @property
@@ -41,7 +39,6 @@ class Version:
 
 
 def anchor_of(path: str) -> str:
-    """The name by which links lead to an item."""
     return "i" + hashlib.sha256(path.encode()).hexdigest()[:10]
 
 

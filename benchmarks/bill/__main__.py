@@ -10,13 +10,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from benchmarks.bill.playing import (
-    TURNS,
-    measure_memory,
-    measure_play,
-    measure_trials,
-    measure_waiting,
-)
+from benchmarks.bill.playing import TURNS, measure_memory, measure_play, measure_trials, measure_waiting
 from benchmarks.bill.record import FILE, Bill, Trial, this_machine
 from benchmarks.evaluator import evaluator
 from benchmarks.terminal import an_engine
@@ -42,7 +36,6 @@ async def measure(repetitions: int) -> Bill:
 
 
 async def measure_with_engine(url: str, trials: int) -> Trial:
-    """Play terminal trials on an engine."""
     async with evaluator({"DOCKER_HOST": url, "AGENTBEATS_GREEN_CONTAINERS": "on"}) as running:
         return await measure_trials(running, trials)
 

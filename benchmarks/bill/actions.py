@@ -2,7 +2,7 @@
 
 The rules are those of https://docs.temporal.io/cloud/actions (read in November 2026 as of commit 24afc58 of
 temporalio/documentation). What leaves no trace in a history (heartbeats, queries, refused updates) is not counted here;
-``benchmarks.bill.reading`` reads what a server of one's own counts by the same rules, and so both can be compared.
+``benchmarks.bill.playing`` reads what a server of one's own counts by the same rules, and so both can be compared.
 """
 
 from collections import Counter

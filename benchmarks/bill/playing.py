@@ -1,17 +1,20 @@
 """Assessments that are played to be measured."""
 
 import asyncio
+import re
 import statistics
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 
+import httpx
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
 from benchmarks.bill.actions import billable_actions
-from benchmarks.bill.reading import read_counters, stored_in
-from benchmarks.bill.record import HEARTBEAT, Memory, Play, Thinking, Tokens, Trial, Waiting
+from benchmarks.bill.record import HEARTBEAT, Memory, Play, Stored, Thinking, Tokens, Trial, Waiting
 from benchmarks.evaluator import BASELINES, PROCESSES, SLOW_SECONDS, Evaluator, say
 from benchmarks.terminal import TASK
 from tests.judge_tokens import counted, nothing_bears_on_it
@@ -27,13 +30,42 @@ LOOK_SECONDS = 10.0
 
 _TRIES = 3
 
+_SAMPLE = re.compile(r"^(action|service_requests)\{([^}]*)\} (\S+)$", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+
 LATENCY = 1.0
 """Seconds that the scripted model takes where it is measured how long models are waited for."""
 
 
-class _Watched:
-    """All counters at one moment."""
+def requests_and_actions(metrics: str, namespace: str = "default") -> tuple[Counter[str], Counter[str]]:
+    """What a Temporal server's front end counted in a namespace: gRPC requests by operation, and actions by type.
 
+    The metrics are in Prometheus' text format. Actions are those by which Temporal Cloud bills.
+    """
+    requests, actions = Counter[str](), Counter[str]()
+    for name, labels, value in _SAMPLE.findall(metrics):
+        label = dict(_LABEL.findall(labels))
+        if label.get("service_name") == "frontend" and label.get("namespace") == namespace:
+            counted, key = (actions, "action_type") if name == "action" else (requests, "operation")
+            counted[label[key]] += int(float(value))
+    return requests, actions
+
+
+async def read_counters(metrics_url: str) -> tuple[Counter[str], Counter[str]]:
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
+        return requests_and_actions((await http.get(metrics_url)).text)
+
+
+def stored_in(folder: Path) -> Stored:
+    sizes = []
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # something that is being written under another name
+            if file.is_file():
+                sizes.append(file.stat().st_size)
+    return Stored(objects=len(sizes), bytes=sum(sizes))
+
+
+class _Watched:
     def __init__(self, evaluator: Evaluator, requests: Counter[str], actions: Counter[str]) -> None:
         self.cpu = evaluator.cpu()
         self.requests, self.actions = requests, actions
@@ -54,11 +86,11 @@ async def measure_play(
 ) -> Play:
     """Play it one time after another, and take the means."""
     agent, turns = BASELINES[scenario] if participant == "baseline" else participant, TURNS[scenario]
-    kind = f"{scenario}, {participant}{', with models' if with_models else ''}"
     _script(evaluator.endpoint)
     seen = {each.run_id for each in await evaluator.ended_workflows(set())}
     await evaluator.assess(scenario, agent, turns, 0, offline=not with_models)
-    judges, characters = _tokens(evaluator.endpoint.prompts)
+    judged = [prompt for prompt in evaluator.endpoint.prompts if "Now judge this criterion" in prompt]
+    spoken = [prompt for prompt in evaluator.endpoint.prompts if "Now judge this criterion" not in prompt]
     seen |= {each.run_id for each in await evaluator.ended_workflows(seen, 1)}
     before = await _watch(evaluator)
     took = [
@@ -89,12 +121,12 @@ async def measure_play(
         requests=_per(repetitions, after.requests, before.requests),
         store=store,
         archive=archive,
-        judges=judges,
-        characters=characters,
+        judges=_counted(judged),
+        characters=_counted(spoken),
         thinking=thinking,
     )
     say(
-        f"{kind}: {statistics.mean(took):.2f} s, {sum(cpu.values()):.2f} s of CPU "
+        f"{play.name}: {statistics.mean(took):.2f} s, {sum(cpu.values()):.2f} s of CPU "
         f"({', '.join(f'{name} {spent:.2f}' for name, spent in play.cpu.items())}), "
         f"{sum(play.actions.values()):.0f} actions ({sum(play.counted_by_server.values()):.0f} by the server's count)"
     )
@@ -156,12 +188,6 @@ def _script(endpoint: OpenAIEndpoint) -> None:
         ),
     )
     endpoint.answer("Would you answer this", {"should_respond": True, "reason": "It is a question."})
-
-
-def _tokens(prompts: Iterable[str]) -> tuple[Tokens, Tokens]:
-    judged = [prompt for prompt in prompts if "Now judge this criterion" in prompt]
-    spoken = [prompt for prompt in prompts if "Now judge this criterion" not in prompt]
-    return _counted(judged), _counted(spoken)
 
 
 def _counted(prompts: list[str]) -> Tokens:

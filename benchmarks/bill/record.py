@@ -104,7 +104,6 @@ class Play(Record):
 
     @property
     def calls(self) -> int:
-        """Of models."""
         return self.judges.calls + self.characters.calls
 
     @property
@@ -121,7 +120,6 @@ class Play(Record):
 
     @property
     def name(self) -> str:
-        """What a table calls it."""
         return f"{self.scenario}, {self.participant}{', with models' if self.with_models else ''}"
 
 
@@ -158,8 +156,6 @@ class Trial(Record):
 
 
 class Bill(Record):
-    """All that was measured."""
-
     machine: Machine
     plays: list[Play]
     waiting: Waiting
@@ -174,11 +170,7 @@ class Bill(Record):
         file.write_text(_rounded(self).model_dump_json(indent=1) + "\n")
 
     def play(self, scenario: str, participant: str, *, with_models: bool) -> Play:
-        """One of the plays.
-
-        Raises:
-            LookupError: it was not measured.
-        """
+        """One of the plays."""
         for play in self.plays:
             if (play.scenario, play.participant, play.with_models) == (scenario, participant, with_models):
                 return play

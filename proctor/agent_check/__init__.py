@@ -3,6 +3,6 @@
 * ``day.json``: the scenario: a user, two mails, two turns
 * ``watch``: sees what the agent asks of the simulator, and can make it wait
 * ``playing``: plays the assessment, and keeps all that was seen
-* ``checks``: what is looked for in it, each with its fix
+* ``checks``: what is looked for in it; ``checks.toml``: each one's fix
 * ``command``: the command, and its table
 """

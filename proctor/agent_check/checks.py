@@ -1,7 +1,9 @@
-"""What is looked for in an agent: each check is a function of what was seen, with its fix in plain words."""
+"""What is looked for in an agent: each check is a function of what was seen; ``checks.toml`` has its fix."""
 
+import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -20,15 +22,7 @@ _LONGEST = 300
 
 
 class Finding(BaseModel):
-    """What one check found.
-
-    Attributes:
-        check: its id.
-        looked_for: what an agent has to do.
-        judgement: whether it does; ``not seen`` where that couldn't be determined, which doesn't count against it.
-        seen: what it did, as a sentence.
-        fix: what to do about it; None unless it is wrong.
-    """
+    """What one check found; ``not seen`` where it couldn't be determined, which doesn't count against the agent."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -39,48 +33,37 @@ class Finding(BaseModel):
     fix: str | None = None
 
 
-@dataclass(frozen=True)
-class _Check:
-    name: str
-    looked_for: str
-    fix: str
-    look: Look
-
-
-_CHECKS: list[_Check] = []
+_CHECKS: dict[str, Look] = {}
 
 
 def find_all(evidence: Evidence) -> list[Finding]:
-    """Every check, in the order in which an assessment comes by them."""
+    texts = tomllib.loads((files("proctor.agent_check") / "checks.toml").read_text(encoding="utf-8"))
     findings = []
-    for check in _CHECKS:
-        judgement, seen = check.look(evidence)
+    for name, look in _CHECKS.items():
+        judgement, seen = look(evidence)
         findings.append(
             Finding(
-                check=check.name,
-                looked_for=check.looked_for,
+                check=name,
+                looked_for=texts[name]["looked_for"],
                 judgement=judgement,
                 seen=seen if len(seen) <= _LONGEST else f"{seen[: _LONGEST - 1]}…",
-                fix=check.fix if judgement == "wrong" else None,
+                fix=texts[name]["fix"] if judgement == "wrong" else None,
             )
         )
     return findings
 
 
-def _check(name: str, looked_for: str, fix: str) -> Callable[[Look], Look]:
+def _check(name: str) -> Callable[[Look], Look]:
+    """Enter a check; ``checks.toml`` has its texts. They are in the order in which an assessment comes by them."""
+
     def enter(look: Look) -> Look:
-        _CHECKS.append(_Check(name, looked_for, fix, look))
+        _CHECKS[name] = look
         return look
 
     return enter
 
 
-@_check(
-    "card",
-    "an agent card that leads to the agent",
-    "Serve the card at /.well-known/agent-card.json, with the address at which the evaluator reaches the agent "
-    "(purple_sdk: --card-url).",
-)
+@_check("card")
 def _card(evidence: Evidence) -> tuple[Judgement, str]:
     if evidence.card_problem is not None:
         return "wrong", evidence.card_problem
@@ -101,29 +84,11 @@ def _version(evidence: Evidence, version: str) -> tuple[Judgement, str]:
     return "right", f"it answers in A2A {version}"
 
 
-@_check(
-    "protocol-1.0",
-    "speaks A2A 1.0, if its card says so",
-    "Have the server speak it at the address that the card names for it, or take it out of the card.",
-)
-def _one(evidence: Evidence) -> tuple[Judgement, str]:
-    return _version(evidence, "1.0")
+_check("protocol-1.0")(partial(_version, version="1.0"))
+_check("protocol-0.3")(partial(_version, version="0.3"))
 
 
-@_check(
-    "protocol-0.3",
-    "speaks A2A 0.3, if its card says so",
-    "Have the server speak it (a2a-sdk: enable_v0_3_compat=True), or take it out of the card.",
-)
-def _early(evidence: Evidence) -> tuple[Judgement, str]:
-    return _version(evidence, "0.3")
-
-
-@_check(
-    "greeting",
-    "takes assessment_start",
-    "Answer assessment_start with anything that isn't a failure; ignore fields that you don't know.",
-)
+@_check("greeting")
 def _greeting(evidence: Evidence) -> tuple[Judgement, str]:
     spoken = [e for version, e in evidence.greeted.items() if not _is_version_to_blame(evidence, version)]
     if not spoken or any(map(_leads_astray, spoken)):
@@ -132,12 +97,7 @@ def _greeting(evidence: Evidence) -> tuple[Judgement, str]:
     return ("wrong", problems[0]) if problems else ("right", "it took the greeting")
 
 
-@_check(
-    "timing",
-    "answers in time",
-    "Answer every turn in its time (300 s, unless the evaluator is set otherwise): set a limit for your model's "
-    "calls; or give this command a longer --timeout.",
-)
+@_check("timing")
 def _timing(evidence: Evidence) -> tuple[Judgement, str]:
     if (turn := evidence.turn) is None:
         return "not seen", "no turn was played"
@@ -145,11 +105,7 @@ def _timing(evidence: Evidence) -> tuple[Judgement, str]:
     return ("wrong", str(late[0].problem)) if late else ("right", f"turn 1 took {turn.seconds:.1f} s")
 
 
-@_check(
-    "turn",
-    "completes a turn",
-    "Look into the agent's log for what went wrong. A task that ends failed or rejected fails the try of the turn.",
-)
+@_check("turn")
 def _turn(evidence: Evidence) -> tuple[Judgement, str]:
     turn = evidence.turn
     if turn is None or turn.is_late:
@@ -159,12 +115,7 @@ def _turn(evidence: Evidence) -> tuple[Judgement, str]:
     return "right", "its task, or message, ends well"
 
 
-@_check(
-    "message-type",
-    "answers with turn_complete or early_completion",
-    'Answer turn_start with a JSON object whose "message_type" is "turn_complete" or "early_completion", as a data '
-    "part or as text.",
-)
+@_check("message-type")
 def _message_type(evidence: Evidence) -> tuple[Judgement, str]:
     if (turn := _answered(evidence)) is None:
         return "not seen", "there is no answer to a turn"
@@ -173,11 +124,7 @@ def _message_type(evidence: Evidence) -> tuple[Judgement, str]:
     return "right", f"it answers with {_kind_of(turn)}"
 
 
-@_check(
-    "message-fields",
-    "answers with well-formed fields",
-    "Put the field right, as docs/PURPLE_AGENT_GUIDE.md shows it.",
-)
+@_check("message-fields")
 def _message_fields(evidence: Evidence) -> tuple[Judgement, str]:
     turn = _answered(evidence)
     if turn is None or _kind_of(turn) not in _ANSWERS:
@@ -185,26 +132,19 @@ def _message_fields(evidence: Evidence) -> tuple[Judgement, str]:
     return ("right", "all fields are well-formed") if turn.problem is None else ("wrong", turn.problem)
 
 
-@_check(
-    "apart",
-    "keeps assessments apart",
-    "Keep address, key and memory by contextId: several assessments may run at once in one process.",
-)
+@_check("apart")
 def _apart(evidence: Evidence) -> tuple[Judgement, str]:
     if evidence.turn is None:
         return "not seen", "no turn was played"
     if evidence.astray:
-        return "wrong", f"in a turn of one assessment it asked {_shown(evidence)} of another's simulation"
+        asked = ", ".join(dict.fromkeys(f"{request.method} {request.path}" for request in evidence.astray[:3]))
+        return "wrong", f"in a turn of one assessment it asked {asked} of another's simulation"
     if not evidence.turn.requests:
         return "not seen", "it asked nothing of the simulation"
     return "right", "of two assessments, it acted in the one whose turn it was"
 
 
-@_check(
-    "key",
-    "gets into the simulation",
-    "Send the api_key of assessment_start as X-API-Key, to paths below ues_url, and only what a participant may.",
-)
+@_check("key")
 def _key(evidence: Evidence) -> tuple[Judgement, str]:
     turn = evidence.turn
     if turn is None or not turn.requests or evidence.astray:
@@ -215,11 +155,7 @@ def _key(evidence: Evidence) -> tuple[Judgement, str]:
     return "right", f"{len(turn.requests)} requests, none was refused"
 
 
-@_check(
-    "unreported",
-    "reports all that it does",
-    'List every action of the turn in "actions": the result marks all others as unreported.',
-)
+@_check("unreported")
 def _unreported(evidence: Evidence) -> tuple[Judgement, str]:
     if (report := _report(evidence)) is None:
         return "not seen", "it did nothing that could be reported"
@@ -228,11 +164,7 @@ def _unreported(evidence: Evidence) -> tuple[Judgement, str]:
     return "right", "all that it did is in its reports"
 
 
-@_check(
-    "made-up",
-    "reports only what it did",
-    "Report what the simulator confirmed (status executed), with the parameters that were sent.",
-)
+@_check("made-up")
 def _made_up(evidence: Evidence) -> tuple[Judgement, str]:
     if (report := _report(evidence)) is None:
         return "not seen", "it did and reported nothing"
@@ -241,11 +173,7 @@ def _made_up(evidence: Evidence) -> tuple[Judgement, str]:
     return "right", "all that it reports has happened"
 
 
-@_check(
-    "same-message",
-    "gives the same answer to the same message, and does nothing twice",
-    "Remember the answer by messageId, and give it again when the same id comes again.",
-)
+@_check("same-message")
 def _same_message(evidence: Evidence) -> tuple[Judgement, str]:
     again, turn = evidence.again, evidence.turn
     if again is None or turn is None:
@@ -259,12 +187,7 @@ def _same_message(evidence: Evidence) -> tuple[Judgement, str]:
     return "right", "the same answer, and nothing was done twice"
 
 
-@_check(
-    "played-again",
-    "plays a turn again when asked to",
-    "A turn with a new messageId and a higher attempt is a new try: the environment was set back, so forget what you "
-    "learned in the turn, and play it.",
-)
+@_check("played-again")
 def _played_again(evidence: Evidence) -> tuple[Judgement, str]:
     retry, turn = evidence.retry, evidence.turn
     if retry is None or turn is None or retry.is_late:
@@ -276,12 +199,7 @@ def _played_again(evidence: Evidence) -> tuple[Judgement, str]:
     return ("right", "it played the turn again") if turn.actions else ("not seen", "it did nothing in either try")
 
 
-@_check(
-    "new-greeting",
-    "takes a new key in mid-assessment",
-    "Where assessment_start comes again with resumes_turn, use its ues_url and api_key from then on: the old key is "
-    "refused. Keep what you remember from before that turn.",
-)
+@_check("new-greeting")
 def _new_greeting(evidence: Evidence) -> tuple[Judgement, str]:
     greeted, turn = evidence.regreeted, evidence.second
     if greeted is None:
@@ -297,11 +215,7 @@ def _new_greeting(evidence: Evidence) -> tuple[Judgement, str]:
     return ("right", "it continued with the new key") if turn.requests else ("not seen", "it asked nothing in turn 2")
 
 
-@_check(
-    "cancellation",
-    "stops when its task is cancelled",
-    "End the turn's work when CancelTask comes (a2a-sdk: AgentExecutor.cancel), and the task as canceled.",
-)
+@_check("cancellation")
 def _cancellation(evidence: Evidence) -> tuple[Judgement, str]:
     if evidence.cancelled is None or not evidence.is_task_known:
         return "not seen", "there was no running task to cancel"
@@ -312,11 +226,7 @@ def _cancellation(evidence: Evidence) -> tuple[Judgement, str]:
     return "right", "it did nothing more"
 
 
-@_check(
-    "after-end",
-    "does nothing after assessment_complete",
-    "When assessment_complete comes, stop all work of the assessment, forget its key, and answer with no failure.",
-)
+@_check("after-end")
 def _after_end(evidence: Evidence) -> tuple[Judgement, str]:
     if evidence.conclusion is None or evidence.after_end is None:
         return "not seen", "no assessment began"
@@ -373,7 +283,3 @@ def _report(evidence: Evidence) -> ActionReport | None:
 
 def _names(actions: list[ActionLogEntryWithTurn] | list[ReportedAction]) -> str:
     return ", ".join(dict.fromkeys(action.action for action in actions))
-
-
-def _shown(evidence: Evidence) -> str:
-    return ", ".join(dict.fromkeys(f"{request.method} {request.path}" for request in evidence.astray[:3]))

@@ -11,8 +11,8 @@ from proctor.agent_check.checks import Finding, Judgement, find_all
 from proctor.agent_check.playing import Play
 from proctor.agent_check.watch import Watch
 from proctor.console import make_console, plain_table, show
-from proctor.errors import ExitCode, UsageError
-from proctor.harness_runs import HarnessChoice, with_harness
+from proctor.errors import ExitCode, UsageError, ending_as
+from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.own_simulator import own_simulator
 from proctor.phrases import clean, counted
 from proctor.settings import LOOPBACK, read_settings
@@ -29,10 +29,8 @@ def check_agent(
     """Play the miniature assessment with an agent and print what was found; 1 where anything is wrong.
 
     Args:
-        url: the agent's address.
         timeout: seconds that it has for each message.
         host: the address of this machine at which the agent finds the simulator; the loopback where not given.
-        as_json: print a JSON object in place of the table.
         harness: the CLI agent that is started and checked, in place of the one at ``url``.
 
     Raises:
@@ -40,9 +38,12 @@ def check_agent(
         UnreachableError: no server answers at the agent's address.
     """
     if harness is not None:
-        return with_harness(
-            harness, lambda url: asyncio.to_thread(check_agent, url, timeout=timeout, host=host, as_json=as_json)
-        )
+
+        async def check() -> ExitCode:
+            async with serving_harness(harness) as url:
+                return await asyncio.to_thread(check_agent, url, timeout=timeout, host=host, as_json=as_json)
+
+        return asyncio.run(check())
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise UsageError(f'"{url}" is not an address of an agent: write it as http://localhost:8001')
     findings = look_at(url, read_settings(GreenAgentConfig), timeout, host or LOOPBACK)
@@ -61,22 +62,16 @@ def look_at(
     """All findings about the agent at an address. Raises as ``check_agent`` does.
 
     Args:
-        url: the agent's address.
-        settings: the evaluator's settings.
         timeout: seconds that the agent has for each message.
         host: the address of this machine at which the agent finds the simulator.
-        settle: seconds to wait for late requests, as in ``Play``.
     """
     watch = Watch()
-    try:
-        with own_simulator(settings, host, watch.wrap) as config:
-            # No service of a deployment runs for this: an agent may be at the port that is the gateway's elsewhere.
-            port = urlsplit(config.ues_url).port
-            own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
-            play = Play(url.rstrip("/"), merge_configs(config, own), watch, timeout, settle)
-            return find_all(asyncio.run(play.play()))
-    except OSError as problem:
-        raise UsageError(problem.strerror or str(problem)) from None
+    with ending_as(UsageError, OSError), own_simulator(settings, host, watch.wrap) as config:
+        # No service of a deployment runs for this: an agent may be at the port that is the gateway's elsewhere.
+        port = urlsplit(config.ues_url).port
+        own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
+        play = Play(url.rstrip("/"), merge_configs(config, own), watch, timeout, settle)
+        return find_all(asyncio.run(play.play()))
 
 
 def _print(console: Console, findings: list[Finding]) -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
@@ -58,11 +59,9 @@ class Day(BaseModel):
 
     @classmethod
     def load(cls) -> "Day":
-        """The one that comes with the product."""
         return cls.model_validate_json(files("proctor.agent_check").joinpath("day.json").read_text(encoding="utf-8"))
 
     def to_state(self) -> dict[str, Any]:
-        """The same as the simulator imports it."""
         start = self.start_time.isoformat()
         return at_time(
             {
@@ -102,7 +101,6 @@ class Exchange:
 
     @property
     def is_late(self) -> bool:
-        """Whether the agent took longer than it may."""
         return self.kind == failures.TURN_TIMEOUT
 
 
@@ -111,11 +109,8 @@ class Evidence:
     """All that was seen; None for what didn't happen.
 
     Attributes:
-        timeout: seconds that the agent had for each message.
         card_problem: why the card is of no use.
-        versions: of A2A, which the card offers.
         greeted: the start message by each version that was spoken.
-        turn: turn 1.
         astray: what the agent did in the other assessment during that.
         again: the same message a second time.
         retry: turn 1 again, as a second try from its start.
@@ -124,7 +119,6 @@ class Evidence:
         cancelled: the turn of the other assessment, cancelled under way.
         is_task_known: whether there was a task to cancel, and the turn still ran.
         after_cancel: what the agent did after it.
-        conclusion: the end of the first assessment.
         after_end: what the agent asked of the simulations after their end.
     """
 
@@ -161,7 +155,6 @@ class Table:
         self.task_id: str | None = None
 
     async def lay(self) -> None:
-        """Make the simulation and the agent's key."""
         day, self._fence = self._play.day, 1
         self.simulation = await self._play.host.create(self.simulation_id, 7, 1)
         await self.simulation.admin.scenario.import_full(day.to_state())
@@ -215,7 +208,6 @@ class Table:
         return await self._say(start, f"start {self.issue}")
 
     async def turn(self, number: int, attempt: int = 1) -> Exchange:
-        """Send ``turn_start``; the same number and try have the same message id."""
         turn = TurnStartMessage(turn_number=number, current_time=self.now, events_processed=1, attempt=attempt)
         return await self._say(turn, f"turn {number} try {attempt}", number)
 
@@ -224,7 +216,6 @@ class Table:
 
     @property
     def has_task(self) -> bool:
-        """Whether the agent has shown its task of the last message."""
         return self.task_id is not None
 
     async def cancel(self) -> None:
@@ -279,9 +270,7 @@ class Play:
     """Plays it.
 
     Args:
-        url: the agent's address.
         config: settings, with the address of a simulator that ``watch`` watches.
-        watch: between agent and simulator.
         timeout: seconds that the agent has for each message.
         settle: seconds in which an agent that continues in spite of an order to stop is expected to show it.
     """
@@ -296,11 +285,7 @@ class Play:
         self.clients = ParticipantClients(config)
 
     async def play(self) -> Evidence:
-        """All of it, as far as it gets.
-
-        Raises:
-            UnreachableError: no server answers at the agent's address.
-        """
+        """All of it, as far as it gets."""
         evidence = Evidence(self.timeout)
         ids = [f"check-{name}" for name in (FIRST, OTHER)]
         self.watch.own_keys = {host_key(self._secret)} | {
@@ -389,7 +374,9 @@ class Play:
             if turn.done() or not table.has_task:
                 return
             evidence.is_task_known = True
-            await self._in_time(table.cancel())
+            with suppress(TimeoutError, ApplicationError):  # what came of it is looked for at the task
+                async with asyncio.timeout(_CANCELLED_WITHIN):
+                    await table.cancel()
             await asyncio.wait({turn}, timeout=min(_CANCELLED_WITHIN, self.timeout))
             self.watch.held_simulation = None
             end = time.monotonic() + self._settle
@@ -400,13 +387,6 @@ class Play:
             self.watch.held_simulation = None
             evidence.cancelled = await turn
             evidence.after_cancel = [*evidence.after_cancel, *evidence.cancelled.actions]
-
-    async def _in_time(self, work: Awaitable[None]) -> None:
-        try:
-            async with asyncio.timeout(_CANCELLED_WITHIN):
-                await work
-        except (TimeoutError, ApplicationError):  # what came of it is looked for at the task
-            return
 
     async def _until(self, is_so: Callable[[], bool], seconds: float) -> None:
         end = time.monotonic() + seconds

@@ -23,7 +23,6 @@ class SeenRequest:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the key doesn't open the simulation, or not that in it."""
         return self.status in (_UNAUTHORIZED, _FORBIDDEN)
 
     @property
@@ -50,7 +49,6 @@ class Watch:
         self._app: ASGIApp | None = None
 
     def wrap(self, app: ASGIApp) -> ASGIApp:
-        """The application to serve in place of ``app``."""
         self._app = app
         return self
 

@@ -14,11 +14,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from proctor.audit.families import FamilyAudit, cells_of, command_for, run_cells, summed_up
+from proctor.audit.families import Cell, FamilyAudit, cells_of, command_for, run_cells, summed_up
 from proctor.audit.instances import Report
 from proctor.console import make_console, show
-from proctor.errors import CommandError, ExitCode
-from proctor_protocol.instances import PRACTICE_SEEDS
+from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.run_settings import seeds_in
+from proctor.scenario_commands import family_folder, manager_of
+from proctor_protocol.instances import DIFFICULTIES, PRACTICE_SEEDS
 from scenarios.kit.making.days import Day, InconsistentDayError, make_day
 
 CHECKS = {
@@ -37,48 +39,42 @@ CHECKS = {
 }
 
 _RATES_SHOWN = (0.1, 0.4)
-_INSTANCES_A_LINE = 25
-"""In a log, progress is one line for this number of instances."""
+_INSTANCES_A_LINE = 25  # in a log, progress is one line for this number of instances
 
 
-def audit(
-    directories: Sequence[Path],
-    difficulties: Sequence[int],
-    seeds: Sequence[int],
+def audit_families(
+    families: Sequence[str],
+    scenarios_dir: str | None,
+    difficulties: str,
+    seeds: str,
     *,
     processes: int = 0,
     quick: bool = False,
     json_file: Path | None = None,
-    scenarios_dir: str | None = None,
 ) -> ExitCode:
-    """Audit families; exit code 1 where anything is violated.
+    """Audit families, all of them where none is named; exit code 1 where anything is violated.
 
     Args:
-        directories: the families' folders.
-        difficulties, seeds: the instances.
+        families: their names.
+        scenarios_dir: the folder of scenarios that the command line names, if it does.
+        difficulties, seeds: numbers and ranges, such as ``1-4`` or ``3,7``.
         processes: how many instances at once; 0 for as many as there are processors.
         quick: the cheapest form: fewer lapses, and no checks that need many instances.
         json_file: receives the figures.
-        scenarios_dir: the flag for the families' place, for the commands that show violations again.
+
+    Raises:
+        UsageError: there is no such family, or seeds or difficulties can't be read.
     """
-    cells, began, console = cells_of(directories, difficulties, seeds, quick=quick), time.monotonic(), make_console()
-    columns = (
-        TextColumn("audited"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[bad]}"),
-    )
-    reports: list[Report] = []
-    bad = 0
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("audit", total=len(cells), bad="")
-        for report in run_cells(cells, processes or os.cpu_count() or 1):
-            reports.append(report)
-            bad += len(report.violations)
-            progress.update(task, advance=1, bad=f"{bad} violations" if bad else "")
-            if not console.is_terminal:
-                _log_progress(reports, len(cells), bad, time.monotonic() - began)
+    levels = seeds_in(difficulties)
+    if wrong := [level for level in levels if level not in DIFFICULTIES]:
+        raise UsageError(f"--difficulty {difficulties}: {wrong[0]} isn't one of 1 to 4")
+    manager = manager_of(scenarios_dir)
+    directories = [family_folder(manager, name) for name in families or manager.list_families()]
+    if not directories:
+        raise UsageError(f"there are no families in {manager.directory}")
+    cells = cells_of(directories, levels, seeds_in(seeds), quick=quick)
+    began, console = time.monotonic(), make_console()
+    reports = _watched(cells, processes or os.cpu_count() or 1, console)
     audits = summed_up(reports, quick=quick)
     show(console, _table(audits))
     violations = [(audit.name, *violation) for audit in audits for violation in audit.violations]
@@ -94,6 +90,22 @@ def audit(
     if json_file is not None:
         json_file.write_text(json.dumps(_figures(audits), indent=1) + "\n", encoding="utf-8")
     return ExitCode.FAILED if violations else ExitCode.DONE
+
+
+def _watched(cells: Sequence[Cell], processes: int, console: Console) -> list[Report]:
+    """Audit instances, and show how far that is."""
+    bar = (TextColumn("audited"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    reports: list[Report] = []
+    began, bad = time.monotonic(), 0
+    with Progress(*bar, TextColumn("{task.fields[bad]}"), console=console, transient=True) as progress:
+        task = progress.add_task("audit", total=len(cells), bad="")
+        for report in run_cells(cells, processes):
+            reports.append(report)
+            bad += len(report.violations)
+            progress.update(task, advance=1, bad=f"{bad} violations" if bad else "")
+            if not console.is_terminal:
+                _log_progress(reports, len(cells), bad, time.monotonic() - began)
+    return reports
 
 
 def _log_progress(reports: Sequence[Report], total: int, bad: int, seconds: float) -> None:
@@ -164,12 +176,14 @@ def mean_of(shares: Sequence[float]) -> tuple[float, float]:
     return round(100 * fmean(shares), 1), round(100 * error, 1)
 
 
-def show_day(directory: Path, difficulty: int, seed: int, *, truth: bool) -> None:
+def show_day(family: str, scenarios_dir: str | None, difficulty: int, seed: int, *, truth: bool) -> None:
     """Print the day of a family for a person: the brief, all records by time; with ``truth``, what is right.
 
     Raises:
+        UsageError: there is no such family.
         CommandError: the day can't be made, or its truth is not public.
     """
+    directory = family_folder(manager_of(scenarios_dir), family)
     if truth and seed not in PRACTICE_SEEDS:
         raise CommandError(
             f"seed {seed} is not a practice seed: the truth of seeds 1 to {PRACTICE_SEEDS[-1]} is public"
@@ -187,7 +201,6 @@ def show_day(directory: Path, difficulty: int, seed: int, *, truth: bool) -> Non
 
 
 def _print_side(console: Console, day: Day) -> None:
-    """The brief and the records of a day, or of the day of one of several participants."""
     if day.role:
         console.print(Text(f"\nRole {day.role}", style="bold"))
     console.print(Text(day.brief))

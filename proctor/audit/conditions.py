@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.audit.dry import request_of
-from proctor.audit.plays import Perform, perform
+from proctor.audit.plays import Perform, perform, request_of
 from purple_sdk.ues import AsyncUESClient, UESError
 from purple_sdk.ues.errors import ServerError
 from scenarios.kit.making.days import Day
@@ -16,12 +15,10 @@ CONDITIONS = ("noise 1", "noise 2", "noise 3", "fixed:5", "fixed:5, noise 3")
 """What the check plays under. ``measured`` needs a participant that takes time, and has none here."""
 
 _TRIES = 12
-_LOOKS = 6
-"""How often it is looked whether something was done: any one answer may be old."""
+_LOOKS = 6  # how often it is looked whether something was done: any one answer may be old
 
 
 def conditions_in(words: str) -> tuple[str, int]:
-    """The clock and the level of noise that one of ``CONDITIONS`` names."""
     clock, _, noise = words.rpartition("noise ")
     return ((clock.rstrip(", ") or "standing"), int(noise)) if "noise" in words else (words, 0)
 
@@ -60,17 +57,13 @@ async def _is_there(client: AsyncUESClient, action: str, fields: Mapping[str, An
 def _count(states: Mapping[str, Any], action: str, fields: Mapping[str, Any]) -> int:
     """How often a state has what an action makes; 0 for one that may be done again without harm."""
     match action:
-        case "email.send":
-            sent = [mail for mail in states["email"]["emails"].values() if mail["folder"] == "sent"]
+        case "email.send" | "email.forward":
+            mine, theirs = ("body_text", "body_text") if action == "email.send" else ("message_id", "in_reply_to")
             return sum(
-                mail["body_text"] == fields["body_text"] and set(fields["to_addresses"]) <= set(mail["to_addresses"])
-                for mail in sent
-            )
-        case "email.forward":
-            sent = [mail for mail in states["email"]["emails"].values() if mail["folder"] == "sent"]
-            return sum(
-                mail["in_reply_to"] == fields["message_id"] and set(fields["to_addresses"]) <= set(mail["to_addresses"])
-                for mail in sent
+                mail["folder"] == "sent"
+                and mail[theirs] == fields[mine]
+                and set(fields["to_addresses"]) <= set(mail["to_addresses"])
+                for mail in states["email"]["emails"].values()
             )
         case "sms.send":
             texts = states["sms"]["messages"].values()

@@ -6,11 +6,9 @@ from typing import Any
 
 import orjson
 
-from proctor.audit.plays import Outcome, Stage
+from proctor.audit.plays import Outcome, Stage, request_of
 from proctor_protocol.results import ActionLogEntryWithTurn
-from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Act
-from scenarios.kit.making.wording import message
 
 _CHANGING = {"calendar": "events", "email": "emails"}
 
@@ -34,19 +32,6 @@ def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
         )
         _apply(states, action, fields, len(log), stage.day.user.email, at)
     return stage.outcome(log, states)
-
-
-def request_of(act: Act, day: Day, voice: int = 0) -> tuple[str, dict[str, Any]]:
-    """What an act asks the simulator for: the action's name and its fields."""
-    if act.action != "tell":
-        fields = dict(act.fields)
-        return act.action, {"role": "assistant", **fields} if act.action == "chat.send_message" else fields
-    words = message(act, day.user, voice)
-    if act.to is None or act.channel == "chat":
-        return "chat.send_message", {"role": "assistant", "content": words["body"]}
-    if act.channel == "text":
-        return "sms.send", {"to_numbers": [act.to.phone], "body": words["body"]}
-    return "email.send", {"to_addresses": [act.to.email], "subject": words["subject"], "body_text": words["body"]}
 
 
 def _apply(states: dict[str, Any], action: str, fields: dict[str, Any], number: int, user: str, at: datetime) -> None:

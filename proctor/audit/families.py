@@ -24,8 +24,7 @@ LEAST_FALL, COMPARED_AT = 0.02, 0.1
 MEMORISED = 100
 """Seeds that the memoriser knows by heart."""
 
-_FLOOR = 0.02
-"""A mean below it need not fall further."""
+_FLOOR = 0.02  # a mean below it need not fall further
 
 
 @dataclass
@@ -50,18 +49,14 @@ class FamilyAudit:
     discrimination: dict[tuple[int, str], float] = field(default_factory=dict)
 
     def of(self, difficulty: int) -> list[Report]:
-        """The reports of one difficulty."""
         return [report for report in self.reports if report.difficulty == difficulty]
 
     def mean_of(self, bot: str, difficulty: int) -> float:
-        """The mean share of the points of a player without understanding."""
         return fmean(report.bots.get(bot, 0.0) for report in self.of(difficulty))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One instance to be audited."""
-
     directory: Path
     difficulty: int
     seed: int

@@ -20,7 +20,7 @@ from purple_sdk.ues import UESError
 from scenarios.kit.checks import OnceCheck, ReportCheck
 from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty, Lapse
+from scenarios.kit.making.duty import Duty, Lapse
 
 EXTRA_WRITES = 20
 RATES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -31,8 +31,7 @@ BARS = {"nothing": 0.02, "everything": 0.02, "answers all": 0.05, "keywords": 0.
 """The largest share of the points that a player without understanding may earn."""
 
 _ROUNDING = 1e-9
-_MEMORY = 5
-"""Words of the runs by which the memoriser knows a day again."""
+_MEMORY = 5  # words of the runs by which the memoriser knows a day again
 
 
 @dataclass
@@ -46,7 +45,6 @@ class Report:
         expected: for each lapse rate, the share of the points that graded players earn on average.
         grams: hashes of the 8-grams of all that participants read, the brief aside.
         plays, lapses, ways: how many there were.
-        role: of one of several participants.
     """
 
     family: str
@@ -63,7 +61,6 @@ class Report:
     role: str = ""
 
     def say(self, check: int, sentence: str) -> None:
-        """Note a violation."""
         self.violations.append((check, f"{self.role}: {sentence}" if self.role else sentence))
 
     def take(self, part: "Report", count: int) -> None:
@@ -99,13 +96,10 @@ def audit_instance(
     """Audit an instance.
 
     Args:
-        directory: the family's folder.
         difficulty: 1 to 4.
-        seed: of the instance.
         others: seeds that the memoriser knows by heart; those that can't be made, and those of the same group, are
             passed over.
         graded_plays: plays of each lapse rate.
-        quick: play fewer lapses.
 
     Raises:
         Exception: what the family raises.
@@ -132,7 +126,7 @@ class _Audit:
 
     async def run(self, memorised: Day | None, graded_plays: int) -> None:
         await self.stage.hear((side, players.oracle(side)) for side in self.beside)
-        await self._oracle()
+        await self._full(1, "the oracle", players.oracle(self.day))
         await self._bots()
         await self._lapses()
         await self._ways()
@@ -158,14 +152,10 @@ class _Audit:
         return await self.stage.play(player, clock=clock, noise=noise)
 
     async def _full(self, check: int, what: str, player: Turn, *, clock: str = STANDING, noise: int = 0) -> None:
-        """A play that earns all points."""
         outcome = await self._play(player, clock=clock, noise=noise)
         if outcome.share < 1:
             lost = [check_id for check_id, holds in outcome.held.items() if not holds]
             self.report.say(check, f"{what} loses {', '.join(lost) or 'nothing_else'} {outcome.side_effects[:3] or ''}")
-
-    async def _oracle(self) -> None:
-        await self._full(1, "the oracle", players.oracle(self.day))
 
     async def _bots(self) -> None:
         bots = {
@@ -204,10 +194,7 @@ class _Audit:
                 self.report.say(3, f"{where}: {'keeps' if holds else 'loses'} {check_id}")
         found = outcome.side_effects
         if len(found) != lapse.side_effects:
-            self.report.say(
-                3,
-                f"{where}: {len(found)} side effects, it says {lapse.side_effects} {found[:2]}",
-            )
+            self.report.say(3, f"{where}: {len(found)} side effects, it says {lapse.side_effects} {found[:2]}")
 
     def _held_without(self, lost: Iterable[str]) -> dict[str, bool]:
         held = {check_id: check_id not in lost for check_id in self.checks}
@@ -221,22 +208,20 @@ class _Audit:
         report = players.report_of(day, {})
         by_others = [replace(act, channel=act.others[0], reply_to=None) if act.others else act for act in acts]
         fresh = [replace(act, reply_to=None) for act in acts]
+        # Whether the day counts each message to the user, and not only those that name a value.
+        counts_chat = any(isinstance(check, OnceCheck) and not check.values for check in self.checks.values())
         ways: dict[str, Turn] = {
             "in a second voice, backwards": player_of([*acts, *report], day, voice=1, backwards=True),
             "in a third voice, just in time": player_of([*acts, *report], day, voice=2, late=True),
             "in a fourth voice, by other channels": player_of([*by_others, *report], day, voice=3),
             "in a fifth voice, with much reading": _reading(
-                player_of([*acts, *report], day, voice=4), chats=not self._counts_chat()
+                player_of([*acts, *report], day, voice=4), chats=not counts_chat
             ),
             "in a sixth voice, in new mails": player_of([*fresh, *report], day, voice=5),
         }
         self.report.ways = len(ways)
         for name, way in ways.items():
             await self._full(4, f"the way {name}", way)
-
-    def _counts_chat(self) -> bool:
-        """Whether the day counts each message to the user, and not only those that name a value."""
-        return any(isinstance(check, OnceCheck) and not check.values for check in self.checks.values())
 
     async def _closed_world(self) -> None:
         extra = [act for act, _ in zip(players.extra_writes(self.day, self.draws), range(EXTRA_WRITES), strict=False)]
@@ -275,14 +260,12 @@ class _Audit:
         for duty in self.day.duties:
             if duty.enact is None:
                 continue
+            acts = [act for other in self.day.duties if other is not duty for act in other.acts]
             for answer in duty.candidates:
-                held = dry_outcome(self.stage, [*self._acts_of_others(duty), *duty.enact(answer)]).held
+                held = dry_outcome(self.stage, [*acts, *duty.enact(answer)]).held
                 accepts = all(held[check.id] for check in duty.checks if not check.gated)
                 if accepts != (answer in duty.answers):
                     self.report.say(7, f"{duty.key}: the checks {'accept' if accepts else 'refuse'} {answer}")
-
-    def _acts_of_others(self, duty: Duty) -> list[Act]:
-        return [act for other in self.day.duties if other is not duty for act in other.acts]
 
     async def _secrets(self) -> None:
         read = json.dumps([await self.stage.client.environment.get_state()])
@@ -344,5 +327,4 @@ def _most_similar(day: Day, directory: Path, others: Sequence[int]) -> Day | Non
 
 
 def _side(day: Day, role: str) -> Day:
-    """The day of a role, or of the only participant."""
     return next((side for side in day.sides if side.role == role), day)

@@ -18,15 +18,14 @@ from scenarios.kit.making.people import Person
 _VALUE = re.compile(r"(?:€|EUR|£)?\s?\d[\d.,:/-]*\d(?:\s?(?:EUR|euros|am|pm|Uhr))?|\b[A-Z]{2,}-?\d+\w*|\d+")
 _NOISE = re.compile(r"newsletter|unsubscribe|offer|sale|% off|digest|webinar|abbestellen|rabatt", re.I)
 _WORD = re.compile(r"[a-zäöüß]{4,}", re.I)
+_SHARED_WORDS = 3
 
 
 def oracle(day: Day, **how: Any) -> Turn:
-    """Does all that is right, and reports it."""
     return player_of([*(act for duty in day.duties for act in duty.acts), *report_of(day, {})], day, **how)
 
 
 def report_of(day: Day, words: dict[int, str]) -> list[Act]:
-    """The report, where the day asks for one."""
     return [with_report(day, words)] if day.listed else []
 
 
@@ -83,21 +82,14 @@ def extra_writes(day: Day, draws: Draws) -> Iterator[Act]:
         who: Person = people[number % len(people)]
         mail = mails.pop() if kind in ("archive", "delete", "star", "label") and mails else None
         fields: dict[str, Any]
+        note = f"Just a note, number {number}."
         if kind == "send":
-            fields = {
-                "to_addresses": [who.email],
-                "subject": f"Note {number}",
-                "body_text": f"Just a note, number {number}.",
-            }
+            fields = {"to_addresses": [who.email], "subject": f"Note {number}", "body_text": note}
         elif kind == "sms" and who.phone:
-            fields = {"to_numbers": [who.phone], "body": f"Just a note, number {number}."}
+            fields = {"to_numbers": [who.phone], "body": note}
         elif kind == "create":
-            start = day.clock(19, number % 60)
-            fields = {
-                "title": f"Extra {number}",
-                "start": start.isoformat(),
-                "end": day.clock(20, number % 60).isoformat(),
-            }
+            start, end = day.clock(19, number % 60), day.clock(20, number % 60)
+            fields = {"title": f"Extra {number}", "start": start.isoformat(), "end": end.isoformat()}
         elif kind == "update" and entries:
             entry = entries.pop()
             fields = {"event_id": entry.id, "location": f"Room {number}"}
@@ -140,8 +132,7 @@ def answers_all(day: Day) -> Turn:
                 await _try(client.email.reply(mail["message_id"], body_text=dump or "noted"))
         if now == day.starts[-1]:
             await _try(client.chat.send(role="assistant", content=dump or "noted"))
-            for act in report_of(day, {duty.number or 0: "done" for duty in day.listed}):
-                await perform(act, day, client)
+            await _report_all_as_done(day, client)
 
     return turn
 
@@ -159,26 +150,43 @@ def keywords(day: Day) -> Turn:
             if key in seen:
                 continue
             seen.add(key)
-            text = f"{mail['subject']} {mail['body_text']}"
-            if _NOISE.search(text):
+            if is_noise(mail):
                 await _try(client.email.archive([key]))
-            elif "?" in text:
-                words = set(map(str.lower, _WORD.findall(text)))
-                others = [other for other in mails if other["message_id"] != key and _VALUE.search(other["body_text"])]
-                best = max(others, key=lambda other: _likeness(words, other), default=None)
-                if best is not None and _likeness(words, best)[0] >= 3:
-                    value = _VALUE.search(best["body_text"])
-                    await _try(client.email.reply(key, body_text=value.group() if value else "noted"))
+            elif "?" in _text_of(mail) and (answer := answer_by_words(mail, mails)):
+                await _try(client.email.reply(key, body_text=answer))
         if now == day.starts[-1]:
-            for act in report_of(day, {duty.number or 0: "done" for duty in day.listed}):
-                await perform(act, day, client)
+            await _report_all_as_done(day, client)
 
     return turn
 
 
-def _likeness(words: set[str], mail: dict[str, Any]) -> tuple[int, str]:
-    theirs = set(map(str.lower, _WORD.findall(f"{mail['subject']} {mail['body_text']}")))
-    return len(words & theirs), str(mail["received_at"])
+async def _report_all_as_done(day: Day, client: AsyncUESClient) -> None:
+    for act in report_of(day, {duty.number or 0: "done" for duty in day.listed}):
+        await perform(act, day, client)
+
+
+def is_noise(mail: dict[str, Any]) -> bool:
+    """Whether a mail looks like advertising."""
+    return _NOISE.search(_text_of(mail)) is not None
+
+
+def answer_by_words(mail: dict[str, Any], mails: Sequence[dict[str, Any]]) -> str | None:
+    """A value of the newest other mail that shares most words with this one; None where none shares three."""
+    others = [each for each in mails if each["message_id"] != mail["message_id"] and _VALUE.search(each["body_text"])]
+    words = _words_of(mail)
+    shared = {each["message_id"]: len(words & _words_of(each)) for each in others}
+    best = max(others, key=lambda each: (shared[each["message_id"]], str(each["received_at"])), default=None)
+    if best is None or shared[best["message_id"]] < _SHARED_WORDS:
+        return None
+    return next(value[0] for value in _VALUE.finditer(best["body_text"]))
+
+
+def _words_of(mail: dict[str, Any]) -> set[str]:
+    return {word.lower() for word in _WORD.findall(_text_of(mail))}
+
+
+def _text_of(mail: dict[str, Any]) -> str:
+    return f"{mail['subject']} {mail['body_text']}"
 
 
 def memoriser(day: Day, other: Day) -> Turn:

@@ -61,7 +61,6 @@ class Outcome:
         held: whether each check holds, by id.
         side_effects: the actions that no duty explains, in words.
         points: the points of each criterion, by id. maximum: those of all criteria.
-        log: the participant's actions.
     """
 
     held: dict[str, bool]
@@ -112,11 +111,12 @@ class Stage:
         mails = background_messages(self.config, self.day.seed, noise, self.day.start, self.day.end)
         carry_out(simulation, Step(events=list(map(_scheduled, mails))))
         log: list[ActionLogEntryWithTurn] = []
-        self.sent = []
+        self.sent, seconds = [], read_clock(clock).seconds
         for number, start in enumerate(self.day.starts):
             now = max(start, simulation.clock.moment)
             simulation.allowance = type(simulation.allowance)()
-            simulation.course, simulation.is_turn_over = self._course(number + 1, clock, noise), False
+            conditions = TurnConditions(turn=number + 1, seed=self.day.seed, seconds=seconds, noise=noise)
+            simulation.course, simulation.is_turn_over = Course(conditions) if seconds or noise else None, False
             # A rehearsal's client is of one turn, and what it asks for itself costs time, too.
             await player(number, now, self.client if simulation.course is None else self._new_client())
             log += await self._settle(number + 1, now)
@@ -133,13 +133,7 @@ class Stage:
     def _new_client(self) -> AsyncUESClient:
         return AsyncUESClient("http://simulator/simulations/audited", _SECRET, http=self._http)
 
-    def _course(self, turn: int, clock: str, noise: int) -> Course | None:
-        seconds = read_clock(clock).seconds
-        conditions = TurnConditions(turn=turn, seed=self.day.seed, seconds=seconds, noise=noise)
-        return Course(conditions) if seconds or noise else None
-
     def outcome(self, log: list[ActionLogEntryWithTurn], after: dict[str, Any]) -> Outcome:
-        """Judge a log and the states at the end."""
         ctx = AgentBeatsEvalContext(None, {}, log, self.before, after, user_prompt="")
         return judge(ctx, self.duties, self.criteria)
 
@@ -201,8 +195,6 @@ def player_of(
     """A player who does these acts, each in the first turn of its time, or in the last.
 
     Args:
-        acts: what to do.
-        day: the day.
         voice: how messages are worded.
         late: each act is done in the last turn of its time.
         backwards: the acts of a turn are done in the opposite order.
@@ -222,27 +214,28 @@ def player_of(
     return turn
 
 
-async def perform(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
-    """Do one act through the API that participants have."""
+def request_of(act: Act, day: Day, voice: int = 0) -> tuple[str, dict[str, Any]]:
+    """What an act asks the simulator for: the action's name and its fields."""
     if act.action != "tell":
-        room, _, name = act.action.partition(".")
         fields = dict(act.fields)
-        if act.action == "chat.send_message":
-            await client.chat.send(role="assistant", **fields)
-            return
-        await getattr(getattr(client, room), {"mark_read": "read"}.get(name, name))(**fields)
-        return
+        return act.action, {"role": "assistant", **fields} if act.action == "chat.send_message" else fields
     words = message(act, day.user, voice)
     if act.to is None or act.channel == "chat":
-        await client.chat.send(role="assistant", content=words["body"])
-    elif act.channel == "text":
-        await client.sms.send(to_numbers=[act.to.phone or ""], body=words["body"])
-    elif act.reply_to is not None:
+        return "chat.send_message", {"role": "assistant", "content": words["body"]}
+    if act.channel == "text":
+        return "sms.send", {"to_numbers": [act.to.phone], "body": words["body"]}
+    return "email.send", {"to_addresses": [act.to.email], "subject": words["subject"], "body_text": words["body"]}
+
+
+async def perform(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
+    action, fields = request_of(act, day, voice)
+    if action == "email.send" and act.action == "tell" and act.reply_to is not None:
         try:
-            await client.email.reply(act.reply_to, body_text=words["body"])
+            await client.email.reply(act.reply_to, body_text=fields["body_text"])
+            return
         except ServerError:
             raise
         except UESError:  # the mail has not come yet: a player who is early writes a new one
-            await client.email.send(to_addresses=[act.to.email], subject=words["subject"], body_text=words["body"])
-    else:
-        await client.email.send(to_addresses=[act.to.email], subject=words["subject"], body_text=words["body"])
+            pass
+    room, _, name = action.partition(".")
+    await getattr(getattr(client, room), {"mark_read": "read", "send_message": "send"}.get(name, name))(**fields)

@@ -6,17 +6,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import (
-    BaseUrlOption,
-    CardUrlOption,
-    HarnessCostOption,
-    HarnessModelOption,
-    HarnessTokensOption,
-    HostOption,
-    ModelUrlOption,
-    PortOption,
-    ProgramOption,
-)
+from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
 
@@ -30,7 +21,7 @@ _AGENTS = {
 
 
 def _command_of(name: str) -> Callable[..., None]:
-    def run(host: HostOption = None, port: PortOption = None, card_url: CardUrlOption = None) -> None:
+    def run(host: options.Host = None, port: options.Port = None, card_url: options.CardUrl = None) -> None:
         from proctor.services import run_agent
 
         run_agent(name, host=host, port=port, card_url=card_url)
@@ -45,14 +36,14 @@ for _name, _help in _AGENTS.items():
 @app.command()
 def harness(
     name: Annotated[str, Argument(metavar="NAME", help="A CLI agent, such as claude-code; see `harness list`.")],
-    host: HostOption = None,
-    port: PortOption = None,
-    card_url: CardUrlOption = None,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
-    max_cost: HarnessCostOption = None,
-    max_tokens: HarnessTokensOption = None,
+    host: options.Host = None,
+    port: options.Port = None,
+    card_url: options.CardUrl = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
+    max_cost: options.HarnessCost = None,
+    max_tokens: options.HarnessTokens = None,
     is_terminal: Annotated[bool, Option("--terminal", help="Play Terminal-Bench tasks, not assessments.")] = False,
 ) -> None:
     """Run a CLI agent, such as Claude Code or Codex, as a participant."""
@@ -74,15 +65,13 @@ def harness(
 
 @app.command()
 def terminal(
-    host: HostOption = None,
-    port: PortOption = None,
-    card_url: CardUrlOption = None,
-    model: Annotated[str | None, Option(metavar="NAME", help="The model.  [default: gpt-4o]")] = None,
-    base_url: BaseUrlOption = None,
-    max_iterations: Annotated[
-        int | None, Option(metavar="N", min=1, help="How often the model is asked for one task.")
-    ] = None,
-    blocked: Annotated[str | None, Option(metavar="NAMES", help="Commands that it refuses to run, by commas.")] = None,
+    host: options.Host = None,
+    port: options.Port = None,
+    card_url: options.CardUrl = None,
+    model: Annotated[str | None, valued("NAME", "The model.  [default: gpt-4o]")] = None,
+    base_url: options.BaseUrl = None,
+    max_iterations: Annotated[int | None, valued("N", "How often the model is asked for one task.", min=1)] = None,
+    blocked: Annotated[str | None, valued("NAMES", "Commands that it refuses to run, by commas.")] = None,
 ) -> None:
     """Run the agent that works in a terminal: a language model that runs commands."""
     from proctor.services import run_terminal_agent

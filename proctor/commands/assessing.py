@@ -6,35 +6,16 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import (
-    AtOnceOption,
-    ClockOption,
-    DifficultyOption,
-    GatewayOption,
-    HarnessCostOption,
-    HarnessModelOption,
-    HarnessOption,
-    HarnessTokensOption,
-    JsonFileOption,
-    MaxTurnsOption,
-    ModelUrlOption,
-    NoiseOption,
-    ProgramOption,
-    QuietOption,
-    ScenariosOption,
-    SeedOption,
-    TaskIdArgument,
-    TokenFileOption,
-    WholeOption,
-)
+from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer()
 
 
 @app.command("demo")
 def demo(
-    scenario: Annotated[str, Option(metavar="ID", help="The scenario to play.")] = "email_triage_basic",
-    seed: Annotated[int, Option(metavar="N", help="What every random choice derives from.")] = 42,
+    scenario: Annotated[str, valued("ID", "The scenario to play.")] = "email_triage_basic",
+    seed: Annotated[int, valued("N", "What every random choice derives from.")] = 42,
     keep: Annotated[bool, Option("--keep", help="Stay up afterwards, until Ctrl-C.")] = False,
 ) -> None:
     """Play a scenario with the baseline agent. Needs no model; writes assessment_results.json here.
@@ -43,7 +24,7 @@ def demo(
     """
     from proctor.demo import run_demo
 
-    raise typer.Exit(run_demo(scenario, seed, keep))
+    run_demo(scenario, seed, keep)
 
 
 @app.command("assess")
@@ -54,36 +35,38 @@ def assess(
     ],
     agent_urls: Annotated[
         list[str] | None,
-        Option(
+        valued(
+            "[ROLE=]URL",
+            "The A2A address of the agent to assess. For a scenario with several roles: once for each of them.",
             "--agent",
-            metavar="[ROLE=]URL",
-            help="The A2A address of the agent to assess. For a scenario with several roles: once for each of them.",
         ),
     ] = None,
-    harness: HarnessOption = None,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
-    max_cost: HarnessCostOption = None,
-    max_tokens: HarnessTokensOption = None,
-    gateway_url: GatewayOption = None,
-    seed: SeedOption = None,
-    difficulty: DifficultyOption = None,
-    clock: ClockOption = None,
-    noise: NoiseOption = None,
+    harness: options.Harness = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
+    max_cost: options.HarnessCost = None,
+    max_tokens: options.HarnessTokens = None,
+    gateway_url: options.Gateway = None,
+    seed: options.Seed = None,
+    difficulty: options.Difficulty = None,
+    clock: options.Clock = None,
+    noise: options.Noise = None,
     offline: Annotated[
         bool, Option("--offline", help="Without any model: scripted characters, mechanical judging.")
     ] = False,
-    max_turns: MaxTurnsOption = None,
-    turn_timeout: Annotated[float | None, Option(metavar="SECONDS", help="What the agent may take for a turn.")] = None,
+    max_turns: options.MaxTurns = None,
+    turn_timeout: Annotated[float | None, valued("SECONDS", "What the agent may take for a turn.")] = None,
     json_file: Annotated[
-        str | None, Option("--json", metavar="FILE", help="Write the exact result there; - is standard output.")
+        str | None, valued("FILE", "Write the exact result there; - is standard output.", "--json")
     ] = None,
-    quiet: QuietOption = False,
-    is_whole: WholeOption = False,
-    token_file: TokenFileOption = None,
+    quiet: options.Quiet = False,
+    is_whole: options.Whole = False,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
+    import asyncio
+
     from proctor.api import assessment_request
     from proctor.assessing import AssessOptions, participants_in, require_one, run_assess
     from proctor.harness_runs import choose_harness
@@ -109,10 +92,10 @@ def assess(
         max_turns=max_turns,
         turn_timeout=turn_timeout,
     )
-    options = AssessOptions(
+    asked = AssessOptions(
         gateway_url or default_gateway(), json_file=json_file, quiet=quiet, is_whole=is_whole, has_warned=has_warned
     )
-    raise typer.Exit(run_assess(options, request, participants_in(agent_urls or []), choice))
+    asyncio.run(run_assess(asked, request, participants_in(agent_urls or []), choice))
 
 
 @app.command("play")
@@ -120,21 +103,21 @@ def play(
     scenario: Annotated[str, Argument(metavar="SCENARIO", help="A scenario's id, or its folder.")],
     gateway_url: Annotated[
         str | None,
-        Option("--gateway", metavar="URL", help="A running evaluator.  [default: one that is started for this]"),
+        valued("URL", "A running evaluator.  [default: one that is started for this]", "--gateway"),
     ] = None,
-    seed: SeedOption = None,
-    max_turns: MaxTurnsOption = None,
+    seed: options.Seed = None,
+    max_turns: options.MaxTurns = None,
     with_models: Annotated[
         bool, Option("--with-models", help="Models play the people and judge; without, scripts and checks do.")
     ] = False,
-    json_file: JsonFileOption = None,
-    is_whole: WholeOption = False,
-    scenarios_dir: ScenariosOption = None,
+    json_file: options.JsonFile = None,
+    is_whole: options.Whole = False,
+    scenarios_dir: options.Scenarios = None,
 ) -> None:
     """Be the participant yourself, turn by turn, and see the score. Lines may come from a pipe; Ctrl-C cancels."""
     from proctor.play.command import PlayOptions, run_play
 
-    options = PlayOptions(
+    asked = PlayOptions(
         scenario=scenario,
         gateway_url=gateway_url,
         scenarios_dir=scenarios_dir,
@@ -144,71 +127,55 @@ def play(
         json_file=json_file,
         is_whole=is_whole,
     )
-    raise typer.Exit(run_play(options))
+    run_play(asked)
 
 
 @app.command("run")
 def run(
     what: Annotated[list[str], Argument(metavar="SCENARIO…", help="Scenarios to play, or a campaign.toml.")],
-    agent: Annotated[
-        list[str] | None, Option("--agent", metavar="NAME=URL", help="An agent; may be given several times.")
-    ] = None,
+    agent: Annotated[list[str] | None, valued("NAME=URL", "An agent; may be given several times.", "--agent")] = None,
     harness: Annotated[
-        list[str] | None, Option("--harness", metavar="NAME", help="A CLI agent to start; may be given several times.")
+        list[str] | None, valued("NAME", "A CLI agent to start; may be given several times.", "--harness")
     ] = None,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
-    seeds: Annotated[
-        str | None, Option(metavar="1-5,9", help="Seeds to play each scenario with.  [default: 42]")
-    ] = None,
-    difficulty: Annotated[
-        str | None, Option(metavar="1-4", help="Difficulties of families' days.  [default: 2]")
-    ] = None,
-    clock: ClockOption = None,
-    noise: NoiseOption = None,
-    repeats: Annotated[int | None, Option(metavar="N", min=1, help="How often each is played.")] = None,
-    at_once: AtOnceOption = None,
-    at_once_per_agent: Annotated[
-        int | None, Option(metavar="N", min=1, help="The largest number at once with one agent.")
-    ] = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
+    seeds: Annotated[str | None, valued("1-5,9", "Seeds to play each scenario with.  [default: 42]")] = None,
+    difficulty: Annotated[str | None, valued("1-4", "Difficulties of families' days.  [default: 2]")] = None,
+    clock: options.Clock = None,
+    noise: options.Noise = None,
+    repeats: Annotated[int | None, valued("N", "How often each is played.", min=1)] = None,
+    at_once: options.AtOnce = None,
+    at_once_per_agent: Annotated[int | None, valued("N", "The largest number at once with one agent.", min=1)] = None,
     at_once_per_model: Annotated[
-        int | None, Option(metavar="N", min=1, help="The largest number at once that ask one model.")
+        int | None, valued("N", "The largest number at once that ask one model.", min=1)
     ] = None,
     tries: Annotated[
-        int | None, Option(metavar="N", min=1, max=10, help="Plays of one that fails by no fault of its agent's.")
+        int | None, valued("N", "Plays of one that fails by no fault of its agent's.", min=1, max=10)
     ] = None,
-    play_again: Annotated[
-        str | None, Option(metavar="WHICH", help="`failed`: those that fail by their agent's fault, too.")
-    ] = None,
-    max_cost: Annotated[
-        float | None, Option(metavar="X", help="Begin nothing that would probably pass this cost.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, Option(metavar="N", help="Begin nothing that would probably use more tokens.")
-    ] = None,
-    max_hours: Annotated[
-        float | None, Option(metavar="H", help="Begin nothing that would probably take longer.")
-    ] = None,
-    max_turns: Annotated[int | None, Option(metavar="N", min=1, help="End each after this many turns.")] = None,
+    play_again: Annotated[str | None, valued("WHICH", "`failed`: those that fail by their agent's fault, too.")] = None,
+    max_cost: Annotated[float | None, valued("X", "Begin nothing that would probably pass this cost.")] = None,
+    max_tokens: Annotated[int | None, valued("N", "Begin nothing that would probably use more tokens.")] = None,
+    max_hours: Annotated[float | None, valued("H", "Begin nothing that would probably take longer.")] = None,
+    max_turns: Annotated[int | None, valued("N", "End each after this many turns.", min=1)] = None,
     pass_mark: Annotated[
         float | None,
-        Option(
-            metavar="PERCENT", min=0, max=100, help="The share of the judged points that passes a run.  [default: 60]"
-        ),
+        valued("PERCENT", "The share of the judged points that passes a run.  [default: 60]", min=0, max=100),
     ] = None,
     judge: Annotated[
-        list[str] | None, Option("--judge", metavar="MODEL", help="A model that judges; may be given several times.")
+        list[str] | None, valued("MODEL", "A model that judges; may be given several times.", "--judge")
     ] = None,
     offline: Annotated[bool, Option("--offline", help="Play and judge without any model.")] = False,
-    grow: Annotated[str | None, Option(metavar="TASK", help="Take over what this ended campaign has played.")] = None,
-    gateway_url: GatewayOption = None,
-    output: Annotated[str, Option(metavar="FOLDER", help="Gets a folder with the results.")] = "runs",
+    grow: Annotated[str | None, valued("TASK", "Take over what this ended campaign has played.")] = None,
+    gateway_url: options.Gateway = None,
+    output: Annotated[str, valued("FOLDER", "Gets a folder with the results.")] = "runs",
     detach: Annotated[bool, Option("--detach", help="Start it, and don't wait.")] = False,
-    quiet: QuietOption = False,
-    token_file: TokenFileOption = None,
+    quiet: options.Quiet = False,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
+    import asyncio
+
     from proctor.campaign_runs import RunOptions, run_campaign
     from proctor.harness_runs import STARTED, choose_harnesses
     from proctor.run_settings import agents_in, checked, read_campaign, seeds_in
@@ -241,47 +208,51 @@ def run(
         "grows": grow,
     }
     request["config"] |= {name: value for name, value in chosen.items() if value is not None}
-    options = RunOptions(
+    asked = RunOptions(
         request=checked(request, what[0] if is_file else "proctor run"),
         gateway_url=gateway_url or default_gateway(),
         output=output,
         detach=detach,
         quiet=quiet,
     )
-    raise typer.Exit(run_campaign(options, harnesses))
+    asyncio.run(run_campaign(asked, harnesses))
 
 
 @app.command("follow")
 def follow(
-    name: TaskIdArgument,
-    gateway_url: GatewayOption = None,
-    output: Annotated[str | None, Option(metavar="FOLDER", help="Gets a folder with a campaign's results.")] = None,
-    token_file: TokenFileOption = None,
+    name: options.TaskId,
+    gateway_url: options.Gateway = None,
+    output: Annotated[str | None, valued("FOLDER", "Gets a folder with a campaign's results.")] = None,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
+    import asyncio
+
     from proctor.settings import default_gateway
     from proctor.under_way_commands import run_follow
 
-    raise typer.Exit(run_follow(gateway_url or default_gateway(), name, output))
+    asyncio.run(run_follow(gateway_url or default_gateway(), name, output))
 
 
 @app.command("cancel")
 def cancel(
-    name: TaskIdArgument,
-    gateway_url: GatewayOption = None,
-    token_file: TokenFileOption = None,
+    name: options.TaskId,
+    gateway_url: options.Gateway = None,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Cancel an assessment, or a campaign as a whole. Results so far are kept."""
+    import asyncio
+
     from proctor.settings import default_gateway
     from proctor.under_way_commands import run_cancel
 
-    run_cancel(gateway_url or default_gateway(), name)
+    asyncio.run(run_cancel(gateway_url or default_gateway(), name))
 
 
 @app.command("replay")
 def replay(
     task_id: Annotated[str, Argument(metavar="TASK", help="The assessment's task id, which is its workflow id.")],
-    from_turn: Annotated[int | None, Option(metavar="N", min=1, help="Play again from this turn on.")] = None,
+    from_turn: Annotated[int | None, valued("N", "Play again from this turn on.", min=1)] = None,
     from_judging: Annotated[bool, Option("--from-judging", help="Keep all turns, and judge again.")] = False,
     with_current_evaluators: Annotated[
         bool,
@@ -290,19 +261,19 @@ def replay(
             help="Judge again by the scenario's evaluators as they are now, not as they were at admission.",
         ),
     ] = False,
-    gateway_url: GatewayOption = None,
+    gateway_url: options.Gateway = None,
     temporal_address: Annotated[
         str | None, Option(help="Temporal's front end, host:port (default: the gateway's).")
     ] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Reset a completed assessment without asking.")] = False,
     quiet: Annotated[bool, Option("--quiet", help="Show nothing but errors.")] = False,
-    token_file: TokenFileOption = None,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Reset an assessment to a turn and follow it. By default it continues from what failed."""
     from proctor.replay import ReplayOptions, run_replay
     from proctor.settings import default_gateway
 
-    options = ReplayOptions(
+    asked = ReplayOptions(
         task_id=task_id,
         gateway_url=gateway_url or default_gateway(),
         temporal_address=temporal_address,
@@ -312,48 +283,46 @@ def replay(
         is_agreed=yes,
         quiet=quiet,
     )
-    raise typer.Exit(run_replay(options))
+    run_replay(asked)
 
 
 @app.command("fork")
 def fork(
     task_id: Annotated[str, Argument(metavar="TASK", help="The assessment's id, or a beginning that only it has.")],
     from_turn: Annotated[
-        int | None, Option(metavar="N", min=1, help="The first turn that is played again; those before it stay.")
+        int | None, valued("N", "The first turn that is played again; those before it stay.", min=1)
     ] = None,
     evening: Annotated[
         int | None,
-        Option(metavar="N", min=1, help="Instead: the day after whose evening the fork begins, 1 for the first."),
+        valued("N", "Instead: the day after whose evening the fork begins, 1 for the first.", min=1),
     ] = None,
     every_turn: Annotated[bool, Option("--every-turn", help="Forks from each turn that it has played.")] = False,
     agent: Annotated[
         list[str] | None,
-        Option(
+        valued(
+            "[NAME=]URL",
+            "Who plays the rest; of several roles, ROLE=URL plays that one.  [default: the same agent]",
             "--agent",
-            metavar="[NAME=]URL",
-            help="Who plays the rest; of several roles, ROLE=URL plays that one.  [default: the same agent]",
         ),
     ] = None,
-    seed: Annotated[
-        int | None, Option(metavar="N", help="What characters do from there on.  [default: the same seed]")
-    ] = None,
-    repeats: Annotated[int | None, Option(metavar="K", min=1, help="How often each is played.")] = None,
-    at_once: AtOnceOption = None,
-    max_turns: Annotated[
-        int | None, Option(metavar="N", min=1, help="The largest number of turns, inherited ones counted.")
-    ] = None,
-    gateway_url: GatewayOption = None,
-    output: Annotated[str, Option(metavar="FOLDER", help="Gets a folder with the results of several.")] = "runs",
+    seed: Annotated[int | None, valued("N", "What characters do from there on.  [default: the same seed]")] = None,
+    repeats: Annotated[int | None, valued("K", "How often each is played.", min=1)] = None,
+    at_once: options.AtOnce = None,
+    max_turns: Annotated[int | None, valued("N", "The largest number of turns, inherited ones counted.", min=1)] = None,
+    gateway_url: options.Gateway = None,
+    output: Annotated[str, valued("FOLDER", "Gets a folder with the results of several.")] = "runs",
     json_file: Annotated[
-        str | None, Option("--json", metavar="FILE", help="Write the exact result of one; - is standard output.")
+        str | None, valued("FILE", "Write the exact result of one; - is standard output.", "--json")
     ] = None,
-    quiet: QuietOption = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Begin with another assessment's turns, and play the rest. The other one stays as it is."""
+    import asyncio
+
     from proctor.fork import ForkOptions, run_fork
     from proctor.settings import default_gateway
 
-    options = ForkOptions(
+    asked = ForkOptions(
         task_id=task_id,
         gateway_url=gateway_url or default_gateway(),
         from_turn=from_turn,
@@ -368,4 +337,4 @@ def fork(
         output=output,
         quiet=quiet,
     )
-    raise typer.Exit(run_fork(options))
+    asyncio.run(run_fork(asked))

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from typer import Argument
 
-from proctor.commands.options import HarnessModelOption, ModelUrlOption, ProgramOption
+from proctor.commands import options
 
 app = typer.Typer(no_args_is_help=True, help="CLI agents, such as Claude Code, as participants.", rich_markup_mode=None)
 
@@ -17,7 +17,7 @@ def list_harnesses() -> None:
     """List the CLI agents that are known, and which are installed."""
     from proctor.harness_commands import print_list
 
-    raise typer.Exit(print_list())
+    print_list()
 
 
 @app.command()
@@ -25,7 +25,7 @@ def show(name: _NameArgument) -> None:
     """Show how a CLI agent is started in a turn: files, commands, environment."""
     from proctor.harness_commands import print_one
 
-    raise typer.Exit(print_one(name))
+    print_one(name)
 
 
 @app.command()
@@ -33,15 +33,15 @@ def install(names: Annotated[list[str], Argument(metavar="NAME…", help="CLI ag
     """Install CLI agents from npm or PyPI into ~/.cache/proctor/harness."""
     from proctor.harness_commands import install_all
 
-    raise typer.Exit(install_all(names))
+    install_all(names)
 
 
 @app.command("try")
 def try_harness(
     name: _NameArgument,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
 ) -> None:
     """Say within a minute whether installation, key, model and MCP of a CLI agent work."""
     from proctor.harness_commands import try_one

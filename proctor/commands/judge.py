@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import BaseUrlOption, ScenariosOption, StateOption
+from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_markup_mode=None)
 
@@ -13,26 +14,19 @@ app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_mark
 @app.command("calibrate")
 def calibrate_judge(
     scenario_id: Annotated[str, Argument(metavar="SCENARIO", help="The scenario whose cases are judged.")],
-    model: Annotated[
-        str | None, Option(metavar="M", help="The judge's model.  [default: the evaluation model]")
-    ] = None,
-    base_url: BaseUrlOption = None,
-    limit: Annotated[
-        int | None, Option(metavar="N", min=1, help="The largest number of cases, evenly from all kinds.")
-    ] = None,
-    at_once: Annotated[int, Option(metavar="N", min=1, max=64, help="Cases that are asked at a time.")] = 4,
-    json_file: Annotated[
-        str | None, Option("--json", metavar="FILE", help="Write all of it there; - is standard output.")
-    ] = None,
+    model: Annotated[str | None, valued("M", "The judge's model.  [default: the evaluation model]")] = None,
+    base_url: options.BaseUrl = None,
+    limit: Annotated[int | None, valued("N", "The largest number of cases, evenly from all kinds.", min=1)] = None,
+    at_once: Annotated[int, valued("N", "Cases that are asked at a time.", min=1, max=64)] = 4,
+    json_file: Annotated[str | None, valued("FILE", "Write all of it there; - is standard output.", "--json")] = None,
     drafts: Annotated[
         bool, Option("--drafts", help="Calibrate the checker of the characters' drafts instead.")
     ] = False,
-    scenarios_dir: ScenariosOption = None,
-    state: StateOption = None,
+    scenarios_dir: options.Scenarios = None,
+    state: options.State = None,
 ) -> None:
     """Show a model cases whose verdict is known, and say how far it agrees. Results name this calibration."""
-    from proctor.judge_commands import CalibrateOptions, run_calibrate
-    from proctor.judge_drafts import run_calibrate_drafts
+    from proctor.judge_commands import CalibrateOptions, run_calibrate, run_calibrate_drafts
 
-    options = CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state)
-    (run_calibrate_drafts if drafts else run_calibrate)(options)
+    asked = CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state)
+    (run_calibrate_drafts if drafts else run_calibrate)(asked)

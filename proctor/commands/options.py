@@ -1,9 +1,14 @@
 """Options and arguments that several commands have."""
 
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
+
+
+def valued(metavar: str, text: str, *names: str, min: float | None = None, max: float | None = None) -> Any:  # noqa: A002
+    """An option that takes a value, with its help; it is called as its parameter, unless names are given."""
+    return Option(*names, metavar=metavar, help=text, min=min, max=max)
 
 
 def _use_token_file(file: str | None) -> None:
@@ -13,41 +18,28 @@ def _use_token_file(file: str | None) -> None:
         os.environ["AGENTBEATS_TOKEN_FILE"] = file
 
 
-HostOption = Annotated[
-    str | None, Option(metavar="HOST", help="Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
-]
-PortOption = Annotated[
-    int | None, Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
-]
-CardUrlOption = Annotated[str | None, Option(metavar="URL", help="Address that the agent card names.")]
-TemporalOption = Annotated[
-    str | None, Option(metavar="HOST:PORT", help="Temporal's front end.  [default: 127.0.0.1:7233]")
-]
-StorageOption = Annotated[
+Host = Annotated[str | None, valued("HOST", "Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")]
+Port = Annotated[int | None, valued("PORT", "Port to listen on; 0 takes a free one.", min=0, max=65535)]
+CardUrl = Annotated[str | None, valued("URL", "Address that the agent card names.")]
+Temporal = Annotated[str | None, valued("HOST:PORT", "Temporal's front end.  [default: 127.0.0.1:7233]")]
+Storage = Annotated[
     str | None,
-    Option(
-        metavar="PLACE",
-        help="Folder or fsspec URL of checkpoints and large payloads.  [default: storage in the state folder]",
+    valued("PLACE", "Folder or fsspec URL of checkpoints and large payloads.  [default: storage in the state folder]"),
+]
+Scenarios = Annotated[
+    str | None,
+    valued(
+        "FOLDER", "Folder that holds the scenario packages.  [default: scenarios, else those that came with proctor]"
     ),
 ]
-ScenariosOption = Annotated[
+State = Annotated[
     str | None,
-    Option(
-        metavar="FOLDER",
-        help="Folder that holds the scenario packages.  [default: scenarios, else those that came with proctor]",
-    ),
+    valued("FOLDER", "Folder for what outlives a process: secret, checkpoints.  [default: ~/.local/state/proctor]"),
 ]
-StateOption = Annotated[
-    str | None,
-    Option(
-        metavar="FOLDER",
-        help="Folder for what outlives a process: secret, checkpoints.  [default: ~/.local/state/proctor]",
-    ),
-]
-OpenOption = Annotated[
+Open = Annotated[
     bool, Option("--open", help="Listen beyond this machine without authentication, though there are no tokens.")
 ]
-TokenFileOption = Annotated[
+TokenFile = Annotated[
     str | None,
     Option(
         "--token-file",
@@ -57,76 +49,51 @@ TokenFileOption = Annotated[
         help="A file with your token, where the gateway asks for one.  [default: AGENTBEATS_TOKEN or …_TOKEN_FILE]",
     ),
 ]
-GatewayOption = Annotated[
+Gateway = Annotated[
     str | None,
-    Option(
-        "--gateway",
-        metavar="URL",
-        help="The evaluator's address.  [default: AGENTBEATS_GATEWAY_URL, else this machine's]",
-    ),
+    valued("URL", "The evaluator's address.  [default: AGENTBEATS_GATEWAY_URL, else this machine's]", "--gateway"),
 ]
-SeedOption = Annotated[int | None, Option(metavar="N", help="What every random choice derives from.")]
-DifficultyOption = Annotated[
-    int | None, Option(metavar="N", min=1, max=4, help="Of a family's day, 1 to 4.  [default: 2]")
-]
-ClockOption = Annotated[
+Seed = Annotated[int | None, valued("N", "What every random choice derives from.")]
+Difficulty = Annotated[int | None, valued("N", "Of a family's day, 1 to 4.  [default: 2]", min=1, max=4)]
+Clock = Annotated[
     str | None,
-    Option(
-        metavar="CLOCK",
-        help="`fixed:5`: each request costs five seconds. `measured`: time passes.  [default: standing]",
-    ),
+    valued("CLOCK", "`fixed:5`: each request costs five seconds. `measured`: time passes.  [default: standing]"),
 ]
-NoiseOption = Annotated[
+Noise = Annotated[
     int | None,
-    Option(metavar="N", min=0, max=3, help="How often requests fail, or get old or half answers.  [default: 0]"),
+    valued("N", "How often requests fail, or get old or half answers.  [default: 0]", min=0, max=3),
 ]
-IdArgument = Annotated[str, Argument(metavar="ID", help="An assessment's id, or a beginning that only it has.")]
-ArchiveOption = Annotated[
-    str | None, Option("--archive", metavar="PLACE", help="The archive.  [default: archive in the state folder]")
-]
-ConfigFileOption = Annotated[
-    str | None, Option("--config", metavar="FILE", help="Settings.  [default: config.toml, where there is one]")
-]
-OutputOption = Annotated[
-    str | None, Option(metavar="FOLDER", help="Where results are written.  [default: ./eval_results]")
-]
-DatasetArgument = Annotated[str, Argument(metavar="NAME[@VERSION]", help="The dataset.")]
-PinOption = Annotated[
-    str | None, Option("--sha256", metavar="HASH", help="The hash that the tasks must have (`datasets show`).")
-]
-TokensFileOption = Annotated[str | None, Option("--file", metavar="FILE", help="Another file of tokens.")]
-AsJsonOption = Annotated[bool, Option("--json", help="All that is known of each, as JSON.")]
-AtOnceOption = Annotated[int | None, Option(metavar="N", min=1, help="The largest number at once.  [default: 4]")]
-BaseUrlOption = Annotated[str | None, Option(metavar="URL", help="Where the model is served, if not by its provider.")]
-HarnessOption = Annotated[
+Id = Annotated[str, Argument(metavar="ID", help="An assessment's id, or a beginning that only it has.")]
+Archive = Annotated[str | None, valued("PLACE", "The archive.  [default: archive in the state folder]", "--archive")]
+ConfigFile = Annotated[str | None, valued("FILE", "Settings.  [default: config.toml, where there is one]", "--config")]
+Output = Annotated[str | None, valued("FOLDER", "Where results are written.  [default: ./eval_results]")]
+Dataset = Annotated[str, Argument(metavar="NAME[@VERSION]", help="The dataset.")]
+Pin = Annotated[str | None, valued("HASH", "The hash that the tasks must have (`datasets show`).", "--sha256")]
+TokensFile = Annotated[str | None, valued("FILE", "Another file of tokens.", "--file")]
+AsJson = Annotated[bool, Option("--json", help="All that is known of each, as JSON.")]
+AtOnce = Annotated[int | None, valued("N", "The largest number at once.  [default: 4]", min=1)]
+BaseUrl = Annotated[str | None, valued("URL", "Where the model is served, if not by its provider.")]
+Harness = Annotated[
     str | None,
-    Option("--harness", metavar="NAME", help="A CLI agent to start, in place of --agent; see `harness list`."),
+    valued("NAME", "A CLI agent to start, in place of --agent; see `harness list`.", "--harness"),
 ]
-HarnessModelOption = Annotated[str | None, Option("--model", metavar="NAME", help="The model that the CLI agent asks.")]
-ModelUrlOption = Annotated[
-    str | None, Option("--model-url", metavar="URL", help="Where that model is, if not at its provider.")
+HarnessModel = Annotated[str | None, valued("NAME", "The model that the CLI agent asks.", "--model")]
+ModelUrl = Annotated[str | None, valued("URL", "Where that model is, if not at its provider.", "--model-url")]
+Program = Annotated[str | None, valued("FILE", "The CLI agent's executable; for `acp` a command line.", "--program")]
+HarnessCost = Annotated[
+    float | None, valued("X", "Stop the CLI agent at this cost (AGENTBEATS_PURPLE_PRICES).", "--max-cost")
 ]
-ProgramOption = Annotated[
-    str | None, Option("--program", metavar="FILE", help="The CLI agent's executable; for `acp` a command line.")
+HarnessTokens = Annotated[
+    int | None, valued("N", "Stop the CLI agent once it used as many tokens.", "--max-tokens", min=1)
 ]
-HarnessCostOption = Annotated[
-    float | None, Option("--max-cost", metavar="X", help="Stop the CLI agent at this cost (AGENTBEATS_PURPLE_PRICES).")
-]
-HarnessTokensOption = Annotated[
-    int | None, Option("--max-tokens", metavar="N", min=1, help="Stop the CLI agent once it used as many tokens.")
-]
-WholeOption = Annotated[bool, Option("--all", help="Show every criterion, not only where most points were lost.")]
-JsonFileOption = Annotated[str | None, Option("--json", metavar="FILE", help="Write the exact result there.")]
-MaxTurnsOption = Annotated[int | None, Option(metavar="N", min=1, help="The largest number of turns.")]
-TaskIdArgument = Annotated[str, Argument(metavar="ID", help="The assessment's or the campaign's task id.")]
-AnyPortOption = Annotated[int, Option(metavar="PORT", min=0, max=65535, help="0 takes a free one.")]
-QuietOption = Annotated[bool, Option("--quiet", "-q", help="Show nothing but problems.")]
-ScenarioArgument = Annotated[str, Argument(metavar="PATH_OR_ID", help="A scenario's folder, or its id.")]
-TaskIdsOption = Annotated[
-    list[str] | None, Option("--task-id", metavar="GLOB", help="A task, or a pattern; may be repeated.")
-]
-TemporalPortOption = Annotated[int, Option(metavar="PORT", min=1, max=65535, help="Temporal's port.")]
-UesUrlOption = Annotated[
-    str | None, Option(metavar="URL", help="The simulator's address.  [default: http://127.0.0.1:8100]")
-]
-UiPortOption = Annotated[int, Option(metavar="PORT", min=1, max=65535, help="The Temporal UI's port.")]
+Whole = Annotated[bool, Option("--all", help="Show every criterion, not only where most points were lost.")]
+JsonFile = Annotated[str | None, valued("FILE", "Write the exact result there.", "--json")]
+MaxTurns = Annotated[int | None, valued("N", "The largest number of turns.", min=1)]
+TaskId = Annotated[str, Argument(metavar="ID", help="The assessment's or the campaign's task id.")]
+AnyPort = Annotated[int, valued("PORT", "0 takes a free one.", min=0, max=65535)]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Show nothing but problems.")]
+Scenario = Annotated[str, Argument(metavar="PATH_OR_ID", help="A scenario's folder, or its id.")]
+TaskIds = Annotated[list[str] | None, valued("GLOB", "A task, or a pattern; may be repeated.", "--task-id")]
+TemporalPort = Annotated[int, valued("PORT", "Temporal's port.", min=1, max=65535)]
+UesUrl = Annotated[str | None, valued("URL", "The simulator's address.  [default: http://127.0.0.1:8100]")]
+UiPort = Annotated[int, valued("PORT", "The Temporal UI's port.", min=1, max=65535)]

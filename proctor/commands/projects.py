@@ -1,16 +1,13 @@
 """Commands for those who write agents and scenarios."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import (
-    HarnessModelOption,
-    HarnessOption,
-    ModelUrlOption,
-    ProgramOption,
-)
+from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer()
 
@@ -18,14 +15,12 @@ app = typer.Typer()
 @app.command("new-agent")
 def new_agent(
     name: Annotated[str, Argument(metavar="NAME", help="The project's name, such as mail-clerk.")],
-    folder: Annotated[str, Option(metavar="FOLDER", help="Where to make the project's folder.")] = ".",
+    folder: Annotated[str, valued("FOLDER", "Where to make the project's folder.")] = ".",
 ) -> None:
     """Write a project for an agent of your own: agent, tests, Dockerfile, README."""
-    from pathlib import Path
-
     from proctor.new_projects import new_agent
 
-    raise typer.Exit(new_agent(name, Path(folder)))
+    new_agent(name, Path(folder))
 
 
 @app.command("check-agent")
@@ -33,16 +28,14 @@ def check_agent(
     url: Annotated[
         str | None, Argument(metavar="[URL]", help="The agent's address, such as http://localhost:8001.")
     ] = None,
-    harness: HarnessOption = None,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
-    timeout: Annotated[
-        float, Option(metavar="SECONDS", min=0.1, max=3600, help="How long the agent has for each message.")
-    ] = 60.0,
+    harness: options.Harness = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
+    timeout: Annotated[float, valued("SECONDS", "How long the agent has for each message.", min=0.1, max=3600)] = 60.0,
     host: Annotated[
         str | None,
-        Option(metavar="HOST", help="This machine's address, as the agent reaches it.  [default: 127.0.0.1]"),
+        valued("HOST", "This machine's address, as the agent reaches it.  [default: 127.0.0.1]"),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
@@ -57,24 +50,20 @@ def check_agent(
 @app.command("new-scenario")
 def new_scenario(
     name: Annotated[str, Argument(metavar="NAME", help="The scenario's id, such as team-lunch.")],
-    folder: Annotated[str, Option(metavar="FOLDER", help="Where to make the scenario's folder.")] = ".",
+    folder: Annotated[str, valued("FOLDER", "Where to make the scenario's folder.")] = ".",
 ) -> None:
     """Write a scenario of your own: people, mails, criteria, calibration cases, participants that test it."""
-    from pathlib import Path
-
     from proctor.new_projects import new_scenario
 
-    raise typer.Exit(new_scenario(name, Path(folder)))
+    new_scenario(name, Path(folder))
 
 
 @app.command("new-family")
 def new_family(
     name: Annotated[str, Argument(metavar="NAME", help="The family's name, such as barn_sale.")],
-    folder: Annotated[str, Option(metavar="FOLDER", help="The scenarios folder that gets it.")] = ".",
+    folder: Annotated[str, valued("FOLDER", "The scenarios folder that gets it.")] = ".",
 ) -> None:
     """Write a family of your own. It makes days from seeds, and its audit passes as it is."""
-    from pathlib import Path
-
     from proctor.new_projects import new_family
 
-    raise typer.Exit(new_family(name, Path(folder)))
+    new_family(name, Path(folder))

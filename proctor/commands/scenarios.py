@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import ScenarioArgument, ScenariosOption
+from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer(no_args_is_help=True, help="List, show and check scenarios.", rich_markup_mode=None)
 
 
 @app.command("list")
-def list_scenarios(scenarios_dir: ScenariosOption = None) -> None:
+def list_scenarios(scenarios_dir: options.Scenarios = None) -> None:
     """List the scenarios and families that there are."""
     from proctor.scenario_commands import list_scenarios
 
@@ -22,7 +23,7 @@ def list_scenarios(scenarios_dir: ScenariosOption = None) -> None:
 @app.command("show")
 def show_scenario(
     scenario_id: Annotated[str, Argument(metavar="ID", help="The scenario's or family's id.")],
-    scenarios_dir: ScenariosOption = None,
+    scenarios_dir: options.Scenarios = None,
     seed: Annotated[int | None, Option(help="Show the day that a family makes of this seed.")] = None,
     difficulty: Annotated[int, Option(min=1, max=4, help="The day's difficulty.")] = 2,
     truth: Annotated[bool, Option("--truth", help="Show what is right, too; only for practice seeds.")] = False,
@@ -30,12 +31,14 @@ def show_scenario(
     """Show a scenario. What the user wants, who is in it, what is scored and who judges it. With --seed, show the day
     of a family: everything that a participant can read.
     """
-    from proctor.scenario_commands import show_family_day, show_scenario
-
     if seed is None:
+        from proctor.scenario_commands import show_scenario
+
         show_scenario(scenario_id, scenarios_dir)
     else:
-        show_family_day(scenario_id, scenarios_dir, difficulty, seed, truth=truth)
+        from proctor.audit.command import show_day
+
+        show_day(scenario_id, scenarios_dir, difficulty, seed, truth=truth)
 
 
 @app.command("audit")
@@ -43,13 +46,13 @@ def audit_families(
     families: Annotated[list[str] | None, Argument(metavar="[FAMILY]...", help="All of them by default.")] = None,
     seeds: Annotated[str, Option(help="Seeds, such as 1-25 or 3,7.")] = "1-5",
     difficulty: Annotated[str, Option(help="Difficulties, such as 1-4.")] = "1-4",
-    scenarios_dir: ScenariosOption = None,
+    scenarios_dir: options.Scenarios = None,
     processes: Annotated[int, Option(min=0, help="Instances at once; 0 for one per processor.")] = 0,
     quick: Annotated[bool, Option("--quick", help="Play fewer lapses; leave out checks that need many seeds.")] = False,
     json_file: Annotated[Path | None, Option("--json", help="Write the figures to this file.")] = None,
 ) -> None:
     """Audit families. Each instance has to pass twelve checks before anybody plays it; exit code 1 where one fails."""
-    from proctor.scenario_commands import audit_families
+    from proctor.audit.command import audit_families
 
     raise typer.Exit(
         audit_families(
@@ -60,12 +63,12 @@ def audit_families(
 
 @app.command("validate")
 def validate_scenario(
-    scenario: ScenarioArgument,
-    scenarios_dir: ScenariosOption = None,
+    scenario: options.Scenario,
+    scenarios_dir: options.Scenarios = None,
     difficulty: Annotated[
-        int | None, Option(metavar="N", min=1, max=4, help="Of a family's day.  [default: each of 1 to 4]")
+        int | None, valued("N", "Of a family's day.  [default: each of 1 to 4]", min=1, max=4)
     ] = None,
-    seed: Annotated[int | None, Option(metavar="N", help="Of a family's day.  [default: 1]")] = None,
+    seed: Annotated[int | None, valued("N", "Of a family's day.  [default: 1]")] = None,
 ) -> None:
     """Check a scenario, or the days of a family. Exit code 1 where one can't be played."""
     from proctor.scenario_commands import validate_scenario
@@ -75,8 +78,8 @@ def validate_scenario(
 
 @app.command("paraphrases")
 def hold_paraphrases(
-    scenario: ScenarioArgument,
-    scenarios_dir: ScenariosOption = None,
+    scenario: options.Scenario,
+    scenarios_dir: options.Scenarios = None,
     by_fact: Annotated[bool, Option("--by-fact", help="Print the error on held-out lines for each fact.")] = False,
 ) -> None:
     """Hold a scenario's patterns to its paraphrases. Prints the share that they can't tell; exit code 1 where they

@@ -5,52 +5,33 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from proctor.commands.options import (
-    AnyPortOption,
-    CardUrlOption,
-    GatewayOption,
-    HostOption,
-    OpenOption,
-    PortOption,
-    ScenariosOption,
-    StateOption,
-    StorageOption,
-    TemporalOption,
-    TemporalPortOption,
-    UesUrlOption,
-    UiPortOption,
-)
+from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer()
 
 
 @app.command("up")
 def up(
-    port: Annotated[
-        int | None, Option(metavar="PORT", min=1, max=65535, help="The gateway's port.  [default: 8000]")
-    ] = None,
+    port: Annotated[int | None, valued("PORT", "The gateway's port.  [default: 8000]", min=1, max=65535)] = None,
     host: Annotated[
         str | None,
-        Option(
-            metavar="HOST", help="Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]"
-        ),
+        valued("HOST", "Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]"),
     ] = None,
-    card_url: CardUrlOption = None,
+    card_url: options.CardUrl = None,
     ues_host: Annotated[
-        str | None, Option(metavar="HOST", help="Address that the simulator listens on, if not that of --host.")
+        str | None, valued("HOST", "Address that the simulator listens on, if not that of --host.")
     ] = None,
     ues_public_url: Annotated[
         str | None,
-        Option(metavar="URL", help="Simulator's address for participants elsewhere.  [default: made from --card-url]"),
+        valued("URL", "Simulator's address for participants elsewhere.  [default: made from --card-url]"),
     ] = None,
-    ues_port: Annotated[
-        int | None, Option(metavar="PORT", min=1, max=65535, help="The simulator's port.  [default: 8100]")
-    ] = None,
-    temporal_port: TemporalPortOption = 7233,
-    ui_port: UiPortOption = 8233,
+    ues_port: Annotated[int | None, valued("PORT", "The simulator's port.  [default: 8100]", min=1, max=65535)] = None,
+    temporal_port: options.TemporalPort = 7233,
+    ui_port: options.UiPort = 8233,
     agent_port: Annotated[
         int | None,
-        Option(metavar="PORT", min=1, max=65535, help="The baseline agent's port.  [default: 8099, or a free one]"),
+        valued("PORT", "The baseline agent's port.  [default: 8099, or a free one]", min=1, max=65535),
     ] = None,
     with_agent: Annotated[
         bool,
@@ -58,9 +39,9 @@ def up(
             "--with-agent/--without-agent", help="Run the baseline agent too; the card's example request assesses it."
         ),
     ] = True,
-    scenarios_dir: ScenariosOption = None,
-    state: StateOption = None,
-    is_open: OpenOption = False,
+    scenarios_dir: options.Scenarios = None,
+    state: options.State = None,
+    is_open: options.Open = False,
 ) -> None:
     """Run everything on this machine until Ctrl-C. Assessments in progress continue at the next start."""
     from proctor.up import run_up
@@ -84,14 +65,14 @@ def up(
 
 @app.command("worker")
 def worker(
-    temporal_address: TemporalOption = None,
-    ues_url: UesUrlOption = None,
-    scenarios_dir: ScenariosOption = None,
-    storage_url: StorageOption = None,
-    state: StateOption = None,
+    temporal_address: options.Temporal = None,
+    ues_url: options.UesUrl = None,
+    scenarios_dir: options.Scenarios = None,
+    storage_url: options.Storage = None,
+    state: options.State = None,
     processes: Annotated[
         int | None,
-        Option(metavar="N", min=1, max=256, help="How many processes work.  [default: as many as there are cores]"),
+        valued("N", "How many processes work.  [default: as many as there are cores]", min=1, max=256),
     ] = None,
 ) -> None:
     """Run a worker, which plays assessments."""
@@ -109,13 +90,13 @@ def worker(
 
 @app.command("gateway")
 def gateway(
-    host: HostOption = None,
-    port: PortOption = None,
-    card_url: CardUrlOption = None,
-    temporal_address: TemporalOption = None,
-    storage_url: StorageOption = None,
-    state: StateOption = None,
-    is_open: OpenOption = False,
+    host: options.Host = None,
+    port: options.Port = None,
+    card_url: options.CardUrl = None,
+    temporal_address: options.Temporal = None,
+    storage_url: options.Storage = None,
+    state: options.State = None,
+    is_open: options.Open = False,
 ) -> None:
     """Run the gateway, which callers talk to by A2A."""
     from proctor.services import run_gateway
@@ -133,13 +114,13 @@ def gateway(
 
 @app.command("ues")
 def ues(
-    host: HostOption = None,
-    port: PortOption = None,
+    host: options.Host = None,
+    port: options.Port = None,
     single: Annotated[
         bool, Option("--single", help="One simulation at the root, as a UES server has it (UES_ADMIN_KEY).")
     ] = False,
-    public_url: Annotated[str | None, Option(metavar="URL", help="Address under which others reach it.")] = None,
-    state: StateOption = None,
+    public_url: Annotated[str | None, valued("URL", "Address under which others reach it.")] = None,
+    state: options.State = None,
 ) -> None:
     """Run the simulator."""
     from proctor.services import run_ues
@@ -149,18 +130,18 @@ def ues(
 
 @app.command("codec-server")
 def codec_server(
-    host: HostOption = None,
-    port: AnyPortOption = 8234,
+    host: options.Host = None,
+    port: options.AnyPort = 8234,
     ui_origins: Annotated[
         list[str] | None,
-        Option(
+        valued(
+            "ORIGIN",
+            "The Temporal UI's scheme, host and port; may be repeated.  [default: http://127.0.0.1:8233]",
             "--ui-origin",
-            metavar="ORIGIN",
-            help="The Temporal UI's scheme, host and port; may be repeated.  [default: http://127.0.0.1:8233]",
         ),
     ] = None,
-    state: StateOption = None,
-    is_open: OpenOption = False,
+    state: options.State = None,
+    is_open: options.Open = False,
 ) -> None:
     """Decode encrypted payloads for the Temporal UI and the command temporal (--codec-endpoint)."""
     from proctor.codec_server import run_codec_server
@@ -172,13 +153,13 @@ def codec_server(
 def doctor(
     agent: Annotated[
         list[str] | None,
-        Option("--agent", metavar="URL", help="A participant that is to be assessed; may be repeated."),
+        valued("URL", "A participant that is to be assessed; may be repeated.", "--agent"),
     ] = None,
-    gateway_url: GatewayOption = None,
-    temporal_address: TemporalOption = None,
-    ues_url: UesUrlOption = None,
-    storage_url: StorageOption = None,
-    state: StateOption = None,
+    gateway_url: options.Gateway = None,
+    temporal_address: options.Temporal = None,
+    ues_url: options.UesUrl = None,
+    storage_url: options.Storage = None,
+    state: options.State = None,
     asks_models: Annotated[
         bool, Option("--models/--no-models", help="Ask each model of the settings for one token.")
     ] = True,

@@ -6,26 +6,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import (
-    ConfigFileOption,
-    DatasetArgument,
-    GatewayOption,
-    HarnessModelOption,
-    HarnessOption,
-    HostOption,
-    JsonFileOption,
-    ModelUrlOption,
-    OpenOption,
-    OutputOption,
-    PinOption,
-    ProgramOption,
-    QuietOption,
-    StateOption,
-    TaskIdsOption,
-    TemporalPortOption,
-    TokenFileOption,
-    UiPortOption,
-)
+from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer(no_args_is_help=True, help="Terminal-Bench: agents in a terminal, tested.", rich_markup_mode=None)
 datasets = typer.Typer(no_args_is_help=True, help="Datasets of terminal tasks.", rich_markup_mode=None)
@@ -36,70 +18,60 @@ app.add_typer(datasets, name="datasets")
 def run_terminal_bench(
     dataset: Annotated[
         str | None,
-        Option(metavar="DIR", help="Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."),
+        valued("DIR", "Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."),
     ] = None,
     agent: Annotated[
         list[str] | None,
-        Option("--agent", metavar="[NAME=]URL", help="An agent's address, or oracle, or null; may be repeated."),
+        valued("[NAME=]URL", "An agent's address, or oracle, or null; may be repeated.", "--agent"),
     ] = None,
-    harness: HarnessOption = None,
-    model: HarnessModelOption = None,
-    model_url: ModelUrlOption = None,
-    program: ProgramOption = None,
-    task_ids: TaskIdsOption = None,
+    harness: options.Harness = None,
+    model: options.HarnessModel = None,
+    model_url: options.ModelUrl = None,
+    program: options.Program = None,
+    task_ids: options.TaskIds = None,
     exclude_task_ids: Annotated[
-        list[str] | None, Option("--exclude-task-id", metavar="GLOB", help="Leave out; may be repeated.")
+        list[str] | None, valued("GLOB", "Leave out; may be repeated.", "--exclude-task-id")
     ] = None,
-    n_tasks: Annotated[int | None, Option(metavar="N", min=1, help="The largest number of tasks.")] = None,
-    n_attempts: Annotated[int | None, Option(metavar="N", min=1, help="Attempts at each task.")] = None,
+    n_tasks: Annotated[int | None, valued("N", "The largest number of tasks.", min=1)] = None,
+    n_attempts: Annotated[int | None, valued("N", "Attempts at each task.", min=1)] = None,
     n_concurrent_trials: Annotated[
-        int | None, Option("--n-concurrent", metavar="N", min=1, help="The largest number of trials at once.")
+        int | None, valued("N", "The largest number of trials at once.", "--n-concurrent", min=1)
     ] = None,
-    timeout_multiplier: Annotated[
-        float | None, Option(metavar="X", help="What the tasks' timeouts are multiplied by.")
-    ] = None,
+    timeout_multiplier: Annotated[float | None, valued("X", "What the tasks' timeouts are multiplied by.")] = None,
     agent_timeout_sec: Annotated[
-        float | None, Option("--agent-timeout", metavar="SECONDS", help="In place of the tasks' own.")
+        float | None, valued("SECONDS", "In place of the tasks' own.", "--agent-timeout")
     ] = None,
     test_timeout_sec: Annotated[
-        float | None, Option("--test-timeout", metavar="SECONDS", help="In place of the tasks' own.")
+        float | None, valued("SECONDS", "In place of the tasks' own.", "--test-timeout")
     ] = None,
     cleanup: Annotated[
         bool | None, Option("--cleanup/--no-cleanup", help="Remove the run's images afterwards.")
     ] = None,
-    max_cost: Annotated[
-        float | None, Option(metavar="X", help="Begin no trial that would probably pass this cost.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, Option(metavar="N", help="Begin no trial that would probably use more tokens.")
-    ] = None,
-    max_hours: Annotated[
-        float | None, Option(metavar="H", help="Begin no trial that would probably take longer.")
-    ] = None,
-    grow: Annotated[
-        str | None, Option(metavar="RUN", help="Take over the trials that this ended run has played.")
-    ] = None,
-    access: Annotated[
-        str | None, Option(metavar="WAY", help="How the agent gets in: docker, endpoint or both.")
-    ] = None,
-    output_path: OutputOption = None,
+    max_cost: Annotated[float | None, valued("X", "Begin no trial that would probably pass this cost.")] = None,
+    max_tokens: Annotated[int | None, valued("N", "Begin no trial that would probably use more tokens.")] = None,
+    max_hours: Annotated[float | None, valued("H", "Begin no trial that would probably take longer.")] = None,
+    grow: Annotated[str | None, valued("RUN", "Take over the trials that this ended run has played.")] = None,
+    access: Annotated[str | None, valued("WAY", "How the agent gets in: docker, endpoint or both.")] = None,
+    output_path: options.Output = None,
     gateway_url: Annotated[
         str | None,
-        Option("--gateway", metavar="URL", help="An evaluator that runs.  [default: one of the command's own]"),
+        valued("URL", "An evaluator that runs.  [default: one of the command's own]", "--gateway"),
     ] = None,
-    config_file: ConfigFileOption = None,
-    state: StateOption = None,
-    json_file: JsonFileOption = None,
-    quiet: QuietOption = False,
-    token_file: TokenFileOption = None,
+    config_file: options.ConfigFile = None,
+    state: options.State = None,
+    json_file: options.JsonFile = None,
+    quiet: options.Quiet = False,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Have agents work on tasks, and test their work. Ctrl-C cancels the run; results so far are kept."""
+    import asyncio
+
     from proctor.dataset_commands import configured_dataset
     from proctor.errors import UsageError
     from proctor.harness_runs import choose_harness
     from proctor.run_settings import agents_in
-    from proctor.terminal_run import TerminalRunOptions
-    from proctor.terminal_run import run_terminal_bench as run
+    from proctor.terminal_commands import TerminalRunOptions
+    from proctor.terminal_commands import run_terminal_bench as run
     from proctor.terminal_settings import read_terminal_settings
 
     flags = {
@@ -136,7 +108,7 @@ def run_terminal_bench(
             "which agent? give its address with --agent, a CLI agent with --harness, or say --agent oracle or "
             "--agent null"
         )
-    options = TerminalRunOptions(
+    asked = TerminalRunOptions(
         settings=settings,
         dataset=folder,
         agents=agents,
@@ -147,32 +119,34 @@ def run_terminal_bench(
         quiet=quiet,
         json_file=json_file,
     )
-    raise typer.Exit(run(options))
+    asyncio.run(run(asked))
 
 
 @app.command("follow")
 def follow_terminal_bench(
     task_id: Annotated[str, Argument(metavar="RUN", help="The run's task id.")],
-    gateway_url: GatewayOption = None,
-    output_path: OutputOption = None,
-    config_file: ConfigFileOption = None,
-    quiet: QuietOption = False,
-    token_file: TokenFileOption = None,
+    gateway_url: options.Gateway = None,
+    output_path: options.Output = None,
+    config_file: options.ConfigFile = None,
+    quiet: options.Quiet = False,
+    token_file: options.TokenFile = None,
 ) -> None:
     """Follow a run that is there already, and write its results."""
+    import asyncio
+
     from proctor.settings import default_gateway
-    from proctor.terminal_run import follow_terminal_bench as follow
+    from proctor.terminal_commands import follow_terminal_bench as follow
     from proctor.terminal_settings import read_terminal_settings
 
     settings = read_terminal_settings({("evaluation", "output_path"): output_path}, config_file)
-    raise typer.Exit(follow(task_id, gateway_url or default_gateway(), settings.evaluation.output_path, quiet))
+    asyncio.run(follow(task_id, gateway_url or default_gateway(), settings.evaluation.output_path, quiet))
 
 
 @app.command("validate")
 def validate_dataset(
     dataset: Annotated[str, Argument(metavar="DIR", help="Folder of tasks, or a dataset: NAME[@VERSION].")],
-    task_ids: TaskIdsOption = None,
-    state: StateOption = None,
+    task_ids: options.TaskIds = None,
+    state: options.State = None,
 ) -> None:
     """Say of each task what keeps it from being played. Exit code 1 where something does."""
     from proctor.terminal_commands import validate_dataset
@@ -182,22 +156,18 @@ def validate_dataset(
 
 @app.command("up")
 def terminal_up(
-    config_file: ConfigFileOption = None,
+    config_file: options.ConfigFile = None,
     datasets_dir: Annotated[
         str | None,
-        Option(metavar="FOLDER", help="Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
+        valued("FOLDER", "Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
     ] = None,
-    host: HostOption = None,
-    port: Annotated[
-        int | None, Option(metavar="PORT", min=1, max=65535, help="The evaluator's port.  [default: 9999]")
-    ] = None,
-    agent_port: Annotated[
-        int | None, Option(metavar="PORT", min=1, max=65535, help="The agent's port.  [default: 8001]")
-    ] = None,
-    temporal_port: TemporalPortOption = 7233,
-    ui_port: UiPortOption = 8233,
-    state: StateOption = None,
-    is_open: OpenOption = False,
+    host: options.Host = None,
+    port: Annotated[int | None, valued("PORT", "The evaluator's port.  [default: 9999]", min=1, max=65535)] = None,
+    agent_port: Annotated[int | None, valued("PORT", "The agent's port.  [default: 8001]", min=1, max=65535)] = None,
+    temporal_port: options.TemporalPort = 7233,
+    ui_port: options.UiPort = 8233,
+    state: options.State = None,
+    is_open: options.Open = False,
 ) -> None:
     """Run the evaluator and the example agent at the seed's ports, as config.toml says, until Ctrl-C."""
     from proctor.terminal_commands import run_terminal_up
@@ -213,16 +183,14 @@ def add_dataset(
     source: Annotated[
         str, Argument(metavar="SOURCE", help="A folder, an archive, a git repository, or a registry.json.")
     ],
-    name: Annotated[str | None, Option(metavar="NAME", help="Its name.  [default: that of the source]")] = None,
+    name: Annotated[str | None, valued("NAME", "Its name.  [default: that of the source]")] = None,
     version: Annotated[
-        str | None, Option(metavar="VERSION", help="Its version.  [default: local; of git: the commit, or head]")
+        str | None, valued("VERSION", "Its version.  [default: local; of git: the commit, or head]")
     ] = None,
-    path: Annotated[str, Option(metavar="FOLDER", help="The folder of tasks in the source.")] = "",
-    commit: Annotated[
-        str | None, Option(metavar="COMMIT", help="A commit, tag or branch of the git repository.")
-    ] = None,
-    sha256: PinOption = None,
-    state: StateOption = None,
+    path: Annotated[str, valued("FOLDER", "The folder of tasks in the source.")] = "",
+    commit: Annotated[str | None, valued("COMMIT", "A commit, tag or branch of the git repository.")] = None,
+    sha256: options.Pin = None,
+    state: options.State = None,
 ) -> None:
     """Add a dataset and pull its files. Of a registry, only learn which datasets it has."""
     from proctor.dataset_commands import add_dataset
@@ -232,12 +200,12 @@ def add_dataset(
 
 @datasets.command("pull")
 def pull_dataset(
-    dataset: DatasetArgument,
-    sha256: PinOption = None,
+    dataset: options.Dataset,
+    sha256: options.Pin = None,
     is_update: Annotated[
         bool, Option("--update", help="Pin the files as they are now, though their hash is another one.")
     ] = False,
-    state: StateOption = None,
+    state: options.State = None,
 ) -> None:
     """Get the files of a dataset from its source. They must have the hash that they had before."""
     from proctor.dataset_commands import pull_dataset
@@ -246,7 +214,7 @@ def pull_dataset(
 
 
 @datasets.command("list")
-def list_datasets(state: StateOption = None) -> None:
+def list_datasets(state: options.State = None) -> None:
     """List the datasets that are known."""
     from proctor.dataset_commands import list_datasets
 
@@ -254,7 +222,7 @@ def list_datasets(state: StateOption = None) -> None:
 
 
 @datasets.command("show")
-def show_dataset(dataset: DatasetArgument, state: StateOption = None) -> None:
+def show_dataset(dataset: options.Dataset, state: options.State = None) -> None:
     """Show a dataset: its source, its hash, and its tasks."""
     from proctor.dataset_commands import show_dataset
 

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from proctor.commands.options import AsJsonOption, StateOption, TokensFileOption
+from proctor.commands import options
+from proctor.commands.options import valued
 
 app = typer.Typer(no_args_is_help=True, help="Who may ask the gateway.", rich_markup_mode=None)
 
@@ -15,16 +16,16 @@ def create_token(
     name: Annotated[str, Argument(metavar="NAME", help="Whose it is; several tokens may have one name.")],
     is_admin: Annotated[bool, Option("--admin", help="Sees and may do everything, whosever it is.")] = False,
     expires: Annotated[
-        str | None, Option(metavar="PERIOD", help="Valid for this long: 12h, 30d, 8w.  [default: without an end]")
+        str | None, valued("PERIOD", "Valid for this long: 12h, 30d, 8w.  [default: without an end]")
     ] = None,
-    at_once: Annotated[int | None, Option(metavar="N", min=1, help="Assessments at the same time.")] = None,
-    per_day: Annotated[int | None, Option(metavar="N", min=1, help="Assessments begun in 24 hours.")] = None,
+    at_once: Annotated[int | None, valued("N", "Assessments at the same time.", min=1)] = None,
+    per_day: Annotated[int | None, valued("N", "Assessments begun in 24 hours.", min=1)] = None,
     cost_per_day: Annotated[
         float | None,
-        Option(metavar="AMOUNT", help="The limit of the models' cost in 24 hours, in your prices' currency."),
+        valued("AMOUNT", "The limit of the models' cost in 24 hours, in your prices' currency."),
     ] = None,
-    file: TokensFileOption = None,
-    state: StateOption = None,
+    file: options.TokensFile = None,
+    state: options.State = None,
 ) -> None:
     """Make a token for a caller and print it, once. With the first one, the gateway begins to ask for them."""
     from proctor.opened_archive import period
@@ -45,9 +46,9 @@ def create_token(
 
 @app.command("list")
 def list_tokens(
-    as_json: AsJsonOption = False,
-    file: TokensFileOption = None,
-    state: StateOption = None,
+    as_json: options.AsJson = False,
+    file: options.TokensFile = None,
+    state: options.State = None,
 ) -> None:
     """List whose tokens there are."""
     from proctor.token_commands import list_tokens
@@ -58,8 +59,8 @@ def list_tokens(
 @app.command("revoke")
 def revoke_token(
     which: Annotated[str, Argument(metavar="ID", help="A token's id, or a name: then all of its tokens.")],
-    file: TokensFileOption = None,
-    state: StateOption = None,
+    file: options.TokensFile = None,
+    state: options.State = None,
 ) -> None:
     """Revoke a token, from now on and for every gateway."""
     from proctor.token_commands import revoke_tokens

@@ -51,13 +51,7 @@ def run_doctor(
 
     Args:
         agents: addresses of participants; empty for the settings' example.
-        gateway_url: where the gateway is.
-        asks_models: ask each model for one token.
-        as_json: print a JSON array of findings.
         temporal_address, flags: fields of ``GreenAgentConfig``, over the environment.
-
-    Returns:
-        ``FAILED`` where there is a problem, else ``DONE``.
     """
     settings = read_settings(GreenAgentConfig, temporal_address=temporal_address, **flags)
     config = with_secret(with_connection(settings, temporal_address))
@@ -84,10 +78,8 @@ def looks_at(
     """The parts to check in a deployment with these settings.
 
     Args:
-        config: the deployment's settings.
         agents: addresses of participants; empty for the settings' example.
         gateway_url: None for the environment's, or else the settings' address.
-        asks_models: ask each model for one token.
     """
     named = gateway_url or (default_gateway() if os.environ.get(GATEWAY_VARIABLE) else None)
     gateway = (named or f"http://{config.host}:{config.port}").rstrip("/")

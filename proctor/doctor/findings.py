@@ -18,12 +18,8 @@ class Finding:
     """What was found out about one part.
 
     Attributes:
-        part: what was looked at.
         state: ``problem`` where assessments can't be played as things are; ``warning`` where something isn't as it
             should be; ``skipped`` where it couldn't be looked at, or needn't be there.
-        said: what was found, in a sentence.
-        remedy: what to do about it.
-        seconds: how long the look took.
     """
 
     part: str

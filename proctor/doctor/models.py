@@ -26,8 +26,6 @@ async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
     """Whether a model answers: it is asked for one token, which costs next to nothing.
 
     Args:
-        name: the model's.
-        base_url: of its provider; None for the provider's own.
         use: which settings name it, for the sentence.
     """
     part, called = "model", f"{name} ({use})"
@@ -63,8 +61,6 @@ async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_fo
     """Whether an agent with a usable card answers.
 
     Args:
-        url: the agent's address.
-        config: the evaluator's settings.
         is_asked_for: it was named by a flag, so that a missing agent is a problem.
     """
     clients = ParticipantClients(config)

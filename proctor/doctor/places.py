@@ -18,9 +18,7 @@ from proctor_storage import threads
 from proctor_storage.folder import Folder
 from proctor_storage.trying import find_problem_of_store
 
-_SLOW_STORE, _WAITS = 2.0, 10.0
-"""Seconds after which a store is slow, and after which it does not answer."""
-
+_SLOW_STORE, _WAITS = 2.0, 10.0  # seconds after which a store is slow, and after which it does not answer
 _SCARCE, _TOO_SCARCE = 5e9, 500e6
 """Bytes free on a disk below which something is said: an assessment keeps some 100 kB, the 50 MB mailbox 60 MB."""
 

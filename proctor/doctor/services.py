@@ -50,15 +50,11 @@ async def look_at_simulators(config: GreenAgentConfig) -> list[Finding]:
 
 
 async def _look_at_simulator(url: str, config: GreenAgentConfig) -> list[Finding]:
-    async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
-        asked_at = time.time()
-        try:
-            answer = await http.get(f"{url}/health")
-        except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            reason = str(problem) or type(problem).__name__
-            here = config.model_copy(update={"ues_url": url})
-            return [of_problem("simulator", trouble_with(here, UESConnectionError(reason)))]
-        clock = _clock("the simulator", answer.headers, asked_at)
+    asked_at = time.time()
+    if isinstance(answer := await _get(f"{url}/health"), str):
+        here = config.model_copy(update={"ues_url": url})
+        return [of_problem("simulator", trouble_with(here, UESConnectionError(answer)))]
+    clock = _clock("the simulator", answer.headers, asked_at)
     if trouble := await find_problem_of_simulator(url, config):
         return [of_problem("simulator", trouble), *clock]
     if (theirs := _json(answer).get("version")) != VERSION:
@@ -68,17 +64,12 @@ async def _look_at_simulator(url: str, config: GreenAgentConfig) -> list[Finding
 
 
 async def look_at_gateway(url: str) -> list[Finding]:
-    """Whether a gateway answers, and can serve."""
-    async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
-        try:
-            asked_at = time.time()
-            card = await http.get(f"{url}/.well-known/agent-card.json")
-            ready = await http.get(f"{url}/ready")
-        except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            away = f"No server answers at {url} ({str(problem) or type(problem).__name__})."
-            return [
-                Finding("gateway", "warning", away, "Start it (`proctor gateway`), or say where it is with --gateway.")
-            ]
+    asked_at = time.time()
+    card = await _get(f"{url}/.well-known/agent-card.json")
+    ready = card if isinstance(card, str) else await _get(f"{url}/ready")
+    if isinstance(card, str) or isinstance(ready, str):
+        remedy = "Start it (`proctor gateway`), or say where it is with --gateway."
+        return [Finding("gateway", "warning", f"No server answers at {url} ({ready}).", remedy)]
     if card.status_code != 200:
         sentence = f"What answers at {url} has no agent card (status {card.status_code})."
         return [Finding("gateway", "problem", sentence, "Say with --gateway where the gateway is.")]
@@ -98,13 +89,10 @@ async def _look_at_card_url(url: str, card: Mapping[str, object]) -> Finding | N
     named = next((str(way.get("url")) for way in ways if isinstance(way, dict)), "") if isinstance(ways, list) else ""
     if not named or named.rstrip("/") == url:
         return None
-    async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
-        try:
-            if (await http.get(f"{named.rstrip('/')}/.well-known/agent-card.json")).status_code == 200:
-                return None
-            reason = "no agent card is there"
-        except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            reason = str(problem) or type(problem).__name__
+    answer = await _get(f"{named.rstrip('/')}/.well-known/agent-card.json")
+    if isinstance(answer, httpx.Response) and answer.status_code == 200:
+        return None
+    reason = answer if isinstance(answer, str) else "no agent card is there"
     return Finding(
         "gateway",
         "warning",
@@ -123,7 +111,6 @@ async def look_at_tokens(config: GreenAgentConfig) -> Finding:
 
 
 async def look_at_engine(config: GreenAgentConfig) -> Finding:
-    """Whether a Docker engine answers, where terminal trials are to be played."""
     if config.containers != "on":
         return Finding("engine", "skipped", "No Docker engine has to be here (AGENTBEATS_GREEN_CONTAINERS).")
     problem = await find_problem_of_engine(config)
@@ -131,7 +118,6 @@ async def look_at_engine(config: GreenAgentConfig) -> Finding:
 
 
 async def look_at_provider(config: GreenAgentConfig) -> Finding:
-    """Whether the keys of the identity provider can be read."""
     if not config.oidc_issuer:
         return Finding("oidc", "skipped", "No identity provider is set (AGENTBEATS_GREEN_OIDC_ISSUER).")
     problem = await Oidc(config).find_problem()
@@ -168,6 +154,15 @@ def _clock(whose: str, headers: Mapping[str, str], asked_at: float) -> list[Find
         return []
     early, late = server_time - time.time(), server_time + 1 - asked_at
     return [of_clock(whose, early if early > 0 else late if late < 0 else 0.0)]
+
+
+async def _get(url: str) -> httpx.Response | str:
+    """The answer to a GET, or why there is none."""
+    async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
+        try:
+            return await http.get(url)
+        except (httpx.HTTPError, httpx.InvalidURL) as problem:
+            return str(problem) or type(problem).__name__
 
 
 def _json(answer: httpx.Response) -> dict[str, object]:

@@ -35,8 +35,6 @@ class NotUnderstoodError(Exception):
 
 @dataclass(frozen=True)
 class Action:
-    """One action as it can be typed."""
-
     modality: str
     path: str
     summary: str
@@ -48,24 +46,20 @@ class Action:
 
     @cached_property
     def fields(self) -> dict[str, FieldInfo]:
-        """What can be given."""
         return {name: field for name, field in self.body.model_fields.items() if name not in _OWN}
 
     @property
     def positional(self) -> list[str]:
-        """What has to be given, in order."""
         return [name for name, field in self.fields.items() if field.is_required()]
 
     @property
     def usage(self) -> str:
-        """The shortest line that does it."""
         return " ".join([self.name, *(name.upper() for name in self.positional)])
 
     def read(self, words: list[str], id_of: IdOf, zone: tzinfo = UTC) -> dict[str, Any]:
         """The action's parameters, from the words after its name.
 
         Args:
-            words: as they were typed.
             id_of: finds what a number stands for.
             zone: of times that are typed without one.
 

@@ -19,7 +19,7 @@ from proctor.api import assessment_request
 from proctor.assessing import AssessOptions, follow
 from proctor.caller import AssessmentCall
 from proctor.console import make_console
-from proctor.errors import CancelledError, ExitCode, UsageError
+from proctor.errors import CancelledError, UsageError
 from proctor.interrupts import STOP_SIGNALS
 from proctor.local import throwaway_stack
 from proctor.play.participant import Over, TurnQueue, background, person_agent
@@ -27,12 +27,12 @@ from proctor.play.shell import LeftError, Lines, Shell
 from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.supervisor import Supervisor
+from proctor.up import start_unless
 from proctor_processes.serving import address_of, listen
 from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
 from purple_sdk import create_app
 
-_PATIENCE = 86_400.0
-"""Seconds that a person has for a turn: the most that a request may ask for."""
+_PATIENCE = 86_400.0  # seconds that a person has for a turn: the most that a request may ask for
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,7 @@ class PlayOptions:
     """What the person asked for.
 
     Attributes:
-        scenario: an id, or a scenario's folder.
         gateway_url: a running evaluator; None for one that is started for this play.
-        scenarios_dir: where the id is looked for; None for the settings' folder.
-        seed, max_turns: of the assessment.
-        with_models: whether models play the people and judge.
-        json_file: where the exact result goes.
-        is_whole: the table of all criteria, not only the biggest losses.
     """
 
     scenario: str
@@ -59,35 +53,27 @@ class PlayOptions:
     is_whole: bool = False
 
 
-def run_play(options: PlayOptions) -> ExitCode:
-    """Play a scenario at this terminal; Ctrl-C cancels the assessment.
-
-    Raises:
-        UsageError: there is no such scenario.
-        CommandError: it can't be played, or the assessment failed or was cancelled.
-    """
+def run_play(options: PlayOptions) -> None:
+    """Play a scenario at this terminal; Ctrl-C cancels the assessment."""
     config, scenario_id, turns = _find(options)
     console = make_console()
     with _signals_interrupt() as as_usual, background() as behind:
         interrupted = asyncio.Event()
         queue = TurnQueue()
-        playing: Future[ExitCode] = asyncio.run_coroutine_threadsafe(
+        playing: Future[None] = asyncio.run_coroutine_threadsafe(
             _assess(options, config, scenario_id, queue, console, interrupted), behind.loop
         )
         playing.add_done_callback(lambda _: queue.put(Over()))
         try:
-            _play_turns(queue, Shell(console, Lines(console), behind, turns))
+            shell = Shell(console, Lines(console), behind, turns)
+            while not isinstance(came := queue.get(), Over):
+                shell.play(came)
         except (KeyboardInterrupt, LeftError) as interruption:
             as_usual()  # a second signal ends us at once; the guard ends the evaluator
             if isinstance(interruption, KeyboardInterrupt):
                 console.print()
             behind.loop.call_soon_threadsafe(interrupted.set)
-        return playing.result()
-
-
-def _play_turns(queue: TurnQueue, shell: Shell) -> None:
-    while not isinstance(came := queue.get(), Over):
-        shell.play(came)
+        playing.result()
 
 
 def _find(options: PlayOptions) -> tuple[GreenAgentConfig, str, int | None]:
@@ -117,20 +103,19 @@ async def _assess(
     queue: TurnQueue,
     console: Console,
     interrupted: asyncio.Event,
-) -> ExitCode:
+) -> None:
     async with _evaluator(options, config, console, interrupted) as gateway_url, _serving(queue) as agent_url:
         request = assessment_request(
             agent_url, scenario_id, options.seed, not options.with_models, options.max_turns, turn_timeout=_PATIENCE
         )
-        assess_options = AssessOptions(
+        following = AssessOptions(
             gateway_url,
-            request,
             options.json_file,
             is_whole=options.is_whole,
             has_pages=options.gateway_url is not None,
             has_progress=False,
         )
-        return await follow(assess_options, console, interrupted, AssessmentCall(gateway_url, request))
+        await follow(following, interrupted, AssessmentCall(gateway_url, request), console)
 
 
 @asynccontextmanager
@@ -148,16 +133,8 @@ async def _evaluator(
         )
         async with supervisor:
             console.print(Text("starting an evaluator for this play …", style="dim"))
-            starting, asked_to_stop = asyncio.create_task(supervisor.start()), asyncio.create_task(interrupted.wait())
-            try:
-                await asyncio.wait({starting, asked_to_stop}, return_when=asyncio.FIRST_COMPLETED)
-                if not starting.done():
-                    raise CancelledError("ended before the assessment began")
-                starting.result()
-            finally:
-                for task in (starting, asked_to_stop):
-                    task.cancel()
-                await asyncio.gather(starting, asked_to_stop, return_exceptions=True)
+            if not await start_unless(interrupted, supervisor):
+                raise CancelledError("ended before the assessment began")
             yield stack.gateway_url
 
 

@@ -31,7 +31,6 @@ class EnvironmentView:
     _shown: dict[str, str] = field(default_factory=dict)
 
     async def look(self, agent: BasePurpleAgent) -> None:
-        """Read the environment again."""
         ues = agent.ues
         mail, sms, calendar, chat = await asyncio.gather(
             ues.email.get_state(), ues.sms.get_state(), ues.calendar.get_state(), ues.chat.get_state()
@@ -66,20 +65,14 @@ class EnvironmentView:
         return new
 
     def is_own(self, item: Email | SMS) -> bool:
-        """Whether it was sent in the user's name."""
         return (item.from_address if isinstance(item, Email) else item.from_number) in self.own
 
     def number_of(self, item: Email | SMS | CalendarEvent) -> int:
-        """Under which number it is shown."""
         kind = {Email: "email", SMS: "sms", CalendarEvent: "calendar"}[type(item)]
         return self._number(kind, _id(item))
 
     def id_of(self, kind: str, number: int) -> str:
-        """What is shown under a number.
-
-        Raises:
-            NotUnderstoodError: nothing is.
-        """
+        """What is shown under a number."""
         known = self._numbers.get(kind, {})
         for each, its_number in known.items():
             if its_number == number:

@@ -15,8 +15,7 @@ from purple_sdk import BasePurpleAgent
 
 T = TypeVar("T")
 
-_LAST_SECONDS = 1.0
-"""How long what still runs may take to end."""
+_LAST_SECONDS = 1.0  # how long what still runs may take to end
 
 
 class Background:
@@ -61,12 +60,7 @@ async def _end_the_others() -> None:
 
 @dataclass(frozen=True)
 class Turn:
-    """A turn that waits for the person.
-
-    Attributes:
-        agent: through which they act. number, attempt: which turn, and which try of it. now: the simulated time.
-        answer: the answer to the evaluator.
-    """
+    """A turn that waits for the person."""
 
     agent: BasePurpleAgent
     number: int
@@ -75,7 +69,6 @@ class Turn:
     answer: "asyncio.Future[TurnCompleteMessage | EarlyCompletionMessage]"
 
     def is_pending(self) -> bool:
-        """Whether the evaluator still waits for its answer."""
         return not self.answer.done()
 
     def end(self, message: TurnCompleteMessage | EarlyCompletionMessage) -> None:
@@ -97,8 +90,6 @@ TurnQueue = queue.SimpleQueue[Turn | Over]
 
 
 def person_agent(queue: TurnQueue) -> type[BasePurpleAgent]:
-    """The agent whose turns come to a table."""
-
     class Person(BasePurpleAgent):
         name = "a person"
         description = "Somebody at a terminal: proctor play."

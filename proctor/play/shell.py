@@ -38,11 +38,7 @@ class Lines:
             _complete()
 
     def next(self, prompt: str) -> str:
-        """The next line.
-
-        Raises:
-            EOFError: the input has ended.
-        """
+        """The next line; raises EOFError where the input has ended."""
         if self._is_terminal:
             return input(prompt)
         line = self._source.readline()
@@ -73,9 +69,6 @@ class Shell:
     """The commands with which a person plays turns.
 
     Args:
-        console: where everything is shown.
-        lines: what the person types.
-        background: where the simulation is asked.
         turns: how many turns there will be; None where that isn't known.
     """
 
@@ -89,11 +82,7 @@ class Shell:
         self._is_first = True
 
     def play(self, turn: Turn) -> None:
-        """Play a turn to its end.
-
-        Raises:
-            LeftError: the person wants to leave.
-        """
+        """Play a turn to its end; raises LeftError where the person wants to leave."""
         self._turn = turn
         views.turn_begins(self._console, turn.number, self._turns, turn.attempt, turn.now)
         self._look()
@@ -122,7 +111,6 @@ class Shell:
                 self._console.print(Text(f"refused: {shorten(str(problem), _LONGEST_MESSAGE)}", style="red"))
 
     def _obey(self, line: str) -> bool:
-        """Carry out a line; whether it ends the turn."""
         word, _, rest = line.partition(" ")
         rest = rest.strip()
         if (control := self._controls.get(word)) is not None:
@@ -156,7 +144,7 @@ class Shell:
             "sms": self._sms,
             "text": self._sms,
             "calendar": self._calendar,
-            "say": self._tell,
+            "say": lambda text: self._do(_named("chat.send_message"), {"content": self._needed(text, "say TEXT")}),
             "reply": self._reply,
         }
 
@@ -212,9 +200,6 @@ class Shell:
 
     # Acting
 
-    def _tell(self, text: str) -> None:
-        self._do(_named("chat.send_message"), {"content": self._needed(text, "say TEXT")})
-
     def _reply(self, words: str) -> None:
         number, _, text = words.partition(" ")
         message_id = self._view.id_of("email", _number(number))
@@ -260,7 +245,8 @@ class Shell:
             message = self._turn.agent.complete_turn(time_step=step or None)
         except ValidationError as problem:
             raise NotUnderstoodError(f"done: {describe(problem)}") from None
-        self._end_of_turn()
+        self._look()
+        self._view.news()  # the person's own actions aren't news to them
         self._turn.end(message)
         return True
 
@@ -270,11 +256,6 @@ class Shell:
 
     def _quit(self, _: str) -> bool:
         raise LeftError
-
-    def _end_of_turn(self) -> None:
-        """The person's own actions aren't news to them."""
-        self._look()
-        self._view.news()
 
     def _look(self) -> None:
         self._background.run(self._view.look(self._turn.agent))

@@ -1,7 +1,7 @@
 """The user's environment in the terminal. What others wrote is data: control characters are removed."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 
 from rich.console import Console, Group, RenderableType
@@ -57,7 +57,6 @@ def turn_begins(console: Console, number: int, of: int | None, attempt: int, now
 
 
 def came_in(console: Console, news: EnvironmentView, *, is_first: bool) -> None:
-    """What a turn begins with."""
     if not (news.mails or news.texts or news.chat or news.entries):
         console.print(Text("nothing new" if not is_first else "there is nothing here", style="dim"))
     for message in news.chat:
@@ -82,28 +81,23 @@ def mails(console: Console, view: EnvironmentView, which: Sequence[Email]) -> No
             Text(str(view.number_of(mail)), style="cyan"),
             Text(marks, style="yellow"),
             _at(mail.received_at or mail.sent_at, view.zone),
-            Text(shorten(_who(mail, view), 34)),
+            Text(shorten(f"to {', '.join(mail.to_addresses)}" if view.is_own(mail) else mail.from_address, 34)),
             Text.assemble(shorten(mail.subject, _LONGEST_LINE), (labels, "dim")),
         )
     _show(console, table, which, "mail")
 
 
-def _who(mail: Email, view: EnvironmentView) -> str:
-    return f"to {', '.join(mail.to_addresses)}" if view.is_own(mail) else mail.from_address
-
-
 def mail(console: Console, view: EnvironmentView, one: Email) -> None:
-    head = _grid()
-    for name, value in (
-        ("from", one.from_address),
-        ("to", ", ".join(one.to_addresses)),
-        ("cc", ", ".join(one.cc_addresses)),
-        ("subject", one.subject),
-        ("labels", ", ".join(one.labels)),
-        ("folder", one.folder if one.folder != "inbox" else ""),
-    ):
-        if value:
-            head.add_row(Text(name, style="dim"), Text(clean(value)))
+    head = _facts(
+        [
+            ("from", one.from_address),
+            ("to", ", ".join(one.to_addresses)),
+            ("cc", ", ".join(one.cc_addresses)),
+            ("subject", one.subject),
+            ("labels", ", ".join(one.labels)),
+            ("folder", one.folder if one.folder != "inbox" else ""),
+        ]
+    )
     at = one.received_at or one.sent_at
     title = f"mail {view.number_of(one)}" + (f" · {at.astimezone(view.zone):%a %d %b %H:%M}" if at else "")
     _framed(console, title, Group(head, Text(), Text(plain(one.body_text))))
@@ -138,7 +132,6 @@ def entries(console: Console, view: EnvironmentView, which: Sequence[CalendarEve
 
 
 def entry(console: Console, view: EnvironmentView, one: CalendarEvent) -> None:
-    grid = _grid()
     start, end = one.start.astimezone(view.zone), one.end.astimezone(view.zone)
     rows = [
         ("title", one.title),
@@ -147,11 +140,8 @@ def entry(console: Console, view: EnvironmentView, one: CalendarEvent) -> None:
         ("by", one.organizer or ""),
         *(("invited", f"{who.email}: {who.response} {who.comment or ''}") for who in one.attendees),
     ]
-    for name, value in rows:
-        if value:
-            grid.add_row(Text(name, style="dim"), Text(clean(value)))
     description = [Text(), Text(plain(one.description))] if one.description else []
-    _framed(console, f"appointment {view.number_of(one)}", Group(grid, *description))
+    _framed(console, f"appointment {view.number_of(one)}", Group(_facts(rows), *description))
 
 
 def chat(console: Console, view: EnvironmentView, which: Sequence[ChatMessage]) -> None:
@@ -175,23 +165,23 @@ def _print_message(console: Console, message: ChatMessage, zone: tzinfo) -> None
 
 
 def commands(console: Console) -> None:
-    grid = _grid()
-    for name, what in COMMANDS:
-        grid.add_row(Text(name, style="cyan"), Text(what))
-    show(console, Padding(grid, _INDENT))
     hint = (
         'A text with spaces goes in "quotes", \\n in it is a line end; `-` reads it from the next lines, up to one '
         "with a single dot. Reading costs nothing; your actions are judged."
     )
-    show(console, Padding(Text(hint, style="dim"), (1, 0, 0, 2)))
+    _explain(console, COMMANDS, hint)
 
 
 def actions(console: Console) -> None:
-    grid = _grid()
-    for action in ACTIONS:
-        grid.add_row(Text(action.usage, style="cyan"), Text(action.summary))
-    show(console, Padding(grid, _INDENT))
     hint = "Numbers are those of the lists: email.archive 2,3. A name's last part is enough where only one has it."
+    _explain(console, [(action.usage, action.summary) for action in ACTIONS], hint)
+
+
+def _explain(console: Console, rows: Iterable[tuple[str, str]], hint: str) -> None:
+    grid = _grid()
+    for name, what in rows:
+        grid.add_row(Text(name, style="cyan"), Text(what))
+    show(console, Padding(grid, _INDENT))
     show(console, Padding(Text(hint, style="dim"), (1, 0, 0, 2)))
 
 
@@ -222,6 +212,14 @@ def _table(columns: int, *, is_cut: bool = False) -> Table:
         table.add_column(no_wrap=True)
     table.add_column(overflow="ellipsis" if is_cut else "fold", no_wrap=is_cut)
     return table
+
+
+def _facts(rows: Iterable[tuple[str, str]]) -> Table:
+    grid = _grid()
+    for name, value in rows:
+        if value:
+            grid.add_row(Text(name, style="dim"), Text(clean(value)))
+    return grid
 
 
 def _grid() -> Table:

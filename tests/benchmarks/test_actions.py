@@ -10,7 +10,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
 from benchmarks.bill.actions import billable_actions
-from benchmarks.bill.reading import requests_and_actions
+from benchmarks.bill.playing import requests_and_actions
 from tests.histories.record import FOLDER
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import typer
 
-from proctor.help_pages import EXAMPLES
+from proctor.help_pages import texts
 from proctor.main import app
 
 PAGE = Path(__file__).parents[2] / "docs/reference/commands.md"
+EXAMPLES = texts()["examples"]
 
 _HEAD = """# Commands
 

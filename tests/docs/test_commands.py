@@ -10,7 +10,7 @@ import pytest
 import typer
 from click.testing import CliRunner
 
-from proctor.help_pages import EXAMPLES, GROUPS
+from proctor.help_pages import texts
 from proctor.main import app
 from proctor_settings.config import GreenAgentConfig, HarnessConfig
 from tests.docs.blocks import DOCUMENTS, Command, commands, document, of_language, spans
@@ -19,6 +19,8 @@ from tests.processes import ROOT
 PROCTOR: Any = typer.main.get_command(app)
 TARGETS = set(re.findall(r"^([a-z-]+):", document("Makefile"), re.MULTILINE))
 SHELL = {"", "cat", "cd", "cp", "export", "mkdir", "sed", "tar", "pip", "python", "pytest", "python3"}
+
+EXAMPLES = texts()["examples"]
 
 ELSEWHERE = {
     "make demo": "tests/proctor/test_demo.py",
@@ -94,11 +96,11 @@ def test_each_example_of_a_help_page_is_understood_and_printed_on_that_page(comm
         assert command == "proctor" or example.startswith(command)
         read_as_typed(example.split()[1:])
     shown = CliRunner().invoke(PROCTOR, [*command.split()[1:], "--help"], prog_name="proctor", terminal_width=80)
-    assert shown.output.partition("Examples:")[2].split("\n\n")[0].strip().split("\n  ") == list(EXAMPLES[command])
+    assert shown.output.partition("Examples:")[2].split("\n\n")[0].strip().split("\n  ") == EXAMPLES[command]
 
 
 def test_the_help_lists_each_command_in_one_group() -> None:
-    named = [name for names in GROUPS.values() for name in names]
+    named = [name for names in texts()["groups"].values() for name in names]
     assert sorted(named) == sorted(PROCTOR.commands)
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from proctor.archive_commands import (
     compare,
-    compare_entries,
     export,
     import_from,
     list_entries,
@@ -20,9 +19,10 @@ from proctor.archive_commands import (
     show_entry,
 )
 from proctor.errors import CommandError, UsageError
-from proctor.opened_archive import Filters, moment
+from proctor.opened_archive import moment
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
+from proctor_storage.entry_table import EntryQuery
 from tests.viewer.campaign_entries import write_campaign, write_run
 from tests.viewer.entries import write_day
 
@@ -40,14 +40,14 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_list(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
-    list_entries(archive, None, Filters(), 50, False)
+    list_entries(archive, None, EntryQuery(), 50, False)
     said = capsys.readouterr().out
     assert said.count("secretary") == 2
     assert "3/6" in said
-    list_entries(archive, None, Filters(agent="SECRET", scenario="lunch", status="completed"), 1, True)
+    list_entries(archive, None, EntryQuery(agent="SECRET", scenario="lunch", status="completed"), 1, True)
     (first,) = json.loads(capsys.readouterr().out)
     assert (first["id"], first["score"]) == ("day-two", 3)
-    list_entries(archive, None, Filters(since="2026-04-01"), 50, False)
+    list_entries(archive, None, EntryQuery(since=moment("2026-04-01", "--since")), 50, False)
     assert "nothing was found" in capsys.readouterr().out
     with pytest.raises(UsageError, match="--since 'soon': write a date"):
         moment("soon", "--since")
@@ -68,9 +68,9 @@ def test_show_tells_what_was_lost_in_words(archive: str, capsys: pytest.CaptureF
 
 
 def test_compare(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
-    compare_entries(archive, None, "day-one", "day-two")
+    compare(archive, None, "day-one", "day-two")
     assert "they part in turns 1, 2, 3" in capsys.readouterr().out
-    compare_entries(archive, None, "day-one", "day-one")
+    compare(archive, None, "day-one", "day-one")
     assert "they did the same in every turn" in capsys.readouterr().out
 
 
@@ -146,13 +146,13 @@ def test_campaigns_and_trials(archive: str, tmp_path: Path, capsys: pytest.Captu
     """A list shows campaigns and not all that is of them; a short name is the campaign's, not its trials'."""
     write_campaign(Archive(archive), "campaign-1")
     write_run(Archive(archive), "run-1", tasks=1, attempts=3, doubtful=1)
-    list_entries(archive, None, Filters(), 50, False)
+    list_entries(archive, None, EntryQuery(), 50, False)
     said = capsys.readouterr().out
     assert [line.split()[0] for line in said.splitlines()[1:5]] == ["run-1", "day-two", "day-one", "campaign"]
     assert "mean 62.0%" in said
     assert "40 of 42" in said
     assert "5 more are of these campaigns" in said
-    list_entries(archive, None, Filters(campaign="run-1"), 50, False)
+    list_entries(archive, None, EntryQuery(campaign="run-1"), 50, False)
     said = capsys.readouterr().out
     assert "run-1.sort-log.1" in said
     assert "not resolved" in said
@@ -191,7 +191,7 @@ def test_campaigns_and_trials(archive: str, tmp_path: Path, capsys: pytest.Captu
     export(archive, None, ["campaign-1"], str(tmp_path / "campaign.html"))
     assert "Two by two" in (tmp_path / "campaign.html").read_text()
     with pytest.raises(UsageError, match="run-1 is a campaign: name two assessments"):
-        compare_entries(archive, None, "day-one", "run-1")
+        compare(archive, None, "day-one", "run-1")
 
 
 def test_a_name_that_a_spreadsheet_would_compute_is_text(tmp_path: Path) -> None:

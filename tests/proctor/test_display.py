@@ -16,7 +16,7 @@ from proctor.display import AssessmentDisplay
 from proctor.errors import CommandError
 from proctor.phrases import clean, phrases, shorten
 from proctor.report import print_report
-from proctor.terminal_run import require_built
+from proctor.terminal_commands import require_built
 from proctor.under_way_commands import UnderWayDisplay
 from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate, Tally
 from proctor_protocol.losses import losses

@@ -1,5 +1,6 @@
 """What ``proctor fork`` asks for, and what ``proctor forks`` says of an archive."""
 
+import asyncio
 import re
 
 import pytest
@@ -46,7 +47,7 @@ def test_one_fork_is_an_assessment_and_several_are_a_campaign() -> None:
 )
 def test_what_does_not_fit_together_is_a_sentence(options: ForkOptions, sentence: str) -> None:
     with pytest.raises(UsageError, match=re.escape(sentence)):
-        run_fork(options)
+        asyncio.run(run_fork(options))
 
 
 def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path, capsys) -> None:

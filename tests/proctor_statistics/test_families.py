@@ -6,7 +6,7 @@ import pytest
 
 from proctor_protocol.statistics import Points, Run, Summary
 from proctor_statistics import Unit, compared, estimated, summaries
-from proctor_statistics.copies import are_copies
+from proctor_statistics.comparisons import are_copies
 
 
 def run(

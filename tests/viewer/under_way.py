@@ -18,7 +18,7 @@ from proctor_protocol.updates import (
     TurnStartedUpdate,
 )
 from tests.viewer.entries import MORNING
-from viewer.live import LiveTerminal, PublishedUpdate, Running, RunningCell, RunningDetails
+from viewer.live import LiveTerminal, Running, RunningCell, RunningDetails
 
 
 def updates_of(turns: int, text: str | None = None) -> list[Any]:
@@ -85,7 +85,7 @@ class ScriptedLive:
 
 def story(name: str, updates: Sequence[Any], text: str | None = None) -> RunningDetails:
     running = Running(name, text or "lunch", text or "http://agent.example:8001", "working", MORNING)
-    published = tuple(PublishedUpdate(number, update.model_dump(mode="json")) for number, update in enumerate(updates))
+    published = [update.model_dump(mode="json") for update in updates]
     return RunningDetails(running, published, text)
 
 
