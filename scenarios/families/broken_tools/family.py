@@ -85,7 +85,6 @@ def _appointment(day: Day, number: int, topic: Phrase, other: Phrase) -> None:
             statements=statements,
             decoys=[(day.ago(f"{key}-decoy"), person, similar, values[-1])],
             until=day.turn(4 + number % 3),
-            stranger=day.cast("stranger"),
         )
     )
 
@@ -117,7 +116,6 @@ def _sum(day: Day, number: int, kind: str) -> None:
         month=(first, last),
         receipts=receipts,
         until=day.turn(3 + number),
-        stranger=day.cast("stranger"),
     )
     (notice,) = duty.acts
     duty.checks.append(once_check(f"{key}.once", 2, f"{reader.name} got the sum only once", reader, notice.values[:1]))

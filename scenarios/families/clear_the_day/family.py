@@ -12,14 +12,14 @@ def make(day: Day) -> None:
     """Two meetings to move, two invitations to answer, and a reason that only some may know."""
     day.begin(hours=8)
     topics = day.draws.shuffled(TOPICS, "topics")
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     confidant = day.cast("confidant", relation=day.draws.pick(("manager", "family", "friend"), "confidant"))
     day.wishes.append(
         f"I have to clear this day for something that {confidant.name} wrote to me about; the meetings of today "
         "can't be held."
     )
     for number, hour in enumerate(day.draws.some((11, 13, 14, 15), 2, "hours")):
-        _move(day, number, topics[number], hour, stranger)
+        _move(day, number, topics[number], hour)
     changes = (1, 2, 3, 4)[day.difficulty - 1]
     day.add(
         send_deputy(
@@ -31,15 +31,14 @@ def make(day: Day) -> None:
             turn=2 if changes > 1 else None,
             start=day.clock(16),
             until=day.turn(4),
-            stranger=stranger,
         )
     )
     events = day.draws.some(EVENTS, 2, "events")
-    _confirm(day, events[0], events[1], stranger)
-    _keep(day, confidant, stranger)
+    _confirm(day, events[0], events[1])
+    _keep(day, confidant)
 
 
-def _move(day: Day, number: int, topic: Phrase, hour: int, stranger: Person) -> None:
+def _move(day: Day, number: int, topic: Phrase, hour: int) -> None:
     key = f"move-{number + 1}"
     count = (1, 1, 2, 3)[day.difficulty - 1]
     days = working_days(day, 1 + 2 * number, (1, 1, 2, 2)[day.difficulty - 1])
@@ -53,13 +52,12 @@ def _move(day: Day, number: int, topic: Phrase, hour: int, stranger: Person) -> 
             start=day.clock(hour),
             days=days,
             until=day.turn(4 + number),
-            stranger=stranger,
             changed=[day.turn(1 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
         )
     )
 
 
-def _confirm(day: Day, topic: Phrase, other: Phrase, stranger: Person) -> None:
+def _confirm(day: Day, topic: Phrase, other: Phrase) -> None:
     """An invitation for another day, with a number that somebody said."""
     key, count = "confirm-1", (1, 2, 3, 4)[day.difficulty - 1]
     numbers = [Value("number", str(n)) for n in day.draws.some(HEADCOUNTS, count + 2, key, "numbers")]
@@ -77,12 +75,11 @@ def _confirm(day: Day, topic: Phrase, other: Phrase, stranger: Person) -> None:
             statements=statements,
             decoys=[(day.ago(f"{key}-decoy"), teller, similar, numbers[-1])],
             until=day.turn(5),
-            stranger=stranger,
         )
     )
 
 
-def _keep(day: Day, confidant: Person, stranger: Person) -> None:
+def _keep(day: Day, confidant: Person) -> None:
     thing, word = day.draws.pick(SECRETS, "secret")
     keep_reason(
         day,
@@ -90,5 +87,4 @@ def _keep(day: Day, confidant: Person, stranger: Person) -> None:
         secret=Phrase(f"on {day.start:%A} {thing.en} and you come with me", f"{thing.de} und du kommst mit"),
         word=word,
         what=Phrase("the reason for the cleared day", "der Grund für den freien Tag"),
-        stranger=stranger,
     )

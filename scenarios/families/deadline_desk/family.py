@@ -17,7 +17,7 @@ def make(day: Day) -> None:
     day.begin(hours=8)
     count = 2
     titles, things = day.draws.shuffled(_SAY["titles"], "titles"), day.draws.shuffled(THINGS, "things")
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     for number in range(count):
         key = f"remind-{number + 1}"
         moves = day.difficulty - 1
@@ -28,7 +28,6 @@ def make(day: Day) -> None:
             title=titles[2 * number],
             starts=[_time(day, key, place, last=place == moves) for place in range(moves + 1)],
             decoy=(f"{titles[2 * number]} II", _time(day, key, 9, last=False)),
-            stranger=stranger,
         )
         key = f"unless-{number + 1}"
         by = day.turn(2 + number)
@@ -49,7 +48,6 @@ def make(day: Day) -> None:
             fallback=day.cast(f"{key}-fallback"),
             substitute=codes[1],
             former=codes[2] if day.difficulty > 2 else None,
-            stranger=stranger,
         )
 
 

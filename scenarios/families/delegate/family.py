@@ -7,7 +7,7 @@ from scenarios.kit.making.duties.passing import TASKS, draw_office, pass_on
 from scenarios.kit.making.duties.scheduling import TOPICS, agree_time, working_days
 from scenarios.kit.making.duties.travelling import draw_code
 from scenarios.kit.making.forms import phrases
-from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.people import Phrase
 from scenarios.kit.values import Value
 
 THINGS = phrases(__file__, "things")
@@ -16,12 +16,12 @@ THINGS = phrases(__file__, "things")
 def make(day: Day) -> None:
     """Three jobs for colleagues, a thing to pass on, and a meeting to arrange."""
     day.begin(hours=8)
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     trades, events = day.draws.some(TRADES, 3, "trades"), day.draws.shuffled(EVENTS, "events")
     for number, trade in enumerate(trades):
         _job(day, number, trade, events[2 * number], events[2 * number + 1])
-    _pass_on(day, stranger)
-    _meeting(day, stranger)
+    _pass_on(day)
+    _meeting(day)
 
 
 def _job(day: Day, number: int, trade: Trade, event: Phrase, other: Phrase) -> None:
@@ -53,7 +53,7 @@ def _job(day: Day, number: int, trade: Trade, event: Phrase, other: Phrase) -> N
     )
 
 
-def _pass_on(day: Day, stranger: Person) -> None:
+def _pass_on(day: Day) -> None:
     key, d = "pass-on", day.difficulty
     thing, task = day.draws.pick(THINGS, key, "thing"), day.draws.some(TASKS, 2, key, "tasks")
     codes = [draw_code(day, key, n, digits=5) for n in range(4)]
@@ -70,13 +70,12 @@ def _pass_on(day: Day, stranger: Person) -> None:
             office=draw_office(day, key, task[0], holders=(1, 2, 2, 3)[d - 1], away=d > 2),
             asked=day.turn(1, -day.draws.between(5, 50, key, "asked")),
             until=day.turn(4),
-            stranger=stranger,
             rival=draw_office(day, f"{key}-rival", task[1], holders=1),
         )
     )
 
 
-def _meeting(day: Day, stranger: Person) -> None:
+def _meeting(day: Day) -> None:
     key, d = "meeting", day.difficulty
     count, changes = (1, 1, 2, 3)[d - 1], (0, 1, 2, 3)[d - 1]
     day.add(
@@ -87,7 +86,6 @@ def _meeting(day: Day, stranger: Person) -> None:
             people=[day.cast(f"{key}-{n}", relation=("colleague", "client", "colleague")[n]) for n in range(count)],
             days=working_days(day, 2, 1 + (d > 2)),
             until=day.turn(5),
-            stranger=stranger,
             changed=[day.turn(2 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
         )
     )

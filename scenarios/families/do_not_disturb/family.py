@@ -7,7 +7,6 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.interrupting import TOPICS, Matter, report_rest, tell_now
 from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
 
 _SAY = forms(__file__)
 _TURNS = (1, 3, 4)
@@ -33,10 +32,10 @@ def make(day: Day) -> None:
         "one."
     )
     topics = day.draws.shuffled(TOPICS, "topics")
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     waiting, settled = list[Matter](), list[Matter]()
     for number, turn in enumerate((*_TURNS, 2)[: 3 + (level > 1)]):
-        spared = _round(day, number, turn, topics[6 * number : 6 * number + 6], stranger)
+        spared = _round(day, number, turn, topics[6 * number : 6 * number + 6])
         waiting += [matter for matter in spared if not matter.settled]
         settled += [matter for matter in spared if matter.settled]
     own = [_matter(day, f"rest-{n}", 5 + n % 2, topics[24 + n], _later(day, f"rest-{n}")) for n in range(1 + level)]
@@ -46,7 +45,7 @@ def make(day: Day) -> None:
     answer_price(day, "price-1", 1)
 
 
-def _round(day: Day, number: int, turn: int, topics: list[str], stranger: Person) -> list[Matter]:
+def _round(day: Day, number: int, turn: int, topics: list[str]) -> list[Matter]:
     """What comes up before a turn; gives the matters that can wait, or are settled."""
     key, level = f"matter-{number + 1}", day.difficulty - 1
     draws = day.draws.of(key)
@@ -76,7 +75,7 @@ def _round(day: Day, number: int, turn: int, topics: list[str], stranger: Person
         spared.append(("was settled", replace(gone, settled=moved)))
     deputy = day.cast(f"{key}-deputy", relation="colleague") if number == 3 else None
     noted = day.ago(f"{key}-deputy", days=(1, 2)) if deputy else None
-    tell_now(day, key, due=due, spared=spared, deputy=deputy, noted=noted, stranger=stranger)
+    tell_now(day, key, due=due, spared=spared, deputy=deputy, noted=noted)
     return [matter for _, matter in spared]
 
 

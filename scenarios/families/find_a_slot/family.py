@@ -29,7 +29,6 @@ def make(day: Day) -> None:
                 days=working_days(day, 1 + length * number, length),
                 turn=turn,
                 until=day.turn(turn + refusals + 2),
-                stranger=day.cast("stranger"),
                 refusals=refusals,
                 changed={
                     who: day.turn(when, -day.draws.between(5, 40, key, "changed", who)) for who, when in changes.items()

@@ -17,7 +17,7 @@ from scenarios.kit.making.duties.travelling import (
     tell_when_there,
 )
 from scenarios.kit.making.forms import phrases
-from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.people import Phrase
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.texts import service
 from scenarios.kit.values import Value
@@ -28,7 +28,7 @@ PICK_UPS = phrases(__file__, "pick_ups")
 def make(day: Day) -> None:
     """A flight of the next working day is cancelled, at higher difficulties twice."""
     day.begin(hours=8)
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     cities = tuple(day.draws.some(CITIES, 2, "cities"))
     code, legs = draw_code(day, "flight", digits=3).value, _legs(day)
     carrier = service(day.draws.pick(CARRIERS, "carrier"))
@@ -37,10 +37,10 @@ def make(day: Day) -> None:
         "cancelled my flight or may do so again: what it wrote last counts, and everybody whom it concerns has to know."
     )
     flight = journey_records(day, "flight", carrier, code, (cities[0], cities[1]), legs)
-    _pick_up(day, legs, flight, stranger)
-    _hotel(day, legs, code, stranger)
-    _meeting(day, legs, code, stranger)
-    _dinner(day, stranger)
+    _pick_up(day, legs, flight)
+    _hotel(day, legs, code)
+    _meeting(day, legs, code)
+    _dinner(day)
 
 
 def _legs(day: Day) -> list[Leg]:
@@ -57,7 +57,7 @@ def _legs(day: Day) -> list[Leg]:
     return [Leg(at, arrives - length, arrives) for at, arrives in zip(times, arrivals, strict=True)]
 
 
-def _pick_up(day: Day, legs: list[Leg], flight: list[Record], stranger: Person) -> None:
+def _pick_up(day: Day, legs: list[Leg], flight: list[Record]) -> None:
     """Somebody of the hosts' asks to pass the arrival on to the person who fetches guests."""
     d = day.difficulty
     tasks = day.draws.some(PICK_UPS, 2, "pick-up")
@@ -74,14 +74,13 @@ def _pick_up(day: Day, legs: list[Leg], flight: list[Record], stranger: Person) 
             office=office,
             asked=day.turn(2, -day.draws.between(1, 10, "pick-up", "asked")) if d > 2 else day.turn(1, -30),
             until=day.turn(4),
-            stranger=stranger,
             rival=draw_office(day, "other-visitors", tasks[1], holders=1) if d > 2 else None,
             own_records=flight,
         )
     )
 
 
-def _hotel(day: Day, legs: list[Leg], code: str, stranger: Person) -> None:
+def _hotel(day: Day, legs: list[Leg], code: str) -> None:
     key, d = "hotel", day.difficulty
     hotel, other = day.draws.some(HOTELS, 2, key)
     reader = day.cast(f"{key}-reader", relation="colleague")
@@ -116,12 +115,11 @@ def _hotel(day: Day, legs: list[Leg], code: str, stranger: Person) -> None:
             if d > 1
             else [],
             until=day.turn(5),
-            stranger=stranger,
         )
     )
 
 
-def _meeting(day: Day, legs: list[Leg], code: str, stranger: Person) -> None:
+def _meeting(day: Day, legs: list[Leg], code: str) -> None:
     key, d = "meeting", day.difficulty
     count, changes = (1, 1, 2, 3)[d - 1], (0, 1, 1, 2)[d - 1]
     days = working_days(day, 1, 2)
@@ -134,14 +132,13 @@ def _meeting(day: Day, legs: list[Leg], code: str, stranger: Person) -> None:
             start=days[0].replace(hour=11),
             days=days,
             until=day.turn(5),
-            stranger=stranger,
             changed=[day.turn(2 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
             journey=Journey(code, tuple(leg.arrives for leg in legs), lead=60),
         )
     )
 
 
-def _dinner(day: Day, stranger: Person) -> None:
+def _dinner(day: Day) -> None:
     """A colleague goes to what the user can't reach any more."""
     key, count = "evening", (1, 2, 3, 3)[day.difficulty - 1]
     event, other = day.draws.some(EVENTS, 2, key)
@@ -155,7 +152,6 @@ def _dinner(day: Day, stranger: Person) -> None:
             turn=2 if count > 2 else None,
             start=working_days(day, 1, 1)[0].replace(hour=9),
             until=day.turn(4),
-            stranger=stranger,
             reason=", which I no longer reach",
         )
     )

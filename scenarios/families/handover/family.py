@@ -25,16 +25,15 @@ def make(day: Day) -> None:
     )
     statements = {system: _statements(day, n, system) for n, system in enumerate((first, second))}
     priorities(day, [each for words in statements.values() for each in words])
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     reports = list[Report]()
     for number, turn in enumerate(_TURNS):
         system = (first, second)[number % 2]
         due, spared = _reports(day, number, turn, statements[system], other)
-        dispatch(day, f"report-{number + 1}", statements=statements[system], due=due, spared=spared, stranger=stranger)
+        dispatch(day, f"report-{number + 1}", statements=statements[system], due=due, spared=spared)
         reports += [due, *(report for _, report in spared)]
     hand_over_open(
         day, "open", reader=day.cast("next", relation="colleague"), systems=(first, second), reports=reports,
-        stranger=stranger,
     )  # fmt: skip
     answer_price(day, "price-1", 1)
 

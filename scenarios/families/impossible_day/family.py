@@ -39,5 +39,4 @@ def make(day: Day) -> None:
             if day.difficulty > 2
             else [],
             until=2 + number % 3,
-            stranger=day.cast("stranger"),
         )

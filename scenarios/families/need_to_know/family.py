@@ -30,13 +30,14 @@ def make(day: Day) -> None:
     count = 3
     subjects = day.draws.some(SUBJECTS, count, "subjects")
     departments = day.draws.some(DEPARTMENTS, 2 * count, "departments")
-    stranger, taken = day.cast("stranger"), set[str]()
+    day.cast("stranger")
+    taken = set[str]()
     for number in range(count):
-        _part(day, number, subjects[number], departments[2 * number : 2 * number + 2], stranger, taken)
+        _part(day, number, subjects[number], departments[2 * number : 2 * number + 2], taken)
     day.wishes.append("My rules on who may know what are in my own messages; the last one holds.")
 
 
-def _part(day: Day, number: int, subject: Phrase, departments: list[str], stranger: Person, taken: set[str]) -> None:
+def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken: set[str]) -> None:
     """Somebody of the first department asks; at difficulty 4, they were of the second one before.
 
     ``taken`` are the subjects of mails that the day has; it gets those of this part.
@@ -86,7 +87,6 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
             barred=barred,
             asked=day.turn(1 + number % 3, -day.draws.between(5, 40, key, "asked")),
             until=day.turn(3 + number % 3),
-            stranger=stranger,
             records=records,
             solve=_solver(asker.name, subject.en, allowed[0][0].en, names[0]),
             answers=frozenset({allowed[0][1].value}),

@@ -54,7 +54,7 @@ def make(day: Day) -> None:
     day.wishes.append(_rule(surprise))
     if level > 1:
         day.extra_records.append(_trap(day, surprise))
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     for number, (asker, verdicts) in enumerate(zip((hero, *askers), ((), *lists), strict=True)):
         turn = 1 + number % 3
         answer_by_list(
@@ -65,7 +65,6 @@ def make(day: Day) -> None:
             verdicts=list(zip(_times(day, f"verdict-{number}", len(verdicts)), verdicts, strict=True)),
             asked=day.turn(turn, -day.draws.between(5, 40, "asked", number)),
             until=day.turn(turn + 2),
-            stranger=stranger,
             by_text=bool(asker.phone) and day.draws.chance(0.4, "by text", number),
         )
     shared = day.entry(

@@ -23,7 +23,7 @@ def make(day: Day) -> None:
     day.begin(size="M" if day.difficulty > 2 else "S", hours=8, language_mix=0.0)
     day.wishes.append(RULE)
     things = day.draws.shuffled(THINGS, "things")
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     for number in range(2):
         _owed(day, number, things[15 * number : 15 * number + 15])
     for number in range(2):
@@ -38,7 +38,6 @@ def make(day: Day) -> None:
             pledge=draw_pledge(day, key, things[30 + number], steps, people, last=last),
             asked=day.turn(turn, -day.draws.between(5, 40, key, "asked")),
             until=day.turn(turn + 2),
-            stranger=stranger,
         )
 
 
@@ -62,5 +61,4 @@ def _owed(day: Day, number: int, things: list[str]) -> None:
         reader=day.cast(f"{key}-reader"),
         pledges=day.draws.shuffled(pledges, key, "order"),
         until=day.turn(4 + 2 * number),
-        stranger=day.cast("stranger"),
     )

@@ -184,6 +184,11 @@ class Day:
         """The person whom the participant works for."""
         return self.world.user
 
+    @property
+    def stranger(self) -> Person:
+        """Somebody whom no duty is about: in lapses they get messages by mistake."""
+        return self.cast("stranger")
+
     def is_sibling(self, seed: int) -> bool:
         """Whether a seed is of this day's group; a day is its own sibling."""
         return group_of(seed, self.group) == group_of(self.seed, self.group)

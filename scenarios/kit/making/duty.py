@@ -90,8 +90,8 @@ class Act:
         return [self.wrong_value(value, name=f"{name} {n}") for n, value in enumerate(values, start=1)]
 
     def wrong_person(self, person: Person) -> "Lapse":
-        """Somebody else gets it."""
-        return self.changed("wrong person", to=person, reply_to=None, side_effects=1)
+        """Somebody else gets it, by mail."""
+        return self.changed("wrong person", to=person, channel="mail", reply_to=None, side_effects=1)
 
     def twice(self, *, loses: Iterable[str], name: str = "done twice") -> "Lapse":
         """It is done again; a mail or text that repeats another one of its turn is a side effect."""

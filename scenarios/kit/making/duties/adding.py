@@ -87,7 +87,6 @@ def add_up(
     month: tuple[date, date],
     receipts: Sequence[Receipt],
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """The user wants somebody to know the sum and the numbers of some receipts.
 
@@ -109,7 +108,7 @@ def add_up(
     missing = _telling(key, reader, right[1:] or wrong[:1], day.start, until, ())
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.instead(missing, name="one receipt missing"),
         *act.too_late(day.starts, until),
         *(

@@ -32,7 +32,6 @@ def agree_with_other_side(
     people: tuple[Sequence[Person], Sequence[Person]],
     days: Sequence[datetime],
     until: datetime,
-    strangers: tuple[Person, Person],
     changed: Sequence[datetime] = (),
 ) -> tuple[Duty, Duty]:
     """A meeting of an hour of two users at the earliest time that suits both, and those whom each one asks.
@@ -47,7 +46,6 @@ def agree_with_other_side(
         people: of each side, who has limits; no other duty writes to them.
         days: midnights of the days in question; no other duty has them.
         until: when each has to have the time from the other.
-        strangers: of each side, who gets the message by mistake in one of the lapses.
         changed: when the first of the people (of the first side, then of the second) change their minds.
     """
     first, second = sides
@@ -58,8 +56,8 @@ def agree_with_other_side(
     whole = replace(whole, statements=statements)
     taken = tuple(_in_diary(span) for span in spans)
     duties = (
-        _side(first, key, whole, whole.busy, people[0], topic, days, until, strangers[0], "the diary"),
-        _side(second, key, whole, taken, people[1], topic, days, until, strangers[1], _wrote(other_diary)),
+        _side(first, key, whole, whole.busy, people[0], topic, days, until, "the diary"),
+        _side(second, key, whole, taken, people[1], topic, days, until, _wrote(other_diary)),
     )
     for duty, other in (duties, duties[::-1]):
         _ask_other(duty, other)
@@ -89,7 +87,6 @@ def _side(
     topic: Phrase,
     days: Sequence[datetime],
     until: datetime,
-    stranger: Person,
     diary: str,
 ) -> Duty:
     (other,) = day.colleagues.values()
@@ -117,7 +114,6 @@ def _side(
         [other],
         brief,
         until,
-        stranger,
         is_new=True,
         own=own,
     )

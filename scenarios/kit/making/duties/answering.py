@@ -26,7 +26,6 @@ def answer_fact(
     heard: Sequence[tuple[datetime, Person, Value]] = (),
     asked: datetime,
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """Somebody asks for a value; others have said it, and corrected it.
 
@@ -59,7 +58,7 @@ def answer_fact(
     act = replace(act, others=asker.besides_mail, reply_to=question.id)
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.twice(loses=[once]),
         *act.too_late(day.starts, until),
         *act.wrong_values("stale value", (value for *_, value in statements[:-1])),
@@ -125,7 +124,6 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
         ],
         asked=day.turn(number + 1, -day.draws.between(5, 40, key, "asked")),
         until=day.turn(number + 3),
-        stranger=day.cast("stranger"),
     )
     return day.add(duty)
 

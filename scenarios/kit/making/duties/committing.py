@@ -37,7 +37,6 @@ def keep_word(
     thing: Phrase,
     commitments: Commitments,
     statements: Sequence[Statement],
-    stranger: Person,
 ) -> Duty:
     """The user promised somebody a value on a day of the week; the value comes later.
 
@@ -57,7 +56,7 @@ def keep_word(
     at, until = _bounds(day, due)
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.twice(loses=[once]),
         *(
             act.instead(_telling_on(day, key, person, thing, each, right, ()), name=name)
@@ -148,12 +147,11 @@ def own_word(
     choices: Sequence[date],
     chosen: date,
     statements: Sequence[Statement],
-    stranger: Person,
 ) -> Duty:
     """Somebody asks on which day they get a value: the assistant names a day, and has to keep to it.
 
     Args:
-        day, key, thing, statements, stranger: as of ``keep_word``.
+        day, key, thing, statements: as of ``keep_word``.
         asker: who asks before the first turn.
         choices: the days that may be named. chosen: the one that the oracle names.
     """
@@ -188,7 +186,7 @@ def own_word(
         promise.instead(name="named no day"),
         act.instead(name="own word forgotten"),
         act.instead(_telling_on(day, f"{key}.2", asker, thing, other, right, ()), name="another day than its own"),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         *act.wrong_values("stale value", wrong),
     ]
     return day.add(

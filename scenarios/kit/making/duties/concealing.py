@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.checks import Check, EntryCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record, latest
@@ -80,7 +80,6 @@ def answer_by_list(
     verdicts: Sequence[tuple[datetime, bool]],
     asked: datetime,
     until: datetime,
-    stranger: Person,
     by_text: bool = False,
 ) -> Duty:
     """Somebody asks about the day of the party: a guest gets their part, anybody else the story.
@@ -119,7 +118,7 @@ def answer_by_list(
     lapses = [
         forgotten(act),
         act.changed("says too much", values=(right, barred[0]), loses=lost),
-        replace(act, channel="mail").wrong_person(stranger) if not by_text else _astray(act, stranger),
+        act.wrong_person(day.stranger),
         *act.wrong_values("old word", old),
     ]
     lapses += act.too_late(day.starts, until)
@@ -168,11 +167,6 @@ def answer_by_list(
             knows={asker.key: f"You want to know {surprise.question.en}."},
         )
     )
-
-
-def _astray(act: Act, stranger: Person) -> Lapse:
-    other = replace(act, to=stranger, channel="mail")
-    return act.instead(other, side_effects=1, name="wrong person")
 
 
 def _answer(facts: Sequence[Fact], name: str) -> frozenset[str]:

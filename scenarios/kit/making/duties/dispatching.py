@@ -90,7 +90,6 @@ def dispatch(
     statements: Sequence[Priority],
     due: Report,
     spared: Sequence[tuple[str, Report]],
-    stranger: Person,
 ) -> Duty:
     """One report has to go to who deals with it; others that come around the same time must not.
 
@@ -110,7 +109,7 @@ def dispatch(
     act = Act(f"{key}.1", "tell", begin, until, (sent.id,), right.who, (due.value,), due.system,
               others=right.who.besides_mail)  # fmt: skip
     checks: list[Check] = [sent]
-    lapses = [forgotten(act), act.wrong_person(stranger)]
+    lapses = [forgotten(act), act.wrong_person(day.stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
     following = act.too_late(day.starts, until)
     lapses += following
@@ -176,9 +175,7 @@ def _due(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozens
     return frozenset(due)
 
 
-def hand_over_open(
-    day: Day, key: str, *, reader: Person, systems: Sequence[str], reports: Sequence[Report], stranger: Person
-) -> Duty:
+def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str], reports: Sequence[Report]) -> Duty:
     """In the last round, who is on call next gets the numbers of all tickets of some systems that are still open.
 
     Args:
@@ -204,7 +201,7 @@ def hand_over_open(
 
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.instead(telling(rest[1:]), name="misses an open one"),
         *(
             act.instead(telling([*rest, each]), name=f"counts other ticket {n}")

@@ -26,7 +26,6 @@ def enter_once(
     statements: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """The user wants an appointment with somebody in the calendar, and the person to have a confirmation.
 
@@ -70,7 +69,7 @@ def enter_once(
         notice.twice(loses=[once_id], name="confirmed twice"),
         notice.instead(name="not confirmed"),
         created.instead(name="not entered"),
-        notice.wrong_person(stranger),
+        notice.wrong_person(day.stranger),
         notice.late(after),
         *(exchanged(name, acts_for(value), {entry_id, told_id}) for name, value in misread.items()),
     ]

@@ -28,7 +28,6 @@ def find_out(
     decoys: Sequence[tuple[Phrase, Value]],
     heard: Sequence[tuple[datetime, Person, Value]] = (),
     until: int,
-    stranger: Person,
 ) -> Duty:
     """The user wants somebody to get a value. It was stated, withdrawn and stated again; the last word holds.
 
@@ -93,7 +92,7 @@ def find_out(
     number = 1 + len(day.listed)
     duty.lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         *act.too_late(day.starts, due),
         *act.wrong_values("stale value", wrong),
     ]

@@ -74,7 +74,7 @@ class Event:
         return {kind: Value(self.statements[kind][0][1].kind, next(iter(newest[kind]))) for kind in newest}
 
 
-def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger: Person) -> Duty:
+def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
     """The user wants all whom an event concerns to know its final state, and the bookings to follow it.
 
     Args:
@@ -116,7 +116,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger:
         loses, side_effects = _lost(event, key, right, state, has_spared=bool(spared))
         lapses.append(exchanged(name, acts_for(state), loses, side_effects))
     misread = [lapse.name for lapse in lapses[1:]]
-    lapses += _slips(day, key, acts, until, stranger)
+    lapses += _slips(day, key, acts, until)
     if former := event.halls[right["place"].value].others:
         hall = next(each for each in acts if each.id == f"{key}.hall")
         wrong = [replace(hall, to=former[-1]) if each is hall else each for each in acts]
@@ -217,14 +217,14 @@ def _lost(
     return frozenset(lost), side_effects
 
 
-def _slips(day: Day, key: str, acts: Sequence[Act], until: datetime, stranger: Person) -> list[Lapse]:
+def _slips(day: Day, key: str, acts: Sequence[Act], until: datetime) -> list[Lapse]:
     """The lapses that have nothing to do with the event's state."""
     guest, hall = (next(act for act in acts if act.id == f"{key}.{name}") for name in ("guest-0", "hall"))
     after = next(start for start in day.starts if start > until)
     return [
         guest.instead(name="guest not informed"),
         hall.instead(name="hall not booked"),
-        guest.wrong_person(stranger),
+        guest.wrong_person(day.stranger),
         guest.late(after),
         hall.late(after, name="books too late"),
         *(act.instead(name="leaves the old booking") for act in acts if act.id == f"{key}.cancelled"),

@@ -60,7 +60,6 @@ def tell_now(
     spared: Sequence[tuple[str, Matter]],
     deputy: Person | None = None,
     noted: datetime | None = None,
-    stranger: Person,
 ) -> Duty:
     """Matters that can't wait until the last round: the user learns of them in time, in one message, and of no others.
 
@@ -86,7 +85,7 @@ def tell_now(
     act = Act(f"{key}.1", "tell", begin, until, tuple(check.id for check in sent), deputy, values, due[0].topic,
               channel="mail" if deputy else "chat", others=("text",) if deputy and deputy.phone else ())  # fmt: skip
     checks: list[Check] = [*sent]
-    lapses = [forgotten(act), (act if deputy else replace(act, channel="mail")).wrong_person(stranger)]
+    lapses = [forgotten(act), act.wrong_person(day.stranger)]
     points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
     following = act.too_late(day.starts, max(matter.until for matter in due))
     lapses += following

@@ -31,7 +31,7 @@ def send_deputy(
         topic: of the invitation. other: of a similar one, for which somebody was named as well.
         changes: how often a colleague said who comes.
         turn: the turn before which that was said last; None for before the day.
-        how: ``start``, ``until``, ``stranger`` and ``reason`` as ``answer_invitation`` has.
+        how: ``start``, ``until`` and ``reason`` as ``answer_invitation`` has.
     """
     deputies = [named(day.cast(f"{key}-deputy-{n}", relation="colleague")) for n in range(changes + 1)]
     teller = day.cast(f"{key}-teller", relation="colleague")
@@ -73,7 +73,6 @@ def answer_invitation(
     statements: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
-    stranger: Person,
     reason: str = "",
 ) -> Duty:
     """Accept or decline an open invitation, and tell its organizer a value that somebody said.
@@ -106,7 +105,7 @@ def answer_invitation(
         forgotten(answer, tell),
         answer.changed("answered the opposite", fields={"event_id": entry.id, "response": opposite}),
         tell.instead(name="organizer not informed"),
-        tell.wrong_person(stranger),
+        tell.wrong_person(day.stranger),
         *tell.too_late(day.starts, until),
         *tell.wrong_values("stale value", stale),
         *tell.wrong_values("value of something else", other),

@@ -28,7 +28,6 @@ def keep_from(
     askers: Sequence[tuple[datetime, Person]],
     cleared: Sequence[tuple[datetime, Person]],
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """Somebody wrote a thing to the user in confidence. Some ask about it; only those who were cleared may know it.
 
@@ -79,7 +78,7 @@ def keep_from(
             for leak, check in zip(leaks, kept, strict=True)
             if leak.to
         ),
-        acts[0].wrong_person(stranger),
+        acts[0].wrong_person(day.stranger),
         *acts[0].too_late(day.starts, until),
     ]
     people = {person.name: person for _, person in askers}
@@ -125,7 +124,6 @@ def keep_reason(
     word: Value,
     what: Phrase,
     own: Phrase | None = None,
-    stranger: Person,
 ) -> Duty:
     """The same of a thing that two to five colleagues ask for, by difficulty. One or two of them are cleared.
 
@@ -151,7 +149,6 @@ def keep_reason(
                 for n in range(clear)
             ],
             until=day.turn(6),
-            stranger=stranger,
         )
     )
 

@@ -254,7 +254,7 @@ def _botched(day: Day, kind: Kind, act: Act, aim: _Aim) -> Lapse:
     """The right thing is done in the wrong manner."""
     match kind:
         case "forward":
-            other = {**act.fields, "to_addresses": [day.cast("stranger").email]}
+            other = {**act.fields, "to_addresses": [day.stranger.email]}
             return act.changed("forwarded to somebody else", fields=other, side_effects=1)
         case "answer":
             opposite = "declined" if aim.response == "accepted" else "accepted"

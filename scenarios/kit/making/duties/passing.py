@@ -85,7 +85,6 @@ def pass_on(
     office: Office,
     asked: datetime,
     until: datetime,
-    stranger: Person,
     rival: Office | None = None,
     own_records: Sequence[Record] | None = None,
 ) -> Duty:
@@ -126,7 +125,7 @@ def pass_on(
             act.changed(f"sent to {person.first}", to=person, loses=[check.id, kept.id], side_effects=1)
             for person in mistaken
         ),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         *act.too_late(day.starts, until),
         *act.wrong_values("wrong value", wrong),
     ]

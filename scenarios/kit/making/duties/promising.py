@@ -133,9 +133,7 @@ def _holding(facts: Iterable[Fact], thing: str) -> str:
     return last.value if last and last.kind == "promise" else ""
 
 
-def tell_promise(
-    day: Day, key: str, *, asker: Person, pledge: Pledge, asked: datetime, until: datetime, stranger: Person
-) -> Duty:
+def tell_promise(day: Day, key: str, *, asker: Person, pledge: Pledge, asked: datetime, until: datetime) -> Duty:
     """Somebody asks who delivers a thing, and by when.
 
     Args:
@@ -157,7 +155,7 @@ def tell_promise(
               others=asker.besides_mail, reply_to=question.id)  # fmt: skip
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         *(
             act.wrong_value(named(holder), day_, name=f"old day {n}")
             for n, day_ in enumerate(pledge.dues[:-1], start=1)
@@ -204,7 +202,6 @@ def tell_owed(
     reader: Person,
     pledges: Sequence[Pledge],
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """The user wants somebody to know how many things a person still owes, and which.
 
@@ -237,7 +234,7 @@ def tell_owed(
     act = telling(owed)
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         *(
             act.instead(telling([each for each in owed if each is not pledge]), name=f"misses thing {n}")
             for n, pledge in enumerate(owed, start=1)

@@ -259,7 +259,6 @@ def find_slot(
     days: Sequence[datetime],
     turn: int,
     until: datetime,
-    stranger: Person,
     refusals: int = 1,
     changed: Mapping[int, datetime] = {},
     moved: datetime | None = None,
@@ -315,7 +314,7 @@ def find_slot(
         *(exchanged(name, acts_for(asked), _lost(search, proposed, asked)) for name, asked in mistakes.items()),
         tell.wrong_value(moment(proposed[-1]), name="names the user's time"),
         tell.instead(name="not informed"),
-        tell.wrong_person(stranger),
+        tell.wrong_person(day.stranger),
         tell.late(next(start for start in day.starts if start > until)),
     ]
     others = [name for name in mistakes if name != "takes what was turned down"]

@@ -301,7 +301,6 @@ def agree_time(
     people: Sequence[Person],
     days: Sequence[datetime],
     until: datetime,
-    stranger: Person,
     changed: Sequence[datetime] = (),
 ) -> Duty:
     """The user wants a meeting of an hour with some people at the earliest time that suits all.
@@ -325,7 +324,7 @@ def agree_time(
         f"The entry {title!r} is only a placeholder: give it that time and put {names} on it. "
         f"Write to {people[0].name} by {until:%H:%M} which day and time it is."
     )
-    return slot_duty(day, key, puzzle, topic, entry, people, people[:1], brief, until, stranger, is_new=True)
+    return slot_duty(day, key, puzzle, topic, entry, people, people[:1], brief, until, is_new=True)
 
 
 def move_meeting(
@@ -337,7 +336,6 @@ def move_meeting(
     start: datetime,
     days: Sequence[datetime],
     until: datetime,
-    stranger: Person,
     changed: Sequence[datetime] = (),
     journey: Journey | None = None,
 ) -> Duty:
@@ -361,7 +359,7 @@ def move_meeting(
         f"hour from 09:00 to 16:00 at which my diary and their limits leave an hour free{_travel(journey)}. "
         f"Change the entry, and write to {names} by {until:%H:%M} which day and time it is now."
     )
-    return slot_duty(day, key, puzzle, topic, entry, people, people, brief, until, stranger, is_new=False)
+    return slot_duty(day, key, puzzle, topic, entry, people, people, brief, until, is_new=False)
 
 
 def _travel(journey: Journey | None) -> str:
@@ -389,7 +387,6 @@ def slot_duty(
     readers: Sequence[Person],
     brief: str,
     until: datetime,
-    stranger: Person,
     *,
     is_new: bool,
     own: Puzzle | None = None,
@@ -448,7 +445,7 @@ def slot_duty(
         forgotten(*acts),
         *(exchanged(name, acts_for(slot), all_checks) for name, slot in puzzle.wrong.items()),
         forgotten(acts[1], name="not informed"),
-        acts[1].wrong_person(stranger),
+        acts[1].wrong_person(day.stranger),
         *acts[1].too_late(day.starts, until),
     ]
     lapses = [replace(lapse, reports=None) if lapse.name == "not informed" else lapse for lapse in lapses]

@@ -32,7 +32,7 @@ class Lunch:
     skies: Sequence[str]
 
 
-def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence[datetime], stranger: Person) -> Duty:
+def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence[datetime]) -> Duty:
     """On the day before, tell the guests of lunches in the rain where they meet.
 
     Args:
@@ -82,7 +82,7 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
         records=records,
         lapses=[
             forgotten(*acts),
-            acts[0].wrong_person(stranger),
+            acts[0].wrong_person(day.stranger),
             acts[0].wrong_value(_room(dry[0]), name="room of another lunch"),
             besides(needless, loses=[silent.id], name="sent indoors for nothing"),
             acts[0].changed("before the last forecast", at=day.starts[0], until=day.starts[0]),

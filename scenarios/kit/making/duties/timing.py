@@ -23,7 +23,6 @@ def remind_before(
     title: str,
     starts: Sequence[datetime],
     decoy: tuple[str, datetime],
-    stranger: Person,
 ) -> Duty:
     """Remind somebody of an appointment with its time, within the two hours before it, though it was moved.
 
@@ -50,7 +49,7 @@ def remind_before(
     after = [start for start in day.starts if start > window[1]]
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.twice(loses=[once]),
         *([act.changed("too early", at=early[-1], until=early[-1])] if early else []),
         *([act.changed("late", at=after[0], until=after[0])] if after else []),
@@ -113,7 +112,6 @@ def if_nothing_by(
     fallback: Person,
     substitute: Value,
     former: Value | None = None,
-    stranger: Person,
 ) -> Duty:
     """Pass a number on if it comes by a time; else give somebody else a substitute.
 
@@ -158,7 +156,7 @@ def if_nothing_by(
     before = [start for start in day.starts if start < begin]
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.instead(mistaken, loses=[check, kept], name="takes the other way"),
         *([act.changed("too early", at=before[-1], until=before[-1])] if before and not in_time else []),
         *([act.changed("late", at=s, until=s) for s in day.starts if s > until][:1]),

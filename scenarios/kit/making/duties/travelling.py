@@ -67,7 +67,6 @@ def tell_when_there(
     bookings: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """The user wants somebody to know when they'll be at a place, with the number of a booking there.
 
@@ -117,7 +116,7 @@ def tell_when_there(
             exchanged(f"old way {n}", saying(legs[-1].arrives + timedelta(minutes=int(value.value))), {time_id})
             for n, (*_, value) in enumerate(transfers[:-1], start=1)
         ),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         *act.too_late(day.starts, until),
     ]
     arrivals = {leg.arrives.replace(tzinfo=None).isoformat(timespec="minutes") for leg in legs}
