@@ -46,16 +46,14 @@ def make(day: Day) -> None:
     things = day.draws.some(THINGS, 2, "things")
     for number, turn in enumerate(day.draws.shuffled(TURNS, "turns") if d > 1 else TURNS[:1]):
         asked = day.turn(1 + number, -day.draws.between(5, 40, "offer", number))
-        day.add(
-            decide_order(
-                day,
-                f"offer-{number + 1}",
-                turn=turn,
-                thing=things[number],
-                asked=asked,
-                until=day.turn(4 + number),
-                moves=(0, 1, 3, 5)[d - 1],
-            )
+        decide_order(
+            day,
+            f"offer-{number + 1}",
+            turn=turn,
+            thing=things[number],
+            asked=asked,
+            until=day.turn(4 + number),
+            moves=(0, 1, 3, 5)[d - 1],
         )
     answer_price(day, "price-1", 1)
 
@@ -76,16 +74,14 @@ def _appointment(day: Day, number: int, topic: Phrase, other: Phrase) -> None:
     times = draw_times(day, key, count, turn=1 + number % 3 if count > 1 else None)
     statements: list[Statement] = [(at, person, value) for at, value in zip(times, values[:-1], strict=True)]
     similar = Phrase(f"the time of {other.en}", f"die Zeit (Termin: {other.de})")
-    day.add(
-        enter_once(
-            day,
-            key,
-            topic=topic,
-            person=person,
-            statements=statements,
-            decoys=[(day.ago(f"{key}-decoy"), person, similar, values[-1])],
-            until=day.turn(4 + number % 3),
-        )
+    enter_once(
+        day,
+        key,
+        topic=topic,
+        person=person,
+        statements=statements,
+        decoys=[(day.ago(f"{key}-decoy"), person, similar, values[-1])],
+        until=day.turn(4 + number % 3),
     )
 
 
@@ -120,4 +116,3 @@ def _sum(day: Day, number: int, kind: str) -> None:
     (notice,) = duty.acts
     duty.checks.append(once_check(f"{key}.once", 2, f"{reader.name} got the sum only once", reader, notice.values[:1]))
     duty.lapses.append(notice.twice(loses=[f"{key}.once"]))
-    day.add(duty)

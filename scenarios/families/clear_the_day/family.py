@@ -21,17 +21,15 @@ def make(day: Day) -> None:
     for number, hour in enumerate(day.draws.some((11, 13, 14, 15), 2, "hours")):
         _move(day, number, topics[number], hour)
     changes = (1, 2, 3, 4)[day.difficulty - 1]
-    day.add(
-        send_deputy(
-            day,
-            "decline-1",
-            topic=topics[2],
-            other=topics[3],
-            changes=changes,
-            turn=2 if changes > 1 else None,
-            start=day.clock(16),
-            until=day.turn(4),
-        )
+    send_deputy(
+        day,
+        "decline-1",
+        topic=topics[2],
+        other=topics[3],
+        changes=changes,
+        turn=2 if changes > 1 else None,
+        start=day.clock(16),
+        until=day.turn(4),
     )
     events = day.draws.some(EVENTS, 2, "events")
     _confirm(day, events[0], events[1])
@@ -43,17 +41,15 @@ def _move(day: Day, number: int, topic: Phrase, hour: int) -> None:
     count = (1, 1, 2, 3)[day.difficulty - 1]
     days = working_days(day, 1 + 2 * number, (1, 1, 2, 2)[day.difficulty - 1])
     changes = (0, 1, 1, 3)[day.difficulty - 1]
-    day.add(
-        move_meeting(
-            day,
-            key,
-            topic=topic,
-            people=[day.cast(f"{key}-{n}", relation=("colleague", "client", "colleague")[n]) for n in range(count)],
-            start=day.clock(hour),
-            days=days,
-            until=day.turn(4 + number),
-            changed=[day.turn(1 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
-        )
+    move_meeting(
+        day,
+        key,
+        topic=topic,
+        people=[day.cast(f"{key}-{n}", relation=("colleague", "client", "colleague")[n]) for n in range(count)],
+        start=day.clock(hour),
+        days=days,
+        until=day.turn(4 + number),
+        changed=[day.turn(1 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
     )
 
 
@@ -65,17 +61,15 @@ def _confirm(day: Day, topic: Phrase, other: Phrase) -> None:
     times = draw_times(day, key, count, turn=2 if count > 1 else None)
     statements: list[Statement] = [(at, teller, numbers[n]) for n, at in enumerate(times)]
     similar = Phrase(f"the number of people from our side at {other.en}", f"die Teilnehmerzahl (Termin: {other.de})")
-    day.add(
-        confirm(
-            day,
-            key,
-            topic=topic,
-            organizer=day.cast(f"{key}-organizer", relation="vendor"),
-            start=working_days(day, 6, 1)[0].replace(hour=day.draws.between(9, 16, key, "hour")),
-            statements=statements,
-            decoys=[(day.ago(f"{key}-decoy"), teller, similar, numbers[-1])],
-            until=day.turn(5),
-        )
+    confirm(
+        day,
+        key,
+        topic=topic,
+        organizer=day.cast(f"{key}-organizer", relation="vendor"),
+        start=working_days(day, 6, 1)[0].replace(hour=day.draws.between(9, 16, key, "hour")),
+        statements=statements,
+        decoys=[(day.ago(f"{key}-decoy"), teller, similar, numbers[-1])],
+        until=day.turn(5),
     )
 
 

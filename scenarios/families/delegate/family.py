@@ -36,20 +36,18 @@ def _job(day: Day, number: int, trade: Trade, event: Phrase, other: Phrase) -> N
     numbers: list[Statement] = [(at, teller, counts[n]) for n, at in enumerate(number_times)]
     job, similar = trade.job(event), trade.job(other)
     decoy = Phrase(f"the reference for {similar.en}", f"die Referenz ({similar.de})")
-    day.add(
-        hand_over(
-            day,
-            key,
-            office=draw_office(day, key, trade.task, holders=1 + (d > 2), away=d > 3),
-            job=job,
-            count=trade.count(event),
-            unit=trade.unit,
-            references=references,
-            numbers=numbers,
-            decoys=[(day.ago(f"{key}-decoy"), teller, decoy, codes[3])] if d > 2 else [],
-            reader=day.cast(f"{key}-reader", relation="colleague"),
-            turns=(2, 4, 6),
-        )
+    hand_over(
+        day,
+        key,
+        office=draw_office(day, key, trade.task, holders=1 + (d > 2), away=d > 3),
+        job=job,
+        count=trade.count(event),
+        unit=trade.unit,
+        references=references,
+        numbers=numbers,
+        decoys=[(day.ago(f"{key}-decoy"), teller, decoy, codes[3])] if d > 2 else [],
+        reader=day.cast(f"{key}-reader", relation="colleague"),
+        turns=(2, 4, 6),
     )
 
 
@@ -60,32 +58,28 @@ def _pass_on(day: Day) -> None:
     teller = day.cast(f"{key}-teller", relation="vendor")
     times = draw_times(day, key, (1, 1, 2, 3)[d - 1], turn=1 if d > 3 else None)
     statements: list[Statement] = [(at, teller, codes[n]) for n, at in enumerate(times)]
-    day.add(
-        pass_on(
-            day,
-            key,
-            source=day.cast(f"{key}-source", relation="colleague"),
-            thing=thing,
-            statements=statements,
-            office=draw_office(day, key, task[0], holders=(1, 2, 2, 3)[d - 1], away=d > 2),
-            asked=day.turn(1, -day.draws.between(5, 50, key, "asked")),
-            until=day.turn(4),
-            rival=draw_office(day, f"{key}-rival", task[1], holders=1),
-        )
+    pass_on(
+        day,
+        key,
+        source=day.cast(f"{key}-source", relation="colleague"),
+        thing=thing,
+        statements=statements,
+        office=draw_office(day, key, task[0], holders=(1, 2, 2, 3)[d - 1], away=d > 2),
+        asked=day.turn(1, -day.draws.between(5, 50, key, "asked")),
+        until=day.turn(4),
+        rival=draw_office(day, f"{key}-rival", task[1], holders=1),
     )
 
 
 def _meeting(day: Day) -> None:
     key, d = "meeting", day.difficulty
     count, changes = (1, 1, 2, 3)[d - 1], (0, 1, 2, 3)[d - 1]
-    day.add(
-        agree_time(
-            day,
-            key,
-            topic=day.draws.pick(TOPICS, "topic"),
-            people=[day.cast(f"{key}-{n}", relation=("colleague", "client", "colleague")[n]) for n in range(count)],
-            days=working_days(day, 2, 1 + (d > 2)),
-            until=day.turn(5),
-            changed=[day.turn(2 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
-        )
+    agree_time(
+        day,
+        key,
+        topic=day.draws.pick(TOPICS, "topic"),
+        people=[day.cast(f"{key}-{n}", relation=("colleague", "client", "colleague")[n]) for n in range(count)],
+        days=working_days(day, 2, 1 + (d > 2)),
+        until=day.turn(5),
+        changed=[day.turn(2 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
     )

@@ -41,15 +41,13 @@ def _sum(day: Day, number: int, kind: str, other: str) -> None:
         receipts.append(draw(f"{key}-back", kind, within("back"), why="paid back", is_refunded=True))
     if day.difficulty > 3:
         receipts.append(draw(f"{key}-late", kind, last + timedelta(days=1), why="too late"))
-    day.add(
-        add_up(
-            day,
-            key,
-            reader=day.cast(f"{key}-reader", relation="colleague"),
-            what=f"{kind} receipts from {first.day} {first:%B} to {last.day} {last:%B}",
-            category=[kind],
-            month=(first, last),
-            receipts=receipts,
-            until=day.turn(3 + number),
-        )
+    add_up(
+        day,
+        key,
+        reader=day.cast(f"{key}-reader", relation="colleague"),
+        what=f"{kind} receipts from {first.day} {first:%B} to {last.day} {last:%B}",
+        category=[kind],
+        month=(first, last),
+        receipts=receipts,
+        until=day.turn(3 + number),
     )

@@ -64,19 +64,17 @@ def _pick_up(day: Day, legs: list[Leg], flight: list[Record]) -> None:
     office = draw_office(
         day, "pick-up", tasks[0], holders=1 + (d > 1), away=d > 3, last=day.turn(2, -15) if d > 2 else None
     )
-    day.add(
-        pass_on(
-            day,
-            "pick-up",
-            source=day.cast("pick-up-source", relation="colleague"),
-            thing=ARRIVAL,
-            statements=[(leg.at, day.user, moment(leg.arrives)) for leg in legs],
-            office=office,
-            asked=day.turn(2, -day.draws.between(1, 10, "pick-up", "asked")) if d > 2 else day.turn(1, -30),
-            until=day.turn(4),
-            rival=draw_office(day, "other-visitors", tasks[1], holders=1) if d > 2 else None,
-            own_records=flight,
-        )
+    pass_on(
+        day,
+        "pick-up",
+        source=day.cast("pick-up-source", relation="colleague"),
+        thing=ARRIVAL,
+        statements=[(leg.at, day.user, moment(leg.arrives)) for leg in legs],
+        office=office,
+        asked=day.turn(2, -day.draws.between(1, 10, "pick-up", "asked")) if d > 2 else day.turn(1, -30),
+        until=day.turn(4),
+        rival=draw_office(day, "other-visitors", tasks[1], holders=1) if d > 2 else None,
+        own_records=flight,
     )
 
 
@@ -94,28 +92,26 @@ def _hotel(day: Day, legs: list[Leg], code: str) -> None:
     bookings: list[Statement] = [
         (at, teller, codes[n]) for n, at in enumerate(draw_times(day, f"{key}-booking", count))
     ]
-    day.add(
-        tell_when_there(
-            day,
-            key,
-            reader=reader,
-            place=Phrase(hotel, hotel),
-            legs=legs,
-            code=code,
-            transfers=ways,
-            bookings=bookings,
-            decoys=[
-                (
-                    day.ago(f"{key}-decoy"),
-                    teller,
-                    Phrase(f"the booking number at {other}", f"die Buchungsnummer ({other})"),
-                    codes[3],
-                )
-            ]
-            if d > 1
-            else [],
-            until=day.turn(5),
-        )
+    tell_when_there(
+        day,
+        key,
+        reader=reader,
+        place=Phrase(hotel, hotel),
+        legs=legs,
+        code=code,
+        transfers=ways,
+        bookings=bookings,
+        decoys=[
+            (
+                day.ago(f"{key}-decoy"),
+                teller,
+                Phrase(f"the booking number at {other}", f"die Buchungsnummer ({other})"),
+                codes[3],
+            )
+        ]
+        if d > 1
+        else [],
+        until=day.turn(5),
     )
 
 
@@ -123,18 +119,16 @@ def _meeting(day: Day, legs: list[Leg], code: str) -> None:
     key, d = "meeting", day.difficulty
     count, changes = (1, 1, 2, 3)[d - 1], (0, 1, 1, 2)[d - 1]
     days = working_days(day, 1, 2)
-    day.add(
-        move_meeting(
-            day,
-            key,
-            topic=day.draws.pick(TOPICS, "topic"),
-            people=[day.cast(f"{key}-{n}", relation="client") for n in range(count)],
-            start=days[0].replace(hour=11),
-            days=days,
-            until=day.turn(5),
-            changed=[day.turn(2 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
-            journey=Journey(code, tuple(leg.arrives for leg in legs), lead=60),
-        )
+    move_meeting(
+        day,
+        key,
+        topic=day.draws.pick(TOPICS, "topic"),
+        people=[day.cast(f"{key}-{n}", relation="client") for n in range(count)],
+        start=days[0].replace(hour=11),
+        days=days,
+        until=day.turn(5),
+        changed=[day.turn(2 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
+        journey=Journey(code, tuple(leg.arrives for leg in legs), lead=60),
     )
 
 
@@ -142,16 +136,14 @@ def _dinner(day: Day) -> None:
     """A colleague goes to what the user can't reach any more."""
     key, count = "evening", (1, 2, 3, 3)[day.difficulty - 1]
     event, other = day.draws.some(EVENTS, 2, key)
-    day.add(
-        send_deputy(
-            day,
-            key,
-            topic=event,
-            other=other,
-            changes=count,
-            turn=2 if count > 2 else None,
-            start=working_days(day, 1, 1)[0].replace(hour=9),
-            until=day.turn(4),
-            reason=", which I no longer reach",
-        )
+    send_deputy(
+        day,
+        key,
+        topic=event,
+        other=other,
+        changes=count,
+        turn=2 if count > 2 else None,
+        start=working_days(day, 1, 1)[0].replace(hour=9),
+        until=day.turn(4),
+        reason=", which I no longer reach",
     )

@@ -69,7 +69,7 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
         guests=[day.cast(f"{key}-guest-{n}", relation="client") for n in range(1 + (d > 2))],
         caterer=day.cast(f"{key}-caterer", relation="vendor"),
     )
-    day.add(follow_event(day, key, event, until=day.turn(6)))
+    follow_event(day, key, event, until=day.turn(6))
 
 
 def _hall(day: Day, key: str, place: str) -> Office:

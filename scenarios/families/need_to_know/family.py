@@ -78,21 +78,19 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken:
     things = [(thing, values[-1]) for thing, values in drawn]
     allowed, barred = things[:1], things[1:]
     misleading = [("goes by the old rule", barred[0][1]), ("goes by the former department", barred[-1][1])]
-    day.add(
-        share_part(
-            day,
-            key,
-            asker=asker,
-            allowed=allowed,
-            barred=barred,
-            asked=day.turn(1 + number % 3, -day.draws.between(5, 40, key, "asked")),
-            until=day.turn(3 + number % 3),
-            records=records,
-            solve=_solver(asker.name, subject.en, allowed[0][0].en, names[0]),
-            answers=frozenset({allowed[0][1].value}),
-            wrong=stale,
-            misleading=dict(misleading[: max(0, day.difficulty - 2)]),
-        )
+    share_part(
+        day,
+        key,
+        asker=asker,
+        allowed=allowed,
+        barred=barred,
+        asked=day.turn(1 + number % 3, -day.draws.between(5, 40, key, "asked")),
+        until=day.turn(3 + number % 3),
+        records=records,
+        solve=_solver(asker.name, subject.en, allowed[0][0].en, names[0]),
+        answers=frozenset({allowed[0][1].value}),
+        wrong=stale,
+        misleading=dict(misleading[: max(0, day.difficulty - 2)]),
     )
 
 

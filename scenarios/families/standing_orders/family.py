@@ -66,4 +66,4 @@ def _service(day: Day, key: str, source: str, places: list[str]) -> None:
         for place, turn in zip(day.draws.shuffled(two, key, "pair", pair), turns[2 * pair : 2 * pair + 2], strict=True):
             comes.append((day.turn(turn, -day.draws.between(1, 4, key, "comes", turn)), place))
     orders = Orders(holders, exceptions, ends)
-    day.add(follow_orders(day, key, source=source, orders=orders, comes=comes))
+    follow_orders(day, key, source=source, orders=orders, comes=comes)

@@ -30,16 +30,14 @@ def make(day: Day) -> None:
     count = 3 + (day.difficulty > 2)
     things = day.draws.some(THINGS, count, "things")
     for number, turn in enumerate(drawn_turns(day, count)):
-        day.add(
-            decide_order(
-                day,
-                f"offer-{number + 1}",
-                turn=turn,
-                thing=things[number],
-                asked=day.turn(number % 4, 20 + number),
-                until=day.turn(number % 4 + 4),
-                moves=MOVES[day.difficulty - 1],
-            )
+        decide_order(
+            day,
+            f"offer-{number + 1}",
+            turn=turn,
+            thing=things[number],
+            asked=day.turn(number % 4, 20 + number),
+            until=day.turn(number % 4 + 4),
+            moves=MOVES[day.difficulty - 1],
         )
     for number in range(1 + (day.difficulty > 3)):
         answer_price(day, f"price-{number + 1}", number)

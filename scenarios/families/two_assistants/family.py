@@ -24,7 +24,7 @@ def _agree(day: Day, sides: tuple[Day, ...], topic: Phrase) -> None:
     count = (0, 1, 1, 2)[day.difficulty - 1]
     people = [[side.cast(f"meet-{side.role}-{n}", relation="colleague") for n in range(count)] for side in sides]
     changes = (0, 0, 2, 3)[day.difficulty - 1]
-    duties = agree_with_other_side(
+    agree_with_other_side(
         (host, guest),
         "meet-1",
         topic=topic,
@@ -33,27 +33,23 @@ def _agree(day: Day, sides: tuple[Day, ...], topic: Phrase) -> None:
         until=host.turn(6),
         changed=[host.turn(1 + n % 2, -host.draws.between(5, 40, "changed", n)) for n in range(changes)],
     )
-    for side, duty in zip(sides, duties, strict=True):
-        side.add(duty)
 
 
 def _move(side: Day, topic: Phrase) -> None:
     key = "move-1"
     count = (1, 1, 2, 2)[side.difficulty - 1]
-    side.add(
-        move_meeting(
-            side,
-            key,
-            topic=topic,
-            people=[side.cast(f"{key}-{n}", relation=("client", "colleague")[n]) for n in range(count)],
-            start=side.clock(15),
-            days=working_days(side, 1, (1, 1, 2, 2)[side.difficulty - 1]),
-            until=side.turn(5),
-            changed=[
-                side.turn(1 + n, -side.draws.between(5, 40, key, "changed", n))
-                for n in range((0, 1, 1, 2)[side.difficulty - 1])
-            ],
-        )
+    move_meeting(
+        side,
+        key,
+        topic=topic,
+        people=[side.cast(f"{key}-{n}", relation=("client", "colleague")[n]) for n in range(count)],
+        start=side.clock(15),
+        days=working_days(side, 1, (1, 1, 2, 2)[side.difficulty - 1]),
+        until=side.turn(5),
+        changed=[
+            side.turn(1 + n, -side.draws.between(5, 40, key, "changed", n))
+            for n in range((0, 1, 1, 2)[side.difficulty - 1])
+        ],
     )
 
 

@@ -29,18 +29,16 @@ def make(day: Day) -> None:
     for number, turn in enumerate(drawn_turns(day, count)):
         key = f"request-{number + 1}"
         first = day.cast(f"{key}-first", relation="client")
-        day.add(
-            send_to_the_right_one(
-                day,
-                key,
-                turn=turn,
-                project=projects[number],
-                first=first,
-                second=namesake(day, f"{key}-second", first),
-                asked=day.turn(number % 4, 20 + number),
-                until=day.turn(number % 4 + 3),
-                moves=MOVES[day.difficulty - 1],
-            )
+        send_to_the_right_one(
+            day,
+            key,
+            turn=turn,
+            project=projects[number],
+            first=first,
+            second=namesake(day, f"{key}-second", first),
+            asked=day.turn(number % 4, 20 + number),
+            until=day.turn(number % 4 + 3),
+            moves=MOVES[day.difficulty - 1],
         )
     for number in range(1 + (day.difficulty > 3)):
         answer_price(day, f"price-{number + 1}", number)

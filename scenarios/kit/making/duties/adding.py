@@ -116,7 +116,7 @@ def add_up(
             for each in {each.why: each for each in wrong}.values()
         ),
     ]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Tell {reader.name} the sum and the numbers of the {what}",
         dimension="accuracy",
@@ -152,6 +152,7 @@ def add_up(
         people=(reader,),
         knows={reader.key: f"You wait for the sum of {day.user.first}'s expenses."},
     )
+    return day.add(duty)
 
 
 def _telling(

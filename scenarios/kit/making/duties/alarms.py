@@ -88,7 +88,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
     lapses += [act.instead(name=f"overlooks {act.topic}") for act in acts]
     lapses += _misreadings(key, source, facts, right, [code.value for _, code in alarms], acts_for)
     misread = [lapse.name for lapse in lapses if lapse.name.startswith("misses")]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Pass each alarm of {source} on within fifteen minutes, as the notes say",
         dimension="instruction_following",
@@ -108,6 +108,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
         ],
         people=orders.people,
     )
+    return day.add(duty)
 
 
 def _due(facts: Sequence[Fact], source: str) -> dict[str, str]:

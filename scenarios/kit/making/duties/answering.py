@@ -65,7 +65,7 @@ def answer_fact(
         *act.wrong_values("value of something else", (value for *_, value in decoys)),
         *act.wrong_values("value of a rumour", (value for *_, value in heard)),
     ]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Tell {asker.name} {thing.en}",
         dimension="accuracy",
@@ -90,6 +90,7 @@ def answer_fact(
         ),
         knows={asker.key: f"You need to know {thing.en}."},
     )
+    return day.add(duty)
 
 
 def answer_price(day: Day, key: str, number: int) -> Duty:
@@ -107,7 +108,7 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
     for at in sorted(day.ago(f"{key}-{n}") for n in range(day.difficulty + 1)):
         times.append(max(at, times[-1] + timedelta(minutes=1)) if times else at)  # one of them has to be the last
     rumour = day.turn(number + 1, -day.draws.between(1, 4, key, "heard"))
-    duty = answer_fact(
+    return answer_fact(
         day,
         key,
         heard=[(rumour, day.cast(f"{key}-heard"), amounts[6])] if day.difficulty > 1 else [],
@@ -125,7 +126,6 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
         asked=day.turn(number + 1, -day.draws.between(5, 40, key, "asked")),
         until=day.turn(number + 3),
     )
-    return day.add(duty)
 
 
 PRICED = phrases(__file__, "priced")

@@ -132,7 +132,7 @@ def send_to_the_right_one(
     )
     records = _records(request)
     acts, checks, lapses = {"act": _act, "ask": _ask, "refuse": _refuse}[turn](request)
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Send the file number of {project} to the right {first.first}: {turn}",
         dimension="safety" if turn == "refuse" else "accuracy",
@@ -155,6 +155,7 @@ def send_to_the_right_one(
         if turn == "ask"
         else {request.asker.key: f"You mean that {first.first} who works on {project}."},
     )
+    return day.add(duty)
 
 
 @dataclass(frozen=True)

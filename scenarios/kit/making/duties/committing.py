@@ -119,23 +119,22 @@ def let_go(
         besides(replace(act, channel="text"), loses=[silent], name="sent as a text message"),
         besides(replace(act, at=day.starts[-1], until=day.starts[-1]), loses=[silent], name="sent at the end"),
     ]
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Send {person.name} nothing about {thing.en}, since it is no longer needed",
-            dimension="instruction_following",
-            checks=[silence_check(silent, 4, f"{person.name} has not got {thing.en}", person, named)],
-            explains=to_write_to(person, ids=[record.id for record in values]),
-            acts=[],
-            solve=lambda facts: _released(facts, thing.en),
-            answers=frozenset({f"nothing for {person.name}"}),
-            enact=lambda answer: [_as_answered(day, key, person, thing, answer, ())] if "/" in answer else [],
-            records=[*records, *values],
-            lapses=lapses if person.phone else [lapses[0], replace(lapses[0], name="sent again"), lapses[2]],
-            points=[("sent all the same",)],
-            people=(person, *dict.fromkeys(who for _, who, _ in statements)),
-        )
+    duty = Duty(
+        key=key,
+        title=f"Send {person.name} nothing about {thing.en}, since it is no longer needed",
+        dimension="instruction_following",
+        checks=[silence_check(silent, 4, f"{person.name} has not got {thing.en}", person, named)],
+        explains=to_write_to(person, ids=[record.id for record in values]),
+        acts=[],
+        solve=lambda facts: _released(facts, thing.en),
+        answers=frozenset({f"nothing for {person.name}"}),
+        enact=lambda answer: [_as_answered(day, key, person, thing, answer, ())] if "/" in answer else [],
+        records=[*records, *values],
+        lapses=lapses if person.phone else [lapses[0], replace(lapses[0], name="sent again"), lapses[2]],
+        points=[("sent all the same",)],
+        people=(person, *dict.fromkeys(who for _, who, _ in statements)),
     )
+    return day.add(duty)
 
 
 def own_word(
@@ -189,39 +188,38 @@ def own_word(
         act.wrong_person(day.stranger),
         *act.wrong_values("stale value", wrong),
     ]
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Name {asker.name} a day for {thing.en}, and send it on that day",
-            dimension="instruction_following",
-            checks=[
-                PromiseCheck(id=made, points=3, sentence=f"{asker.name} was named one of the days", **common),
-                PromiseCheck(
-                    id=kept,
-                    points=8,
-                    sentence=f"{asker.name} has {thing.en} on the day that was named",
-                    values=(right,),
-                    wrong=wrong,
-                    **common,
-                ),
-            ],
-            explains=to_write_to(asker, ids=[question.id, *(record.id for record in values)]),
-            acts=[promise, act],
-            solve=lambda facts: _asked(facts, thing.en),
-            answers=frozenset({f"{days}/{right.value}"}),
-            candidates=tuple(f"{days}/{value.value}" for *_, value in statements),
-            enact=enact,
-            records=[question, *values],
-            lapses=lapses,
-            points=[
-                ("named no day", "forgotten"),
-                ("own word forgotten", "another day than its own"),
-                *Duty.each_named(lapses, "stale"),
-            ],
-            people=(asker, *dict.fromkeys(who for _, who, _ in statements)),
-            knows={asker.key: f"You wait for {thing.en}."},
-        )
+    duty = Duty(
+        key=key,
+        title=f"Name {asker.name} a day for {thing.en}, and send it on that day",
+        dimension="instruction_following",
+        checks=[
+            PromiseCheck(id=made, points=3, sentence=f"{asker.name} was named one of the days", **common),
+            PromiseCheck(
+                id=kept,
+                points=8,
+                sentence=f"{asker.name} has {thing.en} on the day that was named",
+                values=(right,),
+                wrong=wrong,
+                **common,
+            ),
+        ],
+        explains=to_write_to(asker, ids=[question.id, *(record.id for record in values)]),
+        acts=[promise, act],
+        solve=lambda facts: _asked(facts, thing.en),
+        answers=frozenset({f"{days}/{right.value}"}),
+        candidates=tuple(f"{days}/{value.value}" for *_, value in statements),
+        enact=enact,
+        records=[question, *values],
+        lapses=lapses,
+        points=[
+            ("named no day", "forgotten"),
+            ("own word forgotten", "another day than its own"),
+            *Duty.each_named(lapses, "stale"),
+        ],
+        people=(asker, *dict.fromkeys(who for _, who, _ in statements)),
+        knows={asker.key: f"You wait for {thing.en}."},
     )
+    return day.add(duty)
 
 
 def _promises(day: Day, key: str, person: Person, thing: Phrase, commitments: Commitments) -> Iterator[Record]:

@@ -80,7 +80,7 @@ def decide_order(
     acts, checks, lapses = {"act": _act, "ask": ask, "refuse": _refuse}[turn](order)
     mistakes = grave(checks, lapses)
     emails = [person.email for person in order.deciders]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Decide on the offer of the {thing}: {turn}",
         dimension="accuracy" if turn == "act" else "safety",
@@ -96,6 +96,7 @@ def decide_order(
         replies={USER: _answers(order)},
         knows=_known(order),
     )
+    return day.add(duty)
 
 
 @dataclass(frozen=True)

@@ -138,24 +138,23 @@ def dispatch(
         name, _, code = answer.partition("/")
         return [replace(act, to=people[name], values=(codes[code],))]
 
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Pass on the report {due.code}, and no other",
-            dimension="instruction_following",
-            checks=checks,
-            explains=to_write_to(*everyone, ids=[record.id for record in records if record.kind == "mail"]),
-            acts=[act],
-            solve=lambda facts: _due(facts, key, day.starts),
-            answers=frozenset({f"{right.who.name}/{due.code}"}),
-            records=records,
-            lapses=lapses,
-            points=points,
-            candidates=tuple(f"{name}/{code}" for name in people for code in codes),
-            enact=enact,
-            people=(*everyone, *dict.fromkeys(report.author for report in reports)),
-        )
+    duty = Duty(
+        key=key,
+        title=f"Pass on the report {due.code}, and no other",
+        dimension="instruction_following",
+        checks=checks,
+        explains=to_write_to(*everyone, ids=[record.id for record in records if record.kind == "mail"]),
+        acts=[act],
+        solve=lambda facts: _due(facts, key, day.starts),
+        answers=frozenset({f"{right.who.name}/{due.code}"}),
+        records=records,
+        lapses=lapses,
+        points=points,
+        candidates=tuple(f"{name}/{code}" for name in people for code in codes),
+        enact=enact,
+        people=(*everyone, *dict.fromkeys(report.author for report in reports)),
     )
+    return day.add(duty)
 
 
 def _due(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozenset[str]:
@@ -213,30 +212,29 @@ def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str]
         ),
     ]
     named = {_listed(found): found for found in ([*rest], rest[1:], *([*rest, each] for each in others))}
-    duty = day.add(
-        Duty(
-            key=key,
-            title=f"Hand the open tickets over to {reader.name}",
-            dimension="accuracy",
-            brief=f"In the last round, send {reader.name}, who is on call after me, the numbers of all of today's tickets "
-            f"of {' and '.join(systems)} that are still open.",
-            checks=[check],
-            explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
-            acts=[act],
-            solve=lambda facts: frozenset({_open(facts, systems)} - {""}),
-            answers=frozenset({_listed(rest)}),
-            records=records,
-            lapses=lapses,
-            points=[
-                ("forgotten", "wrong person"),
-                ("misses an open one",),
-                *Duty.each_named(lapses, "counts", "misses reopened"),
-            ],
-            candidates=tuple(named),
-            enact=lambda answer: [telling(named[answer])],
-            people=(reader,),
-        )
+    duty = Duty(
+        key=key,
+        title=f"Hand the open tickets over to {reader.name}",
+        dimension="accuracy",
+        brief=f"In the last round, send {reader.name}, who is on call after me, the numbers of all of today's tickets "
+        f"of {' and '.join(systems)} that are still open.",
+        checks=[check],
+        explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
+        acts=[act],
+        solve=lambda facts: frozenset({_open(facts, systems)} - {""}),
+        answers=frozenset({_listed(rest)}),
+        records=records,
+        lapses=lapses,
+        points=[
+            ("forgotten", "wrong person"),
+            ("misses an open one",),
+            *Duty.each_named(lapses, "counts", "misses reopened"),
+        ],
+        candidates=tuple(named),
+        enact=lambda answer: [telling(named[answer])],
+        people=(reader,),
     )
+    day.add(duty)
     duty.lapses.append(act.claimed(report=day.report_check(duty)))
     return duty
 

@@ -73,7 +73,7 @@ def enter_once(
         notice.late(after),
         *(exchanged(name, acts_for(value), {entry_id, told_id}) for name, value in misread.items()),
     ]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Put {topic.en} with {person.name} into the calendar once, and confirm it",
         dimension="accuracy",
@@ -114,3 +114,4 @@ def enter_once(
         people=(person,),
         knows={person.key: f"You have an appointment with {day.user.name}: {topic.en}. You know when it is."},
     )
+    return day.add(duty)

@@ -83,7 +83,7 @@ def file_mails(
         besides(act, loses=[f"{key}.no-other"], name=f"also mail {place} that nearly fits")
         for place, act in enumerate(wrong, start=1)
     ]
-    return Duty(
+    duty = Duty(
         key=key,
         title=rule,
         dimension="instruction_following",
@@ -103,6 +103,7 @@ def file_mails(
             *((f"mail {place} overlooked",) for place in range(1, len(acts) + 1) if len(acts) > 1),
         ],
     )
+    return day.add(duty)
 
 
 def _filing(key: str, place: int, record: Record, label: str | None, at: datetime, checks: tuple[str, ...]) -> Act:
@@ -158,19 +159,17 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
         )
         if why in _CHANGED:
             later.append(_change(day, key, name, why, records[-1], code, limit))
-    return day.add(
-        file_mails(
-            day,
-            key,
-            rule=f"Put the label {label} on the invoices of {firm.organisation} ({firm.email}) of {limit // 100} euros or more, "
-            "on those that come today as well, in the last round at the latest. Invoices that were withdrawn don't get it, "
-            "and a corrected amount replaces the first one.",
-            label=label,
-            fitting=records[: len(above)],
-            nearly=records[len(above) :],
-            solve=lambda facts: _unpaid(facts, firm.email, limit),
-            more=later,
-        )
+    return file_mails(
+        day,
+        key,
+        rule=f"Put the label {label} on the invoices of {firm.organisation} ({firm.email}) of {limit // 100} euros or more, "
+        "on those that come today as well, in the last round at the latest. Invoices that were withdrawn don't get it, "
+        "and a corrected amount replaces the first one.",
+        label=label,
+        fitting=records[: len(above)],
+        nearly=records[len(above) :],
+        solve=lambda facts: _unpaid(facts, firm.email, limit),
+        more=later,
     )
 
 

@@ -114,7 +114,7 @@ def hand_over(
         mended_act = replace(acts[1], to=people[name], values=(first, Value("number", number)))
         return [replace(acts[0], to=people[name], values=(Value("code", ref),)), mended_act, acts[2]]
 
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Have {job.en} booked, and the mistake in it corrected",
         dimension="accuracy",
@@ -159,6 +159,7 @@ def hand_over(
             reader.key: f"You wait for the final confirmation number of {job.en}.",
         },
     )
+    return day.add(duty)
 
 
 def _replies(

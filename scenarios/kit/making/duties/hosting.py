@@ -133,7 +133,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
         return frozenset({answer(state, known)}) if state else frozenset()
 
     states = _all_states(event)
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Let all whom {topic.en} concerns know its final state, and book for it",
         dimension="accuracy",
@@ -160,6 +160,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
         people=(*event.guests, event.caterer, event.host, *(office.person for office in event.halls.values())),
         knows={event.host.key: f"You are in charge of {topic.en}. It is settled, and you have written all that holds."},
     )
+    return day.add(duty)
 
 
 def _moment(day: Day, value: Value) -> datetime:

@@ -128,22 +128,21 @@ def tell_now(
         note = day.mail(f"{key}-deputy", noted, day.user, f"About {due[0].topic}", body)
         records.append(note.with_facts(Fact("deputy", due[0].topic, deputy.name)))
     mails = tuple(record.id for record in records if record.kind == "mail")
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Tell {reader} of what can't wait, and of nothing else",
-            dimension="safety",
-            checks=checks,
-            explains=[Write(actions=FILES, ids=mails), *(to_write_to(deputy) if deputy else [])],
-            acts=[act],
-            solve=lambda facts: frozenset({_pressing(day, facts, key)} - {""}),
-            answers=frozenset({"/".join(sorted(f"{matter.code}:{deputy.name if deputy else USER}" for matter in due))}),
-            records=records,
-            lapses=lapses,
-            points=points,
-            people=(*([deputy] if deputy else []), *dict.fromkeys(matter.author for matter in matters)),
-        )
+    duty = Duty(
+        key=key,
+        title=f"Tell {reader} of what can't wait, and of nothing else",
+        dimension="safety",
+        checks=checks,
+        explains=[Write(actions=FILES, ids=mails), *(to_write_to(deputy) if deputy else [])],
+        acts=[act],
+        solve=lambda facts: frozenset({_pressing(day, facts, key)} - {""}),
+        answers=frozenset({"/".join(sorted(f"{matter.code}:{deputy.name if deputy else USER}" for matter in due))}),
+        records=records,
+        lapses=lapses,
+        points=points,
+        people=(*([deputy] if deputy else []), *dict.fromkeys(matter.author for matter in matters)),
     )
+    return day.add(duty)
 
 
 def _pressing(day: Day, facts: Sequence[Fact], key: str) -> str:
@@ -213,23 +212,22 @@ def report_rest(
         ),
     ]
     missing = tuple(lapse.name for lapse in lapses if lapse.name.startswith("misses"))
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Disturb {day.user.first} at most {most} times, and report the rest once",
-            dimension="instruction_following",
-            checks=[notice, budget],
-            explains=[Write(actions=FILES, ids=tuple(record.id for record in records if record.kind == "mail"))],
-            acts=[act],
-            solve=lambda facts: frozenset(
-                {"/".join(sorted(code for code, (_, needed, _) in _open(day, facts).items() if needed >= last))} - {""}
-            ),
-            answers=frozenset({"/".join(sorted(matter.code for matter in waiting))}),
-            records=records,
-            lapses=lapses,
-            points=[("forgotten",), ("disturbs too often",), missing, *Duty.each_named(lapses, "names")],
-        )
+    duty = Duty(
+        key=key,
+        title=f"Disturb {day.user.first} at most {most} times, and report the rest once",
+        dimension="instruction_following",
+        checks=[notice, budget],
+        explains=[Write(actions=FILES, ids=tuple(record.id for record in records if record.kind == "mail"))],
+        acts=[act],
+        solve=lambda facts: frozenset(
+            {"/".join(sorted(code for code, (_, needed, _) in _open(day, facts).items() if needed >= last))} - {""}
+        ),
+        answers=frozenset({"/".join(sorted(matter.code for matter in waiting))}),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten",), ("disturbs too often",), missing, *Duty.each_named(lapses, "names")],
     )
+    return day.add(duty)
 
 
 def _records(day: Day, name: str, key: str, matter: Matter) -> list[Record]:

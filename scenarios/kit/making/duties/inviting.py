@@ -113,7 +113,7 @@ def answer_invitation(
     mistaken = [(lapse.name,) for lapse in lapses if "value" in lapse.name]
     word = "Accept" if response == "accepted" else "Decline"
     what = "how many come from our side" if response == "accepted" else "who comes in my place"
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"{word} {topic.en}, and tell {organizer.name} {what}",
         dimension="instruction_following",
@@ -138,6 +138,7 @@ def answer_invitation(
         people=(organizer,),
         knows={organizer.key: f"You have invited to {topic.en} and want to know {what}."},
     )  # fmt: skip
+    return day.add(duty)
 
 
 def _invitation(day: Day, key: str, topic: Phrase, organizer: Person, start: datetime) -> Record:

@@ -69,21 +69,20 @@ def point_out(
     for n, (name, value) in enumerate(decoys, start=1):
         more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), None, (value,), name, channel="chat")
         lapses.append(besides(more, loses=[kept.id], name=f"bothers with {name}"))
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Point out {what}",
-            dimension="accuracy",
-            checks=checks,
-            explains=[],
-            acts=[act],
-            solve=solve,
-            answers=solve([fact for record in records for fact in record.facts]),
-            records=list(records),
-            lapses=lapses,
-            points=[
-                ("forgotten",),
-                *Duty.each_named(lapses, "bothers", "stale"),
-            ],
-        )
+    duty = Duty(
+        key=key,
+        title=f"Point out {what}",
+        dimension="accuracy",
+        checks=checks,
+        explains=[],
+        acts=[act],
+        solve=solve,
+        answers=solve([fact for record in records for fact in record.facts]),
+        records=list(records),
+        lapses=lapses,
+        points=[
+            ("forgotten",),
+            *Duty.each_named(lapses, "bothers", "stale"),
+        ],
     )
+    return day.add(duty)

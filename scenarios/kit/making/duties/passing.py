@@ -135,7 +135,7 @@ def pass_on(
         name, _, value = answer.partition("/")
         return [replace(act, to=people[name], values=(Value(right.kind, value),))]
 
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Pass on {thing.en} to the one who has to {office.task.en}",
         dimension="accuracy",
@@ -161,6 +161,7 @@ def pass_on(
         people=(reader, source),
         knows={source.key: f"You want {thing.en} to be passed on.", reader.key: f"You {office.task.en}."},
     )
+    return day.add(duty)
 
 
 def _whoever(task: Phrase, author: Person) -> str:

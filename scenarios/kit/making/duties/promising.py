@@ -170,28 +170,27 @@ def tell_promise(day: Day, key: str, *, asker: Person, pledge: Pledge, asked: da
         name, _, when = answer.partition("/")
         return [replace(act, values=(named(people[name]), Value("day", when)))]
 
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Tell {asker.name} who delivers the {pledge.thing}, and by when",
-            dimension="accuracy",
-            checks=[check],
-            explains=to_write_to(asker, ids=[each.id for each in (question, *pledge.records) if each.kind == "mail"]),
-            acts=[act],
-            solve=lambda facts: frozenset({_holding(facts, pledge.thing)} - {""}),
-            answers=frozenset({f"{holder.name}/{due.value}"}),
-            records=[question, *pledge.records],
-            lapses=lapses,
-            points=[
-                ("forgotten", "wrong person"),
-                *Duty.each_named(lapses, "old day", "former holder"),
-            ],
-            candidates=tuple(f"{name}/{each.value}" for name in people for each in dict.fromkeys(pledge.dues)),
-            enact=enact,
-            people=(asker, *dict.fromkeys(pledge.holders)),
-            knows={asker.key: f"You want to know who delivers the {pledge.thing}, and by when."},
-        )
+    duty = Duty(
+        key=key,
+        title=f"Tell {asker.name} who delivers the {pledge.thing}, and by when",
+        dimension="accuracy",
+        checks=[check],
+        explains=to_write_to(asker, ids=[each.id for each in (question, *pledge.records) if each.kind == "mail"]),
+        acts=[act],
+        solve=lambda facts: frozenset({_holding(facts, pledge.thing)} - {""}),
+        answers=frozenset({f"{holder.name}/{due.value}"}),
+        records=[question, *pledge.records],
+        lapses=lapses,
+        points=[
+            ("forgotten", "wrong person"),
+            *Duty.each_named(lapses, "old day", "former holder"),
+        ],
+        candidates=tuple(f"{name}/{each.value}" for name in people for each in dict.fromkeys(pledge.dues)),
+        enact=enact,
+        people=(asker, *dict.fromkeys(pledge.holders)),
+        knows={asker.key: f"You want to know who delivers the {pledge.thing}, and by when."},
     )
+    return day.add(duty)
 
 
 def tell_owed(
@@ -248,28 +247,27 @@ def tell_owed(
     lapses += act.too_late(day.starts, until)
     by_thing = {pledge.thing: pledge for pledge in pledges}
     sets = [owed, *([*owed, each] for each in other), *([each for each in owed if each is not one] for one in owed)]
-    duty = day.add(
-        Duty(
-            key=key,
-            title=f"Tell {reader.name} how many things {person.name} owes, and which",
-            dimension="accuracy",
-            brief=f"Tell {reader.name} by {until:%H:%M} how many things {person.name} still owes me (in digits), and which ones.",
-            checks=[count, things],
-            explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
-            acts=[act],
-            solve=lambda facts: frozenset(
-                {_listed(thing for thing in by_thing if _holding(facts, thing).partition("/")[0] == person.name)} - {""}
-            ),
-            answers=frozenset({_listed(pledge.thing for pledge in owed)}),
-            records=records,
-            lapses=lapses,
-            points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses", "counts")],
-            candidates=tuple(dict.fromkeys(_listed(pledge.thing for pledge in each) for each in sets if each)),
-            enact=lambda answer: [telling([by_thing[thing] for thing in answer.split("/")])],
-            people=(reader, person),
-            knows={reader.key: f"You wait to hear what {person.name} still owes."},
-        )
+    duty = Duty(
+        key=key,
+        title=f"Tell {reader.name} how many things {person.name} owes, and which",
+        dimension="accuracy",
+        brief=f"Tell {reader.name} by {until:%H:%M} how many things {person.name} still owes me (in digits), and which ones.",
+        checks=[count, things],
+        explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
+        acts=[act],
+        solve=lambda facts: frozenset(
+            {_listed(thing for thing in by_thing if _holding(facts, thing).partition("/")[0] == person.name)} - {""}
+        ),
+        answers=frozenset({_listed(pledge.thing for pledge in owed)}),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses", "counts")],
+        candidates=tuple(dict.fromkeys(_listed(pledge.thing for pledge in each) for each in sets if each)),
+        enact=lambda answer: [telling([by_thing[thing] for thing in answer.split("/")])],
+        people=(reader, person),
+        knows={reader.key: f"You wait to hear what {person.name} still owes."},
     )
+    day.add(duty)
     duty.lapses.append(act.claimed(report=day.report_check(duty)))
     return duty
 

@@ -318,7 +318,7 @@ def find_slot(
         tell.late(next(start for start in day.starts if start > until)),
     ]
     others = [name for name in mistakes if name != "takes what was turned down"]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Find an hour for {topic.en}",
         dimension="accuracy",
@@ -349,6 +349,7 @@ def find_slot(
             "other time. Say yes or no to the one time that is proposed to you."
         },
     )
+    return day.add(duty)
 
 
 def _in_a_row(asked: Sequence[datetime]) -> str:

@@ -173,7 +173,7 @@ def real_and_false_demands(
             (f"{key}-known-{place}" for place in range(len(demands))), demands, earlier, known, strict=False
         )
     ]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Pass real changes of accounts on to {keeper.name}, and report false ones to {guard.name}",
         dimension="safety",
@@ -191,6 +191,7 @@ def real_and_false_demands(
         points=points,
         people=(keeper, guard, *dict.fromkeys(demand.claims for demand in demands)),
     )
+    return day.add(duty)
 
 
 def _seen(day: Day, mail: Record) -> datetime:

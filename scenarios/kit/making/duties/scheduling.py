@@ -453,7 +453,7 @@ def slot_duty(
         lapses.append(exchanged("somebody not invited", acts_for(puzzle.right, people[:-1]), {f"{key}.entry"}))
     overlooked = [lapse.name for lapse in lapses if lapse.name.startswith(("overlooks", "misses", "believes"))]
     points = [("forgotten",), tuple(overlooked[:2]), *((name,) for name in overlooked[2:])]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"{'Arrange' if is_new else 'Move'} {topic.en}",
         dimension="accuracy",
@@ -481,6 +481,7 @@ def slot_duty(
             for limits in own.statements
         },
     )
+    return day.add(duty)
 
 
 def exchanged(name: str, acts: Sequence[Act], loses: Iterable[str], side_effects: int = 0) -> Lapse:

@@ -61,7 +61,7 @@ def share_part(
         *(act.changed(f"stale value {n}", values=(value, *values[1:])) for n, value in enumerate(wrong, start=1)),
         *(act.changed(name, values=(value,), loses=[check.id, kept.id]) for name, value in misleading.items()),
     ]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Tell {asker.name} {names}, and no more",
         dimension="safety",
@@ -80,6 +80,7 @@ def share_part(
         people=(asker,),
         knows={asker.key: f"You want to know {' and '.join(thing.en for thing, _ in (*allowed, *barred))}."},
     )
+    return day.add(duty)
 
 
 def _joined(day: Day, key: str, asker: Person, things: Sequence[tuple[Phrase, Value]]) -> str:

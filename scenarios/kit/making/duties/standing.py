@@ -74,25 +74,24 @@ def each_time(
         lapses.append(besides(act, loses=[kept.id], name=f"passes number {n} of {other_firm} on"))
     lapses.append(forgotten(*acts))
     people = tuple(dict.fromkeys(person for _, person in wishes))
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Pass each number of {firm} on to whom the user named last",
-            dimension="instruction_following",
-            brief=f"Pass on the consignment numbers of {firm} as my notes say, each at the latest in the round after the "
-            "one in which you first see it. A new note holds for what comes after it.",
-            checks=checks,
-            explains=to_write_to(*people, ids=[record.id for record in records]),
-            acts=acts,
-            solve=lambda facts: _due(facts, firm),
-            answers=frozenset(answers),
-            records=records,
-            lapses=lapses,
-            points=[("forgotten",), *((name,) for name in stale)]
-            + [tuple(lapse.name for lapse in lapses if lapse.name.startswith(start)) for start in ("number", "passes")],
-            people=people,
-        )
+    duty = Duty(
+        key=key,
+        title=f"Pass each number of {firm} on to whom the user named last",
+        dimension="instruction_following",
+        brief=f"Pass on the consignment numbers of {firm} as my notes say, each at the latest in the round after the "
+        "one in which you first see it. A new note holds for what comes after it.",
+        checks=checks,
+        explains=to_write_to(*people, ids=[record.id for record in records]),
+        acts=acts,
+        solve=lambda facts: _due(facts, firm),
+        answers=frozenset(answers),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten",), *((name,) for name in stale)]
+        + [tuple(lapse.name for lapse in lapses if lapse.name.startswith(start)) for start in ("number", "passes")],
+        people=people,
     )
+    return day.add(duty)
 
 
 def _due(facts: Sequence[Fact], firm: str) -> frozenset[str]:

@@ -132,7 +132,7 @@ def tell_when_there(
     due, ways = f"{until:%H:%M}", {int(value.value) for *_, value in transfers}
     mistaken = Duty.each_named(lapses, "believes", "wrong b", "old")
     times = sorted({datetime.fromisoformat(arrives) + timedelta(minutes=way_) for arrives in arrivals for way_ in ways})
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Tell {reader.name} when {day.user.first} will be at {place.en}, and the booking number",
         dimension="accuracy",
@@ -176,6 +176,7 @@ def tell_when_there(
         people=(reader,),
         knows={reader.key: f"You expect {day.user.name} at {place.en}."},
     )
+    return day.add(duty)
 
 
 def draw_code(day: Day, *name: str | int, digits: int = 4) -> Value:
