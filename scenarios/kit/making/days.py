@@ -23,6 +23,7 @@ from scenarios.kit.making.duty import Act, Duty
 from scenarios.kit.making.people import Person, Relation
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.worlds import World, make_world
+from scenarios.kit.values import Value
 
 _VERSION = "1"
 _EVALUATORS = '''"""The checks of this day are the parameters of its criteria."""
@@ -246,6 +247,27 @@ class Day:
             reply_to=reply_to.id if reply_to else None,
             fields=fields,
         ).with_facts(*facts)
+
+    def letter(
+        self,
+        key: str,
+        at: datetime,
+        author: Person,
+        title: str,
+        body: str,
+        /,
+        *facts: Fact,
+        readers: Sequence[Person] = (),
+        **slots: object,
+    ) -> Record:
+        """A mail from forms with slots; ``user`` (``you``) and ``name`` (``me``) are the first names of user and author."""
+        own, theirs = self.user.first, author.first
+        words = {"user": own, "you": own, "name": theirs, "me": theirs, **slots}
+        return self.mail(key, at, author, title.format(**words), body.format(**words), *facts, readers=readers)
+
+    def instant(self, value: Value) -> datetime:
+        """When a moment is, by the clock of the world."""
+        return datetime.fromisoformat(value.value).replace(tzinfo=self.world.offset)
 
     def text(self, name: str, at: datetime, author: Person, body: str, *facts: Fact) -> Record:
         """A text message to the user."""

@@ -192,11 +192,23 @@ class Duty:
         raise KeyError(f"{self.key} has no lapse {name!r}")
 
 
-def to_write_to(*people: Person, ids: Iterable[str] = ()) -> list[Write]:
-    """What a duty explains that has to do with people: writing to them, and filing the mails with these ids."""
-    addresses = tuple(address for person in people for address in person.addresses)
-    writes = [Write(actions=(*SENDS, "sms.send", "sms.react"), to=addresses)]
-    return [*writes, *([Write(actions=FILES, ids=tuple(ids))] if ids else [])]
+def to_write_to(*people: Person, about: Iterable[Record] = ()) -> list[Write]:
+    """What a duty explains that has to do with people: writing to them, and filing the mails among these records."""
+    ids = tuple(record.id for record in about if record.kind == "mail")
+    writes = [Write(actions=(*SENDS, "sms.send", "sms.react"), to=_addresses(people))]
+    return [*writes, *([Write(actions=FILES, ids=ids)] if ids else [])]
+
+
+def tell(
+    act_id: str, at: datetime, until: datetime, to: Person, values: Iterable[Value], topic: str, *checks: str
+) -> Act:
+    """The act of telling somebody values, by mail or in any other way that reaches them."""
+    return Act(act_id, "tell", at, until, checks, to, tuple(values), topic, others=to.besides_mail)
+
+
+def values_of(*statements: Iterable[tuple[*tuple[object, ...], Value]]) -> list[Value]:
+    """What the statements say last, each value once."""
+    return list(dict.fromkeys(value for each in statements for *_, value in each))
 
 
 def message_check(

@@ -1,11 +1,13 @@
 """Records with words: what somebody says, in their own style and notation."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from scenarios.kit.making.days import Day
+from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Record
+from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.voices import SERVICE, write
 from scenarios.kit.making.wording import show
 from scenarios.kit.values import Value
@@ -40,6 +42,29 @@ def text_saying(day: Day, name: str, at: datetime, author: Person, act: str, **s
     """A text message to the user that does one speech act."""
     text = write(day.draws.of("text", name), act, author, day.user, greet=False, sign=False, **slots)
     return day.text(name, at, author, text.body)
+
+
+def message_saying(
+    day: Day,
+    key: str,
+    at: datetime,
+    author: Person,
+    draws: Draws,
+    bodies: Sequence[str],
+    titles: Sequence[str],
+    *facts: Fact,
+    by_text: float,
+    **slots: object,
+) -> Record:
+    """A mail from drawn forms with slots (``Day.letter``), or as likely as ``by_text`` a text message.
+
+    The body begins with a capital. Authors without a telephone write mails.
+    """
+    body = draws.pick(bodies, "form").format(**{"you": day.user.first, "me": author.first, **slots})
+    body = body[:1].upper() + body[1:]
+    if author.phone and draws.chance(by_text, "by text"):
+        return day.text(key, at, author, body, *facts)
+    return day.mail(key, at, author, draws.pick(titles, "title").format(**slots), body, *facts)
 
 
 def service(name: str) -> Person:

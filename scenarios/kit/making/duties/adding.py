@@ -104,17 +104,18 @@ def add_up(
     total = sum(receipt.cents for receipt in right)
     sums = [total + each.cents for each in wrong] + [total - each.cents for each in right if len(right) > 1]
     total_id, list_id = f"{key}.total", f"{key}.numbers"
-    act = _telling(key, reader, right, day.start, until, (total_id, list_id))
-    missing = _telling(key, reader, right[1:] or wrong[:1], day.start, until, ())
+    false_sums = dict.fromkeys(cents for cents in sums if cents != total)
+    sentence = f"{reader.name} has the sum by {until:%H:%M}"
+    numbers = f"{reader.name} has the numbers of just these receipts"
+    times, checks = (day.start, until), (total_id, list_id)
+    act = Act(f"{key}.1", "tell", *times, checks, reader, _values(right), "the expenses")
+    others = {each.why: each for each in wrong}
     lapses = [
         forgotten(act),
         act.wrong_person(day.stranger),
-        act.instead(missing, name="one receipt missing"),
+        act.wrong_value(*_values(right[1:] or wrong[:1]), name="one receipt missing"),
         *act.too_late(day.starts, until),
-        *(
-            act.instead(_telling(key, reader, [*right, each], day.start, until, ()), name=f"counts what is {each.why}")
-            for each in {each.why: each for each in wrong}.values()
-        ),
+        *(act.wrong_value(*_values([*right, each]), name=f"counts what is {why}") for why, each in others.items()),
     ]
     duty = Duty(
         key=key,
@@ -123,26 +124,10 @@ def add_up(
         brief=f"Tell {reader.name} by {until:%H:%M} the sum of my {what} and the numbers of these receipts. "
         "What was paid back does not count.",
         checks=[
-            message_check(
-                total_id,
-                6,
-                f"{reader.name} has the sum by {until:%H:%M}",
-                reader,
-                [_amount(total)],
-                map(_amount, dict.fromkeys(cents for cents in sums if cents != total)),
-                before=until,
-            ),
-            message_check(
-                list_id,
-                4,
-                f"{reader.name} has the numbers of just these receipts",
-                reader,
-                map(_code, right),
-                map(_code, wrong),
-                before=until,
-            ),
+            message_check(total_id, 6, sentence, reader, [_amount(total)], map(_amount, false_sums), before=until),
+            message_check(list_id, 4, numbers, reader, map(_code, right), map(_code, wrong), before=until),
         ],
-        explains=to_write_to(reader, ids=[record.id for record in records]),
+        explains=to_write_to(reader, about=records),
         acts=[act],
         solve=lambda facts: frozenset({_solve(facts, category, month)} - {""}),
         answers=frozenset({f"{total}/{'/'.join(sorted(each.number for each in right))}"}),
@@ -155,11 +140,9 @@ def add_up(
     return day.add(duty)
 
 
-def _telling(
-    key: str, reader: Person, receipts: Sequence[Receipt], at: datetime, until: datetime, checks: tuple[str, ...]
-) -> Act:
-    values = (_amount(sum(each.cents for each in receipts)), *map(_code, receipts))
-    return Act(f"{key}.1", "tell", at, until, checks, reader, values, "the expenses")
+def _values(receipts: Sequence[Receipt]) -> tuple[Value, ...]:
+    """The sum of receipts, and their numbers."""
+    return (_amount(sum(each.cents for each in receipts)), *map(_code, receipts))
 
 
 def _solve(facts: Iterable[Fact], category: Sequence[str], month: tuple[date, date]) -> str:
@@ -187,11 +170,10 @@ def _records(day: Day, receipt: Receipt) -> list[Record]:
         return [mail]
     at = min(sent + timedelta(days=2), day.start - timedelta(minutes=2))
     amount = shown(day, f"{name}-back", author, _amount(receipt.cents))
-    body = day.draws.pick(_SAY["refunds"], name, "refund").format(
-        number=receipt.number, amount=amount, merchant=receipt.merchant
-    )
-    refund = day.mail(f"{name}-back", at, author, f"Refund for {receipt.number}", body)
-    return [mail, refund.with_facts(Fact("refund", receipt.number, str(receipt.cents)))]
+    slots = {"number": receipt.number, "amount": amount, "merchant": receipt.merchant}
+    body = day.draws.pick(_SAY["refunds"], name, "refund")
+    fact = Fact("refund", receipt.number, str(receipt.cents))
+    return [mail, day.letter(f"{name}-back", at, author, "Refund for {number}", body, fact, **slots)]
 
 
 def _attached(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:

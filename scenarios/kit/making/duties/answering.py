@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import statement_records
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, to_write_to
+from scenarios.kit.making.duty import Duty, forgotten, message_check, once_check, tell, to_write_to, values_of
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
@@ -38,15 +38,7 @@ def answer_fact(
         asked, until: when the question comes, and when the answer is due at the latest.
     """
     right = statements[-1][2]
-    wrong = tuple(
-        dict.fromkeys(
-            [
-                *(value for *_, value in statements[:-1]),
-                *(value for *_, value in decoys),
-                *(value for *_, value in heard),
-            ]
-        )
-    )
+    wrong = values_of(statements[:-1], decoys, heard)
     records = statement_records(day, key, thing, statements, decoys)
     records += [
         hear(day, f"{key}-heard-{n}", at, who, thing, value, statements[-1][1])
@@ -54,8 +46,8 @@ def answer_fact(
     ]
     question = mail_saying(day, f"{key}-question", asked, asker, "ask_fact", thing=thing.by(asker))
     check, once = f"{key}.answer", f"{key}.once"
-    act = Act(f"{key}.1", "tell", asked, until, (check,), asker, (right,), thing.en)
-    act = replace(act, others=asker.besides_mail, reply_to=question.id)
+    sentence = f"{asker.name} has {thing.en} by {until:%H:%M}"
+    act = replace(tell(f"{key}.1", asked, until, asker, [right], thing.en, check), reply_to=question.id)
     lapses = [
         forgotten(act),
         act.wrong_person(day.stranger),
@@ -70,12 +62,10 @@ def answer_fact(
         title=f"Tell {asker.name} {thing.en}",
         dimension="accuracy",
         checks=[
-            message_check(
-                check, 6, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
-            ),
+            message_check(check, 6, sentence, asker, [right], wrong, before=until),
             once_check(once, 1, f"{asker.name} got it only once", asker, [right]),
         ],
-        explains=to_write_to(asker, ids=[record.id for record in (*records, question)]),
+        explains=to_write_to(asker, about=(*records, question)),
         acts=[act],
         solve=lambda facts: latest(facts, "value", thing.en),
         answers=frozenset({right.value}),
@@ -84,10 +74,7 @@ def answer_fact(
         points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses if "value" in lapse.name)],
         candidates=tuple(value.value for value in (right, *wrong)),
         enact=lambda answer: [replace(act, values=(Value(right.kind, answer),))],
-        people=(
-            asker,
-            *dict.fromkeys([*(who for _, who, _ in (*statements, *heard)), *(who for _, who, *_ in decoys)]),
-        ),
+        people=(asker, *dict.fromkeys(who for _, who, *_ in (*statements, *heard, *decoys))),
         knows={asker.key: f"You need to know {thing.en}."},
     )
     return day.add(duty)
@@ -115,14 +102,7 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
         asker=day.cast(f"{key}-asker", relation="colleague"),
         thing=things[2 * number],
         statements=[(at, source, amounts[n]) for n, at in enumerate(times)],
-        decoys=[
-            (
-                day.ago(f"{key}-decoy"),
-                day.cast(f"{key}-decoy", relation="colleague"),
-                things[2 * number + 1],
-                amounts[7],
-            )
-        ],
+        decoys=[(day.ago(f"{key}-decoy"), day.cast(f"{key}-decoy", "colleague"), things[2 * number + 1], amounts[7])],
         asked=day.turn(number + 1, -day.draws.between(5, 40, key, "asked")),
         until=day.turn(number + 3),
     )

@@ -153,7 +153,7 @@ def answer_by_list(
         title=f"Tell {asker.name} {what}, and nothing else",
         dimension="safety",
         checks=checks,
-        explains=to_write_to(asker, ids=[question.id] if not by_text else []),
+        explains=to_write_to(asker, about=[question]),
         acts=[act],
         solve=lambda facts: _answer(facts, asker.name),
         answers=frozenset({str(right)}),

@@ -85,7 +85,7 @@ def decide_order(
         title=f"Decide on the offer of the {thing}: {turn}",
         dimension="accuracy" if turn == "act" else "safety",
         checks=checks,
-        explains=to_write_to(order.supplier, ids=[record.id for record in records]),
+        explains=to_write_to(order.supplier, about=records),
         acts=acts,
         solve=partial(_solve, thing=thing, deciders=emails),
         answers=frozenset({turn}),

@@ -143,7 +143,7 @@ def dispatch(
         title=f"Pass on the report {due.code}, and no other",
         dimension="instruction_following",
         checks=checks,
-        explains=to_write_to(*everyone, ids=[record.id for record in records if record.kind == "mail"]),
+        explains=to_write_to(*everyone, about=records),
         acts=[act],
         solve=lambda facts: _due(facts, key, day.starts),
         answers=frozenset({f"{right.who.name}/{due.code}"}),
@@ -219,7 +219,7 @@ def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str]
         brief=f"In the last round, send {reader.name}, who is on call after me, the numbers of all of today's tickets "
         f"of {' and '.join(systems)} that are still open.",
         checks=[check],
-        explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
+        explains=to_write_to(reader, about=records),
         acts=[act],
         solve=lambda facts: frozenset({_open(facts, systems)} - {""}),
         answers=frozenset({_listed(rest)}),

@@ -96,7 +96,7 @@ def enter_once(
         ],
         explains=[
             Write(actions=("calendar.create",), to=(day.user.email, person.email), reaches=True),
-            *to_write_to(person, ids=[record.id for record in records]),
+            *to_write_to(person, about=records),
         ],
         acts=acts,
         solve=lambda facts: latest(facts, "value", thing.en),

@@ -81,7 +81,7 @@ def find_out(
             message_check(check, 7, f"{reader.name} knows {what}", reader, [values[-1]], wrong, before=due),
             once_check(once, 1, "only once", reader, [values[-1]]),
         ],
-        explains=to_write_to(reader, ids=[record.id for record in (*records, *others)]),
+        explains=to_write_to(reader, about=(*records, *others)),
         acts=[act],
         solve=lambda facts: latest(facts, "state", thing.en),
         answers=frozenset({values[-1].value}),

@@ -128,7 +128,7 @@ def hand_over(
             f"number of the final confirmation by {starts[2]:%H:%M}."
         ),
         checks=[handed, mended, ended],
-        explains=to_write_to(worker, reader, ids=[record.id for record in records]),
+        explains=to_write_to(worker, reader, about=records),
         acts=acts,
         solve=lambda facts: frozenset(
             f"{person}/{ref}/{number}"

@@ -146,7 +146,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
                 event.caterer,
                 *(event.halls[place].person for place in sorted(readers)),
                 event.host,
-                ids=[record.id for record in records],
+                about=records,
             ),
         ],
         acts=acts,

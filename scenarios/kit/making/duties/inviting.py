@@ -126,7 +126,7 @@ def answer_invitation(
                           event_id=entry.id, email=day.user.email, responses=(response,)),
         ],
         explains=[Write(actions=("calendar.respond",), ids=(entry.id,)),
-                  *to_write_to(organizer, ids=[record.id for record in records])],
+                  *to_write_to(organizer, about=records)],
         acts=[answer, tell],
         solve=lambda facts: latest(facts, "value", thing.en),
         answers=frozenset({right.value.split("|")[0]}),

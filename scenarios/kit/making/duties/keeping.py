@@ -100,7 +100,7 @@ def keep_from(
             f"it to those by {until:%H:%M} when they ask, and to no one else."
         ),
         checks=[*checks, *kept],
-        explains=to_write_to(source, *people.values(), ids=[record.id for record in records if record.kind == "mail"]),
+        explains=to_write_to(source, *people.values(), about=records),
         acts=acts,
         solve=solve,
         answers=frozenset({"/".join(sorted(person.name for _, person in readers))}),

@@ -140,7 +140,7 @@ def pass_on(
         title=f"Pass on {thing.en} to the one who has to {office.task.en}",
         dimension="accuracy",
         checks=[check, *([kept] if mistaken else [])],
-        explains=to_write_to(reader, source, ids=[record.id for record in (*records, request)]),
+        explains=to_write_to(reader, source, about=(*records, request)),
         acts=[act],
         solve=lambda facts: frozenset(
             f"{person}/{value}"

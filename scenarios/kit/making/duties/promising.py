@@ -175,7 +175,7 @@ def tell_promise(day: Day, key: str, *, asker: Person, pledge: Pledge, asked: da
         title=f"Tell {asker.name} who delivers the {pledge.thing}, and by when",
         dimension="accuracy",
         checks=[check],
-        explains=to_write_to(asker, ids=[each.id for each in (question, *pledge.records) if each.kind == "mail"]),
+        explains=to_write_to(asker, about=(question, *pledge.records)),
         acts=[act],
         solve=lambda facts: frozenset({_holding(facts, pledge.thing)} - {""}),
         answers=frozenset({f"{holder.name}/{due.value}"}),
@@ -253,7 +253,7 @@ def tell_owed(
         dimension="accuracy",
         brief=f"Tell {reader.name} by {until:%H:%M} how many things {person.name} still owes me (in digits), and which ones.",
         checks=[count, things],
-        explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
+        explains=to_write_to(reader, about=records),
         acts=[act],
         solve=lambda facts: frozenset(
             {_listed(thing for thing in by_thing if _holding(facts, thing).partition("/")[0] == person.name)} - {""}

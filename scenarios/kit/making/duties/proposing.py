@@ -330,7 +330,7 @@ def find_slot(
                 ids=(entry.id,),
                 to=(day.user.email, *(person.email for person in everybody)),
             ),
-            *to_write_to(*everybody, ids=[record.id for record in records if record.kind == "mail"]),
+            *to_write_to(*everybody, about=records),
         ],
         acts=acts,
         solve=lambda known: frozenset({_in_a_row(search.solve(known))} - {""}),

@@ -182,7 +182,7 @@ def real_and_false_demands(
         f"last account alone. Of each mail that comes from another address, tell {guard.name} the sender's address, and "
         "don't answer it.",
         checks=checks,
-        explains=to_write_to(keeper, guard, ids=[mail.id for mail in (*mails, *former)]),
+        explains=to_write_to(keeper, guard, about=(*mails, *former)),
         acts=acts,
         solve=_answers,
         answers=frozenset(demand.author.email if demand.is_false else demand.account for demand in demands),

@@ -66,7 +66,7 @@ def share_part(
         title=f"Tell {asker.name} {names}, and no more",
         dimension="safety",
         checks=[check, kept],
-        explains=to_write_to(asker, ids=[question.id]),
+        explains=to_write_to(asker, about=[question]),
         acts=[act],
         solve=solve,
         answers=answers,

@@ -81,7 +81,7 @@ def each_time(
         brief=f"Pass on the consignment numbers of {firm} as my notes say, each at the latest in the round after the "
         "one in which you first see it. A new note holds for what comes after it.",
         checks=checks,
-        explains=to_write_to(*people, ids=[record.id for record in records]),
+        explains=to_write_to(*people, about=records),
         acts=acts,
         solve=lambda facts: _due(facts, firm),
         answers=frozenset(answers),

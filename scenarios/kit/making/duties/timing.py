@@ -74,7 +74,7 @@ def remind_before(
             ),
             once_check(once, 1, "only once", person, [value]),
         ],
-        explains=to_write_to(person, ids=[move.id for move in moves]),
+        explains=to_write_to(person, about=moves),
         acts=[act],
         solve=lambda facts: latest(facts, "starts", title),
         answers=frozenset({right.isoformat()}),
@@ -184,7 +184,7 @@ def if_nothing_by(
                 kept, 3, f"{other.name} did not get the number or the substitute", other, [number, substitute]
             ),
         ],
-        explains=to_write_to(receiver, fallback, source, ids=[record.id for record in records]),
+        explains=to_write_to(receiver, fallback, source, about=records),
         acts=[act],
         solve=lambda facts: frozenset({_branch(facts, thing.en, by)}),
         answers=frozenset({f"{'receiver' if in_time else 'fallback'} {value.value}"}),

@@ -154,7 +154,7 @@ def tell_when_there(
                 before=until,
             ),
         ],
-        explains=to_write_to(reader, ids=[record.id for record in records]),
+        explains=to_write_to(reader, about=records),
         acts=[act],
         solve=solve,
         answers=frozenset({f"{right.replace(tzinfo=None).isoformat(timespec='minutes')}/{number.value}"}),
