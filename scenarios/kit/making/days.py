@@ -260,7 +260,7 @@ class Day:
         readers: Sequence[Person] = (),
         **slots: object,
     ) -> Record:
-        """A mail from forms with slots; ``user`` (``you``) and ``name`` (``me``) are the first names of user and author."""
+        """A mail from forms: the user is ``{user}`` or ``{you}``, the author ``{name}`` or ``{me}``, by first name."""
         own, theirs = self.user.first, author.first
         words = {"user": own, "you": own, "name": theirs, "me": theirs, **slots}
         return self.mail(key, at, author, title.format(**words), body.format(**words), *facts, readers=readers)

@@ -89,6 +89,10 @@ class Act:
         """A lapse for each of these values, which it names instead: ``stale value 1``, …"""
         return [self.wrong_value(value, name=f"{name} {n}") for n, value in enumerate(values, start=1)]
 
+    def each_instead(self, name: str, acts: "Iterable[Act]") -> "list[Lapse]":
+        """A lapse for each of these acts, which is done instead: ``name 1``, …"""
+        return [self.instead(act, name=f"{name} {n}") for n, act in enumerate(acts, start=1)]
+
     def wrong_person(self, person: Person) -> "Lapse":
         """Somebody else gets it, by mail."""
         return self.changed("wrong person", to=person, channel="mail", reply_to=None, side_effects=1)

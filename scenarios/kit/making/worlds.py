@@ -22,7 +22,7 @@ from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.names import AMBIGUOUS, first_names, gender, last_names
 from scenarios.kit.making.people import Language, Person, Relation, Style
 from scenarios.kit.making.records import Record
-from scenarios.kit.making.voices import SERVICE, STYLES, Text, day, money, phrase, render, write
+from scenarios.kit.making.voices import SERVICE, STYLES, day, money, phrase, write
 
 Size = Literal["S", "M", "L"]
 
@@ -509,7 +509,7 @@ class _Background:
         self, draws: Draws, author: Person, reader: Person, act: str, at: datetime, slots: dict[str, str],
         reply_to: Record | None = None, *, language: Language | None = None,
     ) -> Record:  # fmt: skip
-        text: Text = render(draws.of("text"), act, author, reader, slots, reply_to=reply_to, language=language)
+        text = write(draws.of("text"), act, author, reader, reply_to=reply_to, language=language, **slots)
         mail_id = record_id(draws)
         return Record(
             id=mail_id, kind="mail", at=at, author=author, readers=(reader,), title=text.subject, body=text.body,

@@ -25,7 +25,6 @@ from scenarios.kit.making.voices import (
     money,
     parse,
     phrase,
-    render,
     write,
 )
 
@@ -56,7 +55,7 @@ def test_each_act_says_its_slots_in_each_style(act: str, language: Language) -> 
     services = [replace(writer, role=SERVICE, relation="vendor") for writer in writers]
     friends = [replace(writer, relation="friend", organisation="") for writer in writers]
     for seed, writer in enumerate([*writers, *services, *friends] * 6):
-        text = render(Draws("slots", seed), act, writer, PRIYA, slots)
+        text = write(Draws("slots", seed), act, writer, PRIYA, **slots)
         assert [value for value in slots.values() if value not in text.body] == []
         rest = f"{text.subject}\n{text.body}"
         for value in slots.values():
@@ -92,7 +91,7 @@ def test_two_seeds_share_at_most_a_tenth_of_their_eight_word_sequences(language:
         slots, shares = {slot: f"this {slot}" for slot in ACTS[act]}, []
         for style in STYLES:
             mails = [
-                grams(render(Draws("grams", seed), act, author(style, language), PRIYA, slots).body)
+                grams(write(Draws("grams", seed), act, author(style, language), PRIYA, **slots).body)
                 for seed in range(5)
             ]
             shares += [len(one & two) / min(len(one), len(two)) for one, two in combinations(mails, 2) if one and two]
@@ -109,7 +108,7 @@ def test_a_text_depends_on_its_draws_alone() -> None:
 def words_of(style: Style, language: Language, seeds: range) -> list[list[str]]:
     """The words of mails of all acts."""
     texts = (
-        render(Draws("apart", act, seed), act, author(style, language), PRIYA, slots_of(act)).body
+        write(Draws("apart", act, seed), act, author(style, language), PRIYA, **slots_of(act)).body
         for act in ACTS
         for seed in seeds
     )
@@ -134,7 +133,7 @@ def test_a_reader_who_has_seen_each_style_recognises_it(language: Language) -> N
 def test_styles_differ_in_length_and_manner(language: Language) -> None:
     bodies = {
         style: [
-            render(Draws("styles", act, seed), act, author(style, language), PRIYA, slots_of(act)).body
+            write(Draws("styles", act, seed), act, author(style, language), PRIYA, **slots_of(act)).body
             for act in ACTS
             for seed in range(3)
         ]
@@ -191,7 +190,7 @@ def test_a_text_message_needs_no_greeting_and_no_signature() -> None:
 )
 def test_a_wrong_act_or_slot_is_named(act: str, slots: dict[str, str], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        render(Draws("bad"), act, ANNA, PRIYA, slots)
+        write(Draws("bad"), act, ANNA, PRIYA, **slots)
 
 
 def test_a_form_with_a_stray_brace_or_an_unknown_rule_is_refused() -> None:

@@ -275,27 +275,22 @@ def _records(order: _Order, draws: Draws) -> list[Record]:
             name = f"{key}-limit-{n}-{back}"
             cents = limit if back == 0 else 10_000 * draws.between(12, 95, "old limit", n, back)
             slots = {"thing": thing, "limit": shown(day, name, person, Value("amount", str(cents)))}
-            body = draws.pick(_SAY["limits"], "limit", n, back).format(user=day.user.first, name=person.first, **slots)
-            title = draws.pick(_SAY["titles"], "limit", n, back).format(thing=thing)
+            body, title = (draws.pick(_SAY[forms], "limit", n, back) for forms in ("limits", "titles"))
             at = last - timedelta(days=3 * back, minutes=draws.below(240, "limit", n, back))
-            records.append(
-                day.mail(name, at, person, title, body, Fact("limit", f"{thing}/{person.email}", str(cents)))
-            )
+            fact = Fact("limit", f"{thing}/{person.email}", str(cents))
+            records.append(day.letter(name, at, person, title, body, fact, **slots))
     clerk = day.cast("purchasing", relation="colleague")
     for n, (name, value) in enumerate(((thing, order.code), (f"{thing} spare kit", order.other))):
-        body = draws.pick(_SAY["numbers"], n).format(
-            thing=name, code=value.value, user=day.user.first, name=clerk.first
-        )
+        body, slots = draws.pick(_SAY["numbers"], n), {"thing": name, "code": value.value}
         title = draws.pick(("Order numbers", "Number reserved", "For your order", "Purchasing"), "number", n)
         at = day.ago(f"{key}-number-{n}", days=(2, 12))
-        records.append(day.mail(f"{key}-number-{n}", at, clerk, title, body, Fact("number", name, value.value)))
+        fact = Fact("number", name, value.value)
+        records.append(day.letter(f"{key}-number-{n}", at, clerk, title, body, fact, **slots))
     price = shown(day, f"{key}-offer", order.supplier, Value("amount", str(order.price)))
-    body = draws.pick(_SAY["offers"], "offer").format(
-        thing=thing, price=price, until=f"{order.until:%H:%M}", user=day.user.first, name=order.supplier.first
-    )
-    title = draws.pick(("Our offer", "Offer: {thing}", "{thing}", "Held for you"), "offer").format(thing=thing)
-    offer = day.mail(f"{key}-offer", order.asked, order.supplier, title, body, Fact("price", thing, str(order.price)))
-    return [*records, offer]
+    body, slots = draws.pick(_SAY["offers"], "offer"), {"thing": thing, "price": price, "until": f"{order.until:%H:%M}"}
+    title = draws.pick(("Our offer", "Offer: {thing}", "{thing}", "Held for you"), "offer")
+    fact = Fact("price", thing, str(order.price))
+    return [*records, day.letter(f"{key}-offer", order.asked, order.supplier, title, body, fact, **slots)]
 
 
 def _solve(facts: Sequence[Fact], *, thing: str, deciders: Sequence[str]) -> frozenset[str]:
