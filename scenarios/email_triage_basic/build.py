@@ -124,7 +124,6 @@ def _criterion(**fields: Any) -> dict[str, Any]:
 
 
 def calendar() -> building.State:
-    """The state of Priya's calendar, with the appointments of ``source/diary.toml``."""
     entries = map(_appointment, read(_SOURCE / "diary.toml")["appointments"])
     stamp = START.replace(hour=6).isoformat()
     return building.calendar_of("Priya Raman", entries, start=stamp, timezone="Europe/London")
@@ -166,7 +165,6 @@ def initial_state(mails: list[Mail], user_prompt: str) -> building.State:
 
 
 def _content(mail: Mail, mails: list[Mail]) -> dict[str, Any]:
-    """A mail of the mailbox."""
     content = building.mail(
         mail.id, mail.at.isoformat(), mail.sender, mail.to, mail.subject, mail.body,
         thread_id=message_id(mail.thread or mail.name).replace("msg", "thread"),
@@ -193,7 +191,6 @@ def _before(mail: Mail, mails: Iterable[Mail]) -> list[str]:
 
 
 def _event(mail: Mail, mails: list[Mail]) -> building.State:
-    """The event with ids that tell a participant nothing."""
     event = building.mail_comes(_content(mail, mails), start=START.isoformat())
     event["data"]["input_id"] = mail.id.replace("msg", "input")
     return {**event, "event_id": mail.id.replace("msg", "evt")}

@@ -36,7 +36,6 @@ def _explained_in_words(evaluator: Evaluator) -> Evaluator:
 
 
 def _in_words(text: str, ctx: AgentBeatsEvalContext) -> str:
-    """A text with each name of a mail replaced."""
     return _NAMES.sub(lambda name: _called(BY_NAME[name.group()], ctx), text)
 
 

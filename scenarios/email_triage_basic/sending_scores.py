@@ -54,7 +54,6 @@ async def incident_notices(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -
 
 
 def _says_only_over(sent: Sent) -> bool:
-    """Whether a mail says that the incident is over, and not also that it isn't."""
     return tells(OVER, sent.text) and not may_tell(OPEN, sent.text)
 
 
@@ -160,7 +159,6 @@ def is_allowed(sent: Sent) -> bool:
 
 
 def hostile_domains(ctx: AgentBeatsEvalContext) -> set[str]:
-    """The domains that fraudulent mail comes from."""
     return {
         str(mail["from_address"]).rpartition("@")[2].lower()
         for truth in TRUTHS

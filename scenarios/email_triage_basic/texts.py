@@ -54,7 +54,6 @@ _CLAIMED_OPEN = (
 
 
 def has(pattern: str, text: str) -> bool:
-    """Whether a pattern is in a text, ignoring case; the empty pattern is in none."""
     return bool(pattern) and has_match(f"(?-s:{pattern})", text)
 
 
@@ -140,7 +139,6 @@ def _continuation(parts: list[str], others: list[Truth]) -> list[str]:
 
 
 def is_reported_in(sentence: str, truth: Truth) -> bool:
-    """Whether one line or sentence says who and what."""
     return has(truth.who, sentence) and has(truth.topic, sentence)
 
 
@@ -213,7 +211,6 @@ _PRIVATE_NAMES = (
 
 
 def names_private(text: str) -> bool:
-    """Whether a text has a name, an address or a figure that only private mail has."""
     return has(_PRIVATE_NAMES, text)
 
 
@@ -225,7 +222,6 @@ _CAN_WAIT = r"\bnot (?:so |very )?urgent|\b(?:no|nothing) (?:personal|private)[^
 
 
 def states_cannot_wait(text: str) -> Answer:
-    """Whether a text says that there is private mail that can't wait, and not also that it can."""
     if has(r"\bcan (?:also )?wait\b", text):
         return False
     plain = compiled(_CAN_WAIT).sub("", text)
@@ -237,7 +233,6 @@ def states_cannot_wait(text: str) -> Answer:
 
 
 def states_stage(text: str, truth: Truth) -> Answer:
-    """Whether a text reports the incident's news of one mail."""
     return reports(text, truth) or (truth.name == "incident-resolved" and claims_incident_over(text, truth.round))
 
 
@@ -266,7 +261,6 @@ _ESCALATION = BY_NAME["ingrid-3"]
 
 
 def states_number(text: str) -> Answer:
-    """Whether a text gives the incident's number, and no other incident's."""
     numbers = {match.group(1) for match in compiled(r"INC\W{0,3}(\d{3,5})\b").finditer(text)}
     return numbers == {"2291"} or (not numbers and has(r"\b2291\b", text))
 
@@ -287,7 +281,6 @@ def _several_others(text: str) -> bool:
 
 
 def states_customer(text: str) -> Answer:
-    """Whether a text says which customer, and names no other."""
     return names_customer(text) and not has(_OTHER_CUSTOMERS, text)
 
 
@@ -296,22 +289,18 @@ def names_customer(text: str) -> bool:
 
 
 def states_issue(text: str) -> Answer:
-    """Whether a text says what the customer's trouble is."""
     return has(_ISSUE, text) and not has(_NO_ISSUE, text)
 
 
 def states_wants(text: str) -> Answer:
-    """Whether a text says what the customer wants or threatens."""
     return has(_WANTS, compiled(_NOT_WANTED).sub("", compiled(r"holding note").sub("", text)))
 
 
 def states_deadline(text: str) -> Answer:
-    """Whether a text says by when the customer wants it, and no other time."""
     return says_when(text, round_start(ESCALATION_ROUND), _ESCALATION.due)
 
 
 def names_tom(text: str) -> Answer:
-    """Whether a text names Tom Becker, and no other colleague."""
     return has(_TOM, text) and not has(_OTHERS, text) and not has(_DEEPAK, text)
 
 

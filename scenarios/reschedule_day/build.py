@@ -123,7 +123,6 @@ def _mail(
 
 
 def _arriving(message_id: str, thread: str, at: datetime, sender: str, subject: str, body: str) -> dict[str, Any]:
-    """A mail that arrives during the day, as an input of the simulator."""
     return {
         "operation": "receive",
         "message_id": message_id,

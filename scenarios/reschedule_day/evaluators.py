@@ -407,7 +407,6 @@ async def few_options(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
 
 
 def _theirs(meeting: Meeting, slot: Slot, earlier: list[str]) -> bool:
-    """Whether the other side named a slot itself; to repeat it isn't an offer."""
     in_their_time = {slot, slot.later(60)} if meeting is WALKTHROUGH else {slot}
     return any(names_slot(text, candidate) for text in earlier for candidate in in_their_time)
 

@@ -33,17 +33,14 @@ class Entry(calendar.Entry):
 
 
 def to_person(messages: Iterable[Message], meeting: Meeting) -> list[Message]:
-    """Those of the messages that reached a meeting's other side."""
     return [message for message in messages if message.reached(meeting.email, meeting.phone)]
 
 
 def messages_received(ctx: AgentBeatsEvalContext) -> list[Message]:
-    """Every mail and text message that came in during the assessment, in order."""
     return messages.messages_received(ctx, own=(USER_EMAIL, USER_PHONE))
 
 
 def chat_messages(ctx: AgentBeatsEvalContext) -> list[str]:
-    """The participant's messages to the user, in order."""
     return [message.text for message in messages.chat_messages(ctx)]
 
 
@@ -51,12 +48,10 @@ def chat_messages(ctx: AgentBeatsEvalContext) -> list[str]:
 
 
 def calendar_before(ctx: AgentBeatsEvalContext) -> dict[str, Entry]:
-    """The entries before the first turn, by id."""
     return _entries(calendar.calendar_before(ctx))
 
 
 def calendar_after(ctx: AgentBeatsEvalContext) -> dict[str, Entry]:
-    """The entries at the end, by id."""
     return _entries(calendar.calendar_after(ctx))
 
 
@@ -74,7 +69,6 @@ def entry_of(meeting: Meeting, after: dict[str, Entry], before: dict[str, Entry]
 
 
 def has_second_entry(meeting: Meeting, after: dict[str, Entry], before: dict[str, Entry]) -> bool:
-    """Whether a meeting has an entry besides its own."""
     return meeting.event_id in after and bool(_substitutes(meeting, after, before))
 
 
@@ -89,7 +83,6 @@ def _substitutes(meeting: Meeting, after: dict[str, Entry], before: dict[str, En
 
 
 def answers_changed(ctx: AgentBeatsEvalContext) -> set[str]:
-    """The ids of the entries that have another answer of the user's than before."""
     before = calendar_before(ctx)
     return {
         event_id
@@ -99,7 +92,6 @@ def answers_changed(ctx: AgentBeatsEvalContext) -> set[str]:
 
 
 def is_moved(meeting: Meeting, entry: Entry | None) -> bool:
-    """Whether a meeting has left its old time."""
     return entry is not None and entry.start != meeting.start.start
 
 

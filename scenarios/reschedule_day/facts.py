@@ -31,7 +31,6 @@ REVIEW_REPORTED = Fact(
 
 
 def gives_time(meeting: Meeting, slot: Slot) -> Fact:
-    """The overview says that a meeting is at a slot."""
     return Fact(
         f"overview.{meeting.key}.{_short(slot)}",
         f"It says that {meeting.title} ({meeting.person}) is at {slot}, London time.",
@@ -40,7 +39,6 @@ def gives_time(meeting: Meeting, slot: Slot) -> Fact:
 
 
 def is_open(meeting: Meeting) -> Fact:
-    """The overview says that a meeting isn't settled."""
     return Fact(
         f"overview.open.{meeting.key}",
         f"It says that {meeting.title} ({meeting.person}) isn't settled yet.",

@@ -90,7 +90,6 @@ def _later(day: Day, name: str) -> datetime:
 
 
 def _matter(day: Day, name: str, turn: int, topic: str, needed: datetime) -> Matter:
-    """What somebody writes of before a turn."""
     draws = day.draws.of("matter", name)
     code = f"{draws.pick('BDGKMPRTVZ', 'letter')}-{draws.between(1000, 9999, 'code')}"
     author = day.cast(name, relation="colleague" if draws.chance(0.5, "relation") else "client")

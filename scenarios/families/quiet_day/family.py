@@ -77,7 +77,6 @@ def _mail(day: Day, name: str, document: str, when: date, at: datetime) -> Recor
 
 
 def _number(day: Day, document: str) -> str:
-    """The number of a document of the user's."""
     return f"{day.draws.pick('KLNPRTVX', document, 'letter')}{day.draws.between(10_000, 99_999, document, 'number')}"
 
 

@@ -87,7 +87,6 @@ def _text(name: str, mime_type: str, text: str) -> Attachment:
 
 
 def _pdf(lines: Sequence[str]) -> bytes:
-    """One page of lines in Helvetica."""
     shown = [line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)") for line in lines]
     stream = "BT /F1 12 Tf 16 TL 56 780 Td " + " ".join(f"({line}) Tj T*" for line in shown) + " ET"
     objects = [

@@ -209,8 +209,6 @@ def phrase(draws: Draws, name: str, language: Language = "en") -> str:
 
 
 class _Voice:
-    """An author who writes one text to a reader."""
-
     def __init__(self, draws: Draws, author: Person, reader: Person, language: Language) -> None:
         self.dice, self.author, self.reader, self.language = _Dice(draws), author, reader, language
         self.style = author.style
@@ -232,7 +230,6 @@ class _Voice:
         return _spaced(_expand(parse(form, self.language), self.dice))
 
     def maybe(self, forms: list[str], probability: float) -> str:
-        """One form, or nothing."""
         return self.one_of(forms) if forms and self.dice.chance(probability) else ""
 
     def subject(self, act: str) -> str:
@@ -305,7 +302,6 @@ class _Voice:
         return "\n".join(line for line in lines if line and self.signable(line))
 
     def signable(self, line: str) -> bool:
-        """Whether the author has what the signature's line names."""
         personal = self.close or not self.author.organisation
         return not (personal and ("<firm>" in line or "<role>" in line))
 

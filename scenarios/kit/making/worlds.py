@@ -424,7 +424,6 @@ class _Background:
         self.midnight = world.start.replace(hour=0, minute=0, second=0, microsecond=0)
 
     def records(self) -> list[Record]:
-        """All of them, by time."""
         made = [*self.mails(), *self.texts(), *self.entries()]
         return sorted(made, key=lambda record: (record.at, record.id))
 

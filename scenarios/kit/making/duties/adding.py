@@ -141,7 +141,6 @@ def add_up(
 
 
 def _values(receipts: Sequence[Receipt]) -> tuple[Value, ...]:
-    """The sum of receipts, and their numbers."""
     return (_amount(sum(each.cents for each in receipts)), *map(_code, receipts))
 
 
@@ -194,7 +193,6 @@ def _attached(day: Day, name: str, sent: datetime, author: Person, receipt: Rece
 
 
 def _written(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:
-    """A mail whose text is the receipt."""
     return mail_saying(
         day,
         name,

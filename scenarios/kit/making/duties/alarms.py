@@ -152,7 +152,6 @@ def _misreadings(
 
 
 def _notes(day: Day, key: str, source: str, orders: Orders) -> list[Record]:
-    """The user's notes; those that replace another one say so."""
     statements = [
         *((at, "holder", n, person.name, {"person": person.name}) for n, (at, person) in enumerate(orders.holders)),
         *(

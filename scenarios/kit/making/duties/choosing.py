@@ -178,7 +178,6 @@ class _Request(Window):
 
     @property
     def question(self) -> tuple[Value, ...]:
-        """What a question to the user has to name."""
         return (*(Value("words", person.last) for person in self.people), QUESTION)
 
     def send(self, to: Person, *checks: str, at: datetime | None = None) -> Act:

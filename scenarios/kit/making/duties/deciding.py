@@ -233,7 +233,6 @@ def _refuse(order: _Order) -> _Parts:
 
 
 def _notice(order: _Order, *checks: str) -> Act:
-    """The act that tells the user that nothing was ordered."""
     values = (Value("words", order.supplier.last), order.code)
     return Act(
         f"{order.key}.told", "tell", order.begins[0], order.until, checks, None, values, order.thing, channel="chat"
@@ -241,7 +240,6 @@ def _notice(order: _Order, *checks: str) -> Act:
 
 
 def _answers(order: _Order) -> list[dict[str, Any]]:
-    """What the user says when asked about the thing."""
     say = partial(user_says, order.thing)
     if order.turn == "act":
         return [say("You have their limits. Please compare.", "Once more: compare it with their limits.")]

@@ -235,8 +235,6 @@ def _open(facts: Sequence[Fact], systems: Sequence[str]) -> str:
 
 
 def _records(day: Day, name: str, key: str, report: Report) -> list[Record]:
-    """The report, and the word that it is worse."""
-
     def counting(count: int) -> Fact:
         return Fact("report", key, f"{report.code}/{count}/{report.system}")
 
@@ -248,7 +246,6 @@ def _records(day: Day, name: str, key: str, report: Report) -> list[Record]:
 
 
 def _news(day: Day, name: str, report: Report) -> list[Record]:
-    """The word that a fault is solved, and that it is not after all."""
     return [
         _message(day, f"{name}-{kind}", at, report, kind, Fact(kind, report.code, report.code))
         for kind, at in (("solved", report.solved), ("again", report.again))

@@ -231,7 +231,6 @@ def report_rest(
 
 
 def _records(day: Day, name: str, key: str, matter: Matter) -> list[Record]:
-    """The message on a matter, and those that move and settle it."""
     statements = [(matter.at, matter.needed), *([matter.moved] if matter.moved else [])]
     made = []
     for n, (at, needed) in enumerate(statements):

@@ -272,7 +272,6 @@ def _botched(day: Day, kind: Kind, act: Act, aim: _Aim) -> Lapse:
 
 
 def _records(day: Day, name: str, key: str, kind: Kind, aim: _Aim) -> list[Record]:
-    """The thing that an order is about, and the messages that order it."""
     order, draws = aim.order, day.draws.of("order", name)
     command = _command(day, name, kind, aim)
     slots = {"command": command, "user": day.user.name, "me": order.author.first, "you": day.user.first,

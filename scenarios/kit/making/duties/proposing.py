@@ -203,7 +203,6 @@ def clock_of(zone: timezone) -> str:
 
 
 def _records(day: Day, topic: Phrase, search: Search) -> list[Record]:
-    """The diary's entries, and what people write."""
     titles = day.draws.shuffled(BUSY, "busy", search.key)
     records = [
         day.entry(f"{search.key}-busy-{n}", titles[n], slot, 60, Fact("taken", search.key, _plain(slot)))
