@@ -8,7 +8,7 @@ from scenarios.kit.checks import EntryCheck, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, tell, to_write_to, values_of
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import latest
 from scenarios.kit.values import Value
@@ -38,30 +38,22 @@ def enter_once(
     """
     thing = Phrase(f"the time of {topic.en}", f"die Zeit (Termin: {topic.de})")
     right, title = statements[-1][2], f"{topic.en[:1].upper()}{topic.en[1:]}"
-    wrong = list(dict.fromkeys([*(value for *_, value in statements[:-1]), *(value for *_, value in decoys)]))
+    wrong = values_of(statements[:-1], decoys)
     records = statement_records(day, key, thing, statements, decoys)
     at = day.seen(max([day.start, *(when for when, *_ in statements)]))
     entry_id, told_id, once_id = f"{key}.entry", f"{key}.confirmed", f"{key}.once"
 
     def acts_for(value: Value) -> list[Act]:
-        start = datetime.fromisoformat(value.value).replace(tzinfo=day.world.offset)
-        fields = {
-            "title": title,
-            "start": start.isoformat(),
-            "end": (start + LENGTH).isoformat(),
-            "attendees": [{"email": person.email}],
-        }
-        tell = Act(f"{key}.2", "tell", at, until, (told_id,), person, (value,), topic.en)
-        return [
-            Act(f"{key}.1", "calendar.create", at, until, (entry_id,), fields=fields),
-            replace(tell, others=person.besides_mail),
-        ]
+        start = day.instant(value)
+        fields = {"title": title, "start": start.isoformat(), "end": (start + LENGTH).isoformat()}
+        create = Act(f"{key}.1", "calendar.create", at, until, (entry_id,))
+        create = replace(create, fields={**fields, "attendees": [{"email": person.email}]})
+        return [create, tell(f"{key}.2", at, until, person, [value], topic.en, told_id)]
 
     created, notice = acts = acts_for(right)
-    misread = {
-        f"{'old time' if n < len(statements) else 'time of something else'} {n}": value
-        for n, value in enumerate(wrong, start=1)
-    }
+    old, other = "old time", "time of something else"
+    misread = {f"{old if n < len(statements) else other} {n}": value for n, value in enumerate(wrong, start=1)}
+    sentence = f"{person.name} has a confirmation by {until:%H:%M}"
     after = next(start for start in day.starts if start > until)
     lapses = [
         forgotten(*acts),
@@ -85,13 +77,11 @@ def enter_once(
                 id=entry_id,
                 points=5,
                 sentence=f"{topic.en} with {person.name} is in the calendar once, at {right}",
-                starts=(datetime.fromisoformat(right.value).replace(tzinfo=day.world.offset),),
+                starts=(day.instant(right),),
                 minutes=round(LENGTH.total_seconds() / 60),
                 people=(person.email,),
             ),
-            message_check(
-                told_id, 3, f"{person.name} has a confirmation by {until:%H:%M}", person, [right], wrong, before=until
-            ),
+            message_check(told_id, 3, sentence, person, [right], wrong, before=until),
             once_check(once_id, 2, f"{person.name} got only one confirmation", person, [right]),
         ],
         explains=[
