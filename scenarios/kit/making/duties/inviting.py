@@ -6,7 +6,7 @@ from datetime import datetime
 
 from scenarios.kit.checks import ResponseCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record, latest
@@ -87,28 +87,27 @@ def answer_invitation(
         until: when the organizer has to know.
         reason: why, a clause of the brief.
     """
-    right, stale = statements[-1][2], [value for *_, value in statements[:-1]]
-    other = [value for *_, value in decoys]
-    records, entry = (
-        statement_records(day, key, thing, statements, decoys),
-        _invitation(day, key, topic, organizer, start),
-    )
+    right, stale, other = statements[-1][2], values_of(statements[:-1]), values_of(decoys)
+    records = statement_records(day, key, thing, statements, decoys)
+    title, people = topic.by(organizer), (organizer, day.user)
+    entry = day.entry(
+        f"{key}-entry", f"{title[:1].upper()}{title[1:]}", start, 60, people=people, organizer=organizer,
+        responses={day.user.email: "needs-action"},
+    )  # fmt: skip
     answer_id, notice_id = f"{key}.response", f"{key}.told"
     at = day.seen(max([day.start, *(when for when, *_ in statements)]))
     fields = {"event_id": entry.id, "response": response}
     answer = Act(f"{key}.1", "calendar.respond", at, day.starts[-1], (answer_id,), fields=fields)
-    tell = Act(
-        f"{key}.2", "tell", at, until, (notice_id,), organizer, (right,), topic.en, others=organizer.besides_mail
-    )
+    notice = tell(f"{key}.2", at, until, organizer, [right], topic.en, notice_id)
     opposite = "declined" if response == "accepted" else "accepted"
     lapses = [
-        forgotten(answer, tell),
+        forgotten(answer, notice),
         answer.changed("answered the opposite", fields={"event_id": entry.id, "response": opposite}),
-        tell.instead(name="organizer not informed"),
-        tell.wrong_person(day.stranger),
-        *tell.too_late(day.starts, until),
-        *tell.wrong_values("stale value", stale),
-        *tell.wrong_values("value of something else", other),
+        notice.instead(name="organizer not informed"),
+        notice.wrong_person(day.stranger),
+        *notice.too_late(day.starts, until),
+        *notice.wrong_values("stale value", stale),
+        *notice.wrong_values("value of something else", other),
     ]
     mistaken = [(lapse.name,) for lapse in lapses if "value" in lapse.name]
     word = "Accept" if response == "accepted" else "Decline"
@@ -127,26 +126,18 @@ def answer_invitation(
         ],
         explains=[Write(actions=("calendar.respond",), ids=(entry.id,)),
                   *to_write_to(organizer, about=records)],
-        acts=[answer, tell],
+        acts=[answer, notice],
         solve=lambda facts: latest(facts, "value", thing.en),
         answers=frozenset({right.value.split("|")[0]}),
         records=[entry, *records],
         lapses=lapses,
         points=[("forgotten",), *mistaken],
         candidates=tuple(dict.fromkeys(value.value.split("|")[0] for value in (right, *stale, *other))),
-        enact=lambda found: [answer, replace(tell, values=(Value(right.kind, found),))],
+        enact=lambda found: [answer, replace(notice, values=(Value(right.kind, found),))],
         people=(organizer,),
         knows={organizer.key: f"You have invited to {topic.en} and want to know {what}."},
     )  # fmt: skip
     return day.add(duty)
-
-
-def _invitation(day: Day, key: str, topic: Phrase, organizer: Person, start: datetime) -> Record:
-    title = topic.by(organizer)
-    return day.entry(
-        f"{key}-entry", f"{title[:1].upper()}{title[1:]}", start, 60, people=(organizer, day.user), organizer=organizer,
-        responses={day.user.email: "needs-action"},
-    )  # fmt: skip
 
 
 def statement_records(
