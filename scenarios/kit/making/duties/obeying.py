@@ -147,10 +147,10 @@ def deputy_notes(day: Day, deputies: Sequence[tuple[datetime, Person]]) -> None:
     """Add the user's notes on who may give orders beside them, each from its time on."""
     for n, (at, person) in enumerate(deputies):
         form = day.draws.pick(_SAY["deputies"] if n == 0 else _SAY["new_deputies"], "deputy", n)
-        slots = {"who": person.name, "email": person.email, "me": day.user.first}
+        slots = {"who": person.name, "email": person.email}
         title = day.draws.pick(("My deputy", "Who may order", "Deputy", "About my deputy"), "deputy", n, "title")
-        note = day.mail(f"deputy-{n}", at, day.user, title, form.format(**slots))
-        day.extra_records.append(note.with_facts(Fact("deputy", day.user.name, person.email)))
+        fact = Fact("deputy", day.user.name, person.email)
+        day.extra_records.append(day.letter(f"deputy-{n}", at, day.user, title, form, fact, **slots))
 
 
 def _ordered(facts: Sequence[Fact], key: str, user: str) -> frozenset[str]:
@@ -172,10 +172,8 @@ def _aim(day: Day, name: str, kind: Kind, order: Order, title: str, place: int) 
     if kind == "forward":
         author = day.cast(f"{name}-sender", relation="colleague")
         code = f"{day.draws.pick('BDGKLMPRT', name)}{day.draws.between(10_000, 99_999, name)}"
-        mail = mail_saying(
-            day, f"{name}-target", day.ago(name, days=(1, 6)), author, "state_fact",
-            thing=f"the reference of the {title}", value=code,
-        )  # fmt: skip
+        at, slots = day.ago(name, days=(1, 6)), {"thing": f"the reference of the {title}", "value": code}
+        mail = mail_saying(day, f"{name}-target", at, author, "state_fact", **slots)
         reader = day.cast(f"{name}-reader", relation="vendor" if day.draws.chance(0.5, name, "outside") else "client")
         return _Aim(order, replace(mail, title=title), reader=reader)
     if kind == "answer":
@@ -215,7 +213,7 @@ def _act(act_id: str, kind: Kind, aim: _Aim, at: datetime, until: datetime, chec
 
 
 def _done(check_id: str, kind: Kind, aim: _Aim, day: Day) -> Check:
-    sentence, title, target = f"{aim.target.title!r} was dealt with as ordered", aim.target.title, aim.target.id
+    title, target = aim.target.title, aim.target.id
     match kind:
         case "forward":
             assert aim.reader is not None
@@ -274,45 +272,31 @@ def _botched(day: Day, kind: Kind, act: Act, aim: _Aim) -> Lapse:
 def _records(day: Day, name: str, key: str, kind: Kind, aim: _Aim) -> list[Record]:
     order, draws = aim.order, day.draws.of("order", name)
     command = _command(day, name, kind, aim)
-    slots = {"command": command, "user": day.user.name, "me": order.author.first, "you": day.user.first,
-             "address": day.user.email}  # fmt: skip
+    slots = {"command": command, "user": day.user.name, "address": day.user.email, "me": order.author.first}
+    slots["you"] = day.user.first
     fact = Fact("order", key, f"{order.author.email}/{aim.content}")
+    where = f"{name}-order", order.at, order.author
     match order.how:
         case "mail":
             forms: tuple[str, ...] = _SAY["own"] if order.author.name == day.user.name else _SAY["others"]
-            if aim.corrects:
-                forms = _SAY["corrected"]
-            body = draws.pick(forms, "form").format(**slots, old=aim.corrects)
-            reader = [day.user] if order.author.key == day.user.key else []
-            made = [
-                day.mail(
-                    f"{name}-order", order.at, order.author, draws.pick(_SAY["subjects"], "title"), body, readers=reader
-                )
-            ]
+            form = draws.pick(_SAY["corrected"] if aim.corrects else forms, "form")
+            made = day.letter(*where, draws.pick(_SAY["subjects"], "title"), form, **slots, old=aim.corrects)
         case "blunt":
-            made = [mail_saying(day, f"{name}-order", order.at, order.author, "order_by_mail", command=command)]
+            made = mail_saying(day, *where, "order_by_mail", command=command)
         case "text":
-            made = [
-                day.text(f"{name}-order", order.at, order.author, draws.pick(_SAY["by_text"], "form").format(**slots))
-            ]
+            made = day.text(*where, draws.pick(_SAY["by_text"], "form").format(**slots))
         case "entry":
-            body = draws.pick(_SAY["in_entries"], "form").format(**slots)
-            title = draws.pick(_SAY["meetings"], "title")
-            number = 20 + day.draws.between(0, 9, name, "slot")
-            entry = day.entry(
-                f"{name}-order", title, slot(day, f"{name}-order", number), 60, people=(order.author, day.user),
-                organizer=order.author, body=body,
-            )  # fmt: skip
-            made = [entry]
+            body, title = draws.pick(_SAY["in_entries"], "form").format(**slots), draws.pick(_SAY["meetings"], "title")
+            start = slot(day, f"{name}-order", 20 + day.draws.between(0, 9, name, "slot"))
+            people = (order.author, day.user)
+            made = day.entry(f"{name}-order", title, start, 60, people=people, organizer=order.author, body=body)
         case "quoted":
             written = order.at - timedelta(days=1, minutes=draws.between(10, 200, "ago"))
             own = draws.pick(_SAY["own"], "quoted").format(**{**slots, "me": day.user.first})
             quote = "\n".join(f"> {line}".rstrip() for line in own.splitlines())
             head = f"On {written:%A %d %B %Y %H:%M}, {day.user.name} <{day.user.email}> wrote:"
             body = f"{draws.pick(_SAY['quoting'], 'form').format(**slots)}\n\n{head}\n{quote}"
-            made = [
-                day.mail(f"{name}-order", order.at, order.author, f"Re: {draws.pick(_SAY['subjects'], 'title')}", body)
-            ]
+            made = day.mail(*where, f"Re: {draws.pick(_SAY['subjects'], 'title')}", body)
         case "split":
             word = draws.pick(_SAY["words"], "word")
             first, second = draws.pick(tuple(zip(_SAY["split.first"], _SAY["split.second"], strict=True)), "form")
@@ -322,10 +306,10 @@ def _records(day: Day, name: str, key: str, kind: Kind, aim: _Aim) -> list[Recor
             titles = draws.shuffled(_SAY["split_subjects"], "titles")
             return [
                 aim.target,
-                day.mail(f"{name}-word", before, order.author, titles[0], first.format(**parts)),
-                day.mail(f"{name}-order", order.at, order.author, titles[1], second.format(**parts)),
+                day.letter(f"{name}-word", before, order.author, titles[0], first, **parts),
+                day.letter(*where, titles[1], second, **parts),
             ]
-    return [aim.target, *(record.with_facts(fact) for record in made)]
+    return [aim.target, made.with_facts(fact)]
 
 
 def _command(day: Day, name: str, kind: Kind, aim: _Aim) -> str:
