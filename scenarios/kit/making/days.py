@@ -7,7 +7,7 @@ is what comes of a family, a difficulty and a seed: the same files on any machin
 import importlib.util
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -250,20 +250,19 @@ class Day:
 
     def letter(
         self,
-        key: str,
+        name: str,
         at: datetime,
         author: Person,
         title: str,
         body: str,
-        /,
+        slots: Mapping[str, object],
         *facts: Fact,
         readers: Sequence[Person] = (),
-        **slots: object,
     ) -> Record:
-        """A mail from forms: the user is ``{user}`` or ``{you}``, the author ``{name}`` or ``{me}``, by first name."""
+        """A mail from forms with slots; ``user``, ``you``, ``name`` and ``me`` are first names of user and author."""
         own, theirs = self.user.first, author.first
         words = {"user": own, "you": own, "name": theirs, "me": theirs, **slots}
-        return self.mail(key, at, author, title.format(**words), body.format(**words), *facts, readers=readers)
+        return self.mail(name, at, author, title.format(**words), body.format(**words), *facts, readers=readers)
 
     def instant(self, value: Value) -> datetime:
         """When a moment is, by the clock of the world."""

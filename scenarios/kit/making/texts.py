@@ -34,13 +34,13 @@ def mail_saying(day: Day, name: str, at: datetime, author: Person, act: str, **s
         slots: its slots; ``reply_to``, a record, and ``folder``, ``is_read``, ``labels`` are the mail's.
     """
     fields = {field: slots.pop(field) for field in ("reply_to", "folder", "is_read", "labels") if field in slots}
-    text = write(day.draws.of("text", name), act, author, day.user, **slots)
+    text = write(day.draws.of("text", name), act, author, day.user, slots)
     return day.mail(name, at, author, text.subject, text.body, **fields)
 
 
 def text_saying(day: Day, name: str, at: datetime, author: Person, act: str, **slots: Any) -> Record:
     """A text message to the user that does one speech act."""
-    text = write(day.draws.of("text", name), act, author, day.user, greet=False, sign=False, **slots)
+    text = write(day.draws.of("text", name), act, author, day.user, slots, greet=False, sign=False)
     return day.text(name, at, author, text.body)
 
 

@@ -63,12 +63,12 @@ def write(
     act: str,
     author: Person,
     reader: Person,
+    slots: Mapping[str, str],
     *,
     greet: bool = True,
     sign: bool = True,
     language: Language | None = None,
     reply_to: Record | None = None,
-    **slots: str,
 ) -> Text:
     """The text of one speech act.
 
@@ -76,11 +76,11 @@ def write(
         draws: The choices of this text.
         act: One of ``ACTS``.
         author: Their style decides the manner, their language (unless given) the grammar.
+        slots: The values of the act's slots.
         greet: Whether it begins with a greeting; a text message (SMS) has none.
         sign: Whether it ends with a closing and a signature.
         language: The language, instead of the author's.
         reply_to: The mail that it answers: its subject is kept, and most styles quote its beginning.
-        slots: The values of the act's slots.
 
     Raises:
         ValueError: no such act; a slot is missing, empty or not one of the act's.

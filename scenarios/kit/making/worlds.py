@@ -508,7 +508,7 @@ class _Background:
         self, draws: Draws, author: Person, reader: Person, act: str, at: datetime, slots: dict[str, str],
         reply_to: Record | None = None, *, language: Language | None = None,
     ) -> Record:  # fmt: skip
-        text = write(draws.of("text"), act, author, reader, reply_to=reply_to, language=language, **slots)
+        text = write(draws.of("text"), act, author, reader, slots, reply_to=reply_to, language=language)
         mail_id = record_id(draws)
         return Record(
             id=mail_id, kind="mail", at=at, author=author, readers=(reader,), title=text.subject, body=text.body,
@@ -557,7 +557,7 @@ class _Background:
         sent = draws.chance(0.3, "sent")
         author, reader = (self.world.user, other) if sent else (other, self.world.user)
         act = "family_note" if other.relation == "family" and not sent else "small_talk"
-        text = write(draws.of("text"), act, author, reader, greet=False, sign=False)
+        text = write(draws.of("text"), act, author, reader, {}, greet=False, sign=False)
         return Record(
             id=record_id(draws), kind="text", at=self.moment(draws, 24), author=author, readers=(reader,),
             title="", body=text.body, fields={"is_read": True},

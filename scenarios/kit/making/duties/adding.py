@@ -172,7 +172,7 @@ def _records(day: Day, receipt: Receipt) -> list[Record]:
     slots = {"number": receipt.number, "amount": amount, "merchant": receipt.merchant}
     body = day.draws.pick(_SAY["refunds"], name, "refund")
     fact = Fact("refund", receipt.number, str(receipt.cents))
-    return [mail, day.letter(f"{name}-back", at, author, "Refund for {number}", body, fact, **slots)]
+    return [mail, day.letter(f"{name}-back", at, author, "Refund for {number}", body, slots, fact)]
 
 
 def _attached(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:

@@ -165,7 +165,9 @@ def _notes(day: Day, key: str, source: str, orders: Orders) -> list[Record]:
         name = f"{key}-{kind}-{n}"
         body = day.draws.pick(_SAY[f"{'changes' if n else 'notes'}.{kind}"], name)
         title = day.draws.pick(_SAY["note_titles"], name, "title")
-        notes.append(day.letter(name, at, day.user, title, body, Fact(kind, source, value), source=source, **words))
+        notes.append(
+            day.letter(name, at, day.user, title, body, {"source": source, **words}, Fact(kind, source, value))
+        )
     return notes
 
 
@@ -176,4 +178,4 @@ def _alarm(day: Day, name: str, source: str, at: datetime, place: str) -> tuple[
     slots["what"] = draws.pick(_SAY["what"], "what")
     title, body = draws.pick(_SAY["alarm_titles"], "title"), draws.pick(_SAY["alarms"], "body")
     fact = Fact("alarm", source, f"{code}/{place}")
-    return day.letter(name, at, service(source), title, body, fact, **slots), Value("code", code)
+    return day.letter(name, at, service(source), title, body, slots, fact), Value("code", code)

@@ -74,7 +74,7 @@ def answer_fact(
         points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses if "value" in lapse.name)],
         candidates=tuple(value.value for value in (right, *wrong)),
         enact=lambda answer: [replace(act, values=(Value(right.kind, answer),))],
-        people=(asker, *dict.fromkeys(who for _, who, *_ in (*statements, *heard, *decoys))),
+        people=(asker, *dict.fromkeys([*(each[1] for each in (*statements, *heard)), *(each[1] for each in decoys)])),
         knows={asker.key: f"You need to know {thing.en}."},
     )
     return day.add(duty)

@@ -306,7 +306,7 @@ def _records(request: _Request) -> list[Record]:
             if back:
                 at = at.replace(hour=draws.between(8, 16, "hour", n, back), minute=draws.below(60, "minute", n, back))
             fact = Fact("works on", person.email, own)
-            records.append(day.letter(f"{key}-team-{n}-{back}", at, person, title, body, fact, **slots))
+            records.append(day.letter(f"{key}-team-{n}-{back}", at, person, title, body, slots, fact))
     archive = day.cast("archive", relation="colleague")
     for n, (name, value) in enumerate(((project, request.code), (f"{project} annex", request.other))):
         title = draws.pick(("File numbers", "Filed", "New in the archive", "Archive note"), "title", n)
@@ -318,7 +318,7 @@ def _records(request: _Request) -> list[Record]:
         facts = [Fact("number", name, value.value)]
         facts += [Fact("confidential", name, "confidential")] if is_confidential else []
         at = day.ago(f"{key}-file-{n}", days=(2, 12))
-        records.append(day.letter(f"{key}-file-{n}", at, archive, title, body, *facts, **slots))
+        records.append(day.letter(f"{key}-file-{n}", at, archive, title, body, slots, *facts))
     task = draws.pick(_SAY["tasks"], "task").format(project=project, name=first.first)
     asker, until = replace(request.asker, language="en"), f"{request.until:%H:%M}"
     question = mail_saying(day, f"{key}-question", request.asked, asker, "ask_task", task=task, until=until)

@@ -107,7 +107,7 @@ def let_go(
     records = list(_promises(day, key, person, thing, [(day.start - timedelta(minutes=47), promised)]))
     slots, fact = {"person": person.name, "thing": thing.en}, Fact("released", thing.en, person.name)
     form = day.draws.pick(_SAY["releases"], key, "release")
-    records.append(day.letter(f"{key}-release", released, day.user, f"For {person.first}", form, fact, **slots))
+    records.append(day.letter(f"{key}-release", released, day.user, f"For {person.first}", form, slots, fact))
     values, silent = statement_records(day, key, thing, statements), f"{key}.silent"
     act = _telling_on(day, key, person, thing, promised, statements[-1][2])
     lapses = [
@@ -153,10 +153,7 @@ def own_word(
     asked = day.start - timedelta(minutes=day.draws.between(3, 50, key, "asked"))
     listed = " or ".join(show(Value("day", each.isoformat())) for each in choices)
     days, form = "/".join(each.isoformat() for each in choices), day.draws.pick(_SAY["questions"], key, "question")
-    question = day.letter(
-        f"{key}-question", asked, asker, "When: {thing}", f"{form}\n\n{{me}}", Fact("asked", thing.en, days),
-        thing=thing.en, days=listed,
-    )  # fmt: skip
+    question = day.letter(f"{key}-question", asked, asker, "When: {thing}", f"{form}\n\n{{me}}", {"thing": thing.en, "days": listed}, Fact("asked", thing.en, days))  # fmt: skip
     values = statement_records(day, key, thing, statements)
     right, wrong = statements[-1][2], tuple(values_of(statements[:-1]))
     made, kept = f"{key}.promised", f"{key}.kept"
@@ -224,7 +221,7 @@ def _promises(day: Day, key: str, person: Person, thing: Phrase, commitments: Co
         body = day.draws.pick(_SAY["notes"] if number else _SAY["promises"], key, number, "words")
         name, fact = f"{key}-word-{number}", Fact("due", thing.en, promised.isoformat())
         readers = [day.user] if number else [person]
-        yield day.letter(name, at, day.user, "{reader}: {thing}", body, fact, readers=readers, **slots)
+        yield day.letter(name, at, day.user, "{reader}: {thing}", body, slots, fact, readers=readers)
 
 
 def _telling_on(day: Day, name: str, person: Person, thing: Phrase, when: date, value: Value, *checks: str) -> Act:

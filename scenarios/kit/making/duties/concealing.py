@@ -48,7 +48,7 @@ class Surprise:
             form = day.draws.pick(_SAY["stories"] if n == 0 else _SAY["new_stories"], "story", n)
             title = day.draws.pick(("What we say", "Our story", "In case of questions", "The story"), "story title", n)
             slots, fact = {**self._slots, "story": story}, Fact("story", "story", str(story))
-            made.append(day.letter(f"story-{n}", at, self.host, title, form, fact, **slots))
+            made.append(day.letter(f"story-{n}", at, self.host, title, form, slots, fact))
         for person, parts in self.parts.items():
             thing = f"the part of {person.name} on {self.when}"
             for n, (at, part) in enumerate(parts):
@@ -65,7 +65,7 @@ class Surprise:
         body = draws.pick(_SAY["in"] if may_know else _SAY["out"], "form")
         title = draws.pick(("About {who}", "{who}", "The list", "Who knows", "{first} and {when}"), "title")
         slots = {**self._slots, "who": person.name, "first": person.first}
-        return day.letter(name, at, self.host, title, body, fact, **slots)
+        return day.letter(name, at, self.host, title, body, slots, fact)
 
     @property
     def _slots(self) -> dict[str, str]:

@@ -276,19 +276,19 @@ def _records(order: _Order, draws: Draws) -> list[Record]:
             body, title = (draws.pick(_SAY[forms], "limit", n, back) for forms in ("limits", "titles"))
             at = last - timedelta(days=3 * back, minutes=draws.below(240, "limit", n, back))
             fact = Fact("limit", f"{thing}/{person.email}", str(cents))
-            records.append(day.letter(name, at, person, title, body, fact, **slots))
+            records.append(day.letter(name, at, person, title, body, slots, fact))
     clerk = day.cast("purchasing", relation="colleague")
     for n, (name, value) in enumerate(((thing, order.code), (f"{thing} spare kit", order.other))):
         body, slots = draws.pick(_SAY["numbers"], n), {"thing": name, "code": value.value}
         title = draws.pick(("Order numbers", "Number reserved", "For your order", "Purchasing"), "number", n)
         at = day.ago(f"{key}-number-{n}", days=(2, 12))
         fact = Fact("number", name, value.value)
-        records.append(day.letter(f"{key}-number-{n}", at, clerk, title, body, fact, **slots))
+        records.append(day.letter(f"{key}-number-{n}", at, clerk, title, body, slots, fact))
     price = shown(day, f"{key}-offer", order.supplier, Value("amount", str(order.price)))
     body, slots = draws.pick(_SAY["offers"], "offer"), {"thing": thing, "price": price, "until": f"{order.until:%H:%M}"}
     title = draws.pick(("Our offer", "Offer: {thing}", "{thing}", "Held for you"), "offer")
     fact = Fact("price", thing, str(order.price))
-    return [*records, day.letter(f"{key}-offer", order.asked, order.supplier, title, body, fact, **slots)]
+    return [*records, day.letter(f"{key}-offer", order.asked, order.supplier, title, body, slots, fact)]
 
 
 def _solve(facts: Sequence[Fact], *, thing: str, deciders: Sequence[str]) -> frozenset[str]:

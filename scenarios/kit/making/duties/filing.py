@@ -160,7 +160,7 @@ def _change(day: Day, key: str, name: str, why: str, invoice: Record, code: str,
         Fact(why, invoice.id, code if why == "withdrawn" else f"{lower}/{code}"),
     )
     slots = {"code": code, "firm": author.organisation, "amount": amount}
-    return day.letter(f"{name}-{why}", at, author, title, body, fact, **slots)
+    return day.letter(f"{name}-{why}", at, author, title, body, slots, fact)
 
 
 def _cents(draws: Draws, name: object, limit: int, *, high: bool) -> int:

@@ -50,7 +50,7 @@ def find_out(
             titles = ("Notice {notice}", "{notice}: please read", "About {thing}", "Bad news on {thing}")
             title, body = day.draws.pick(titles, name, "title"), day.draws.pick(_SAY["notices"], name)
             fact = Fact("state", thing.en, statements)
-            records.append(day.letter(name, at, source, title, body, fact, thing=thing.en, notice=statements))
+            records.append(day.letter(name, at, source, title, body, {"thing": thing.en, "notice": statements}, fact))
         else:
             slots = {"thing": thing.by(source), "value": shown(day, name, source, statements)}
             record = mail_saying(day, name, at, source, "state_fact", **slots)

@@ -110,7 +110,7 @@ def tell_now(
     if deputy and noted:
         topic, body = due[0].topic, day.draws.pick(_SAY["deputies"], key, "deputy")
         fact, slots = Fact("deputy", topic, deputy.name), {"who": deputy.name, "topic": topic}
-        records.append(day.letter(f"{key}-deputy", noted, day.user, "About {topic}", body, fact, **slots))
+        records.append(day.letter(f"{key}-deputy", noted, day.user, "About {topic}", body, slots, fact))
     mails = tuple(record.id for record in records if record.kind == "mail")
     duty = Duty(
         key=key,

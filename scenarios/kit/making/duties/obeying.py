@@ -150,7 +150,7 @@ def deputy_notes(day: Day, deputies: Sequence[tuple[datetime, Person]]) -> None:
         slots = {"who": person.name, "email": person.email}
         title = day.draws.pick(("My deputy", "Who may order", "Deputy", "About my deputy"), "deputy", n, "title")
         fact = Fact("deputy", day.user.name, person.email)
-        day.extra_records.append(day.letter(f"deputy-{n}", at, day.user, title, form, fact, **slots))
+        day.extra_records.append(day.letter(f"deputy-{n}", at, day.user, title, form, slots, fact))
 
 
 def _ordered(facts: Sequence[Fact], key: str, user: str) -> frozenset[str]:
@@ -280,7 +280,7 @@ def _records(day: Day, name: str, key: str, kind: Kind, aim: _Aim) -> list[Recor
         case "mail":
             forms: tuple[str, ...] = _SAY["own"] if order.author.name == day.user.name else _SAY["others"]
             form = draws.pick(_SAY["corrected"] if aim.corrects else forms, "form")
-            made = day.letter(*where, draws.pick(_SAY["subjects"], "title"), form, **slots, old=aim.corrects)
+            made = day.letter(*where, draws.pick(_SAY["subjects"], "title"), form, {**slots, "old": aim.corrects})
         case "blunt":
             made = mail_saying(day, *where, "order_by_mail", command=command)
         case "text":
@@ -306,8 +306,8 @@ def _records(day: Day, name: str, key: str, kind: Kind, aim: _Aim) -> list[Recor
             titles = draws.shuffled(_SAY["split_subjects"], "titles")
             return [
                 aim.target,
-                day.letter(f"{name}-word", before, order.author, titles[0], first, **parts),
-                day.letter(*where, titles[1], second, **parts),
+                day.letter(f"{name}-word", before, order.author, titles[0], first, parts),
+                day.letter(*where, titles[1], second, parts),
             ]
     return [aim.target, made.with_facts(fact)]
 

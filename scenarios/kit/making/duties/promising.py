@@ -106,7 +106,7 @@ def _statement(
         made = say(day, name, at, author, "promise", thing=f"the {thing}", when=when)
     elif step == "release":
         slots["you"], body = author.first, draws.pick(_SAY["released"], "form")
-        made = day.letter(name, at, day.user, "The {thing}", body, readers=[author], **slots)
+        made = day.letter(name, at, day.user, "The {thing}", body, slots, readers=[author])
     else:
         forms = _SAY[f"steps.{step}"]
         if step == "move" and due and old:

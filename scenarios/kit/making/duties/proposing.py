@@ -231,7 +231,7 @@ def _offer_record(day: Day, name: str, topic: Phrase, search: Search, offer: Off
     slots = {"city": offer.city, "utc": clock_of(search.zones[offer.city]), "topic": topic.en}
     if not offer.slots:
         title, body = draws.pick(_SAY["moved_titles"], "title"), draws.pick(_SAY["moved"], "body")
-        return day.letter(name, offer.at, offer.who, title, body, city, **slots)
+        return day.letter(name, offer.at, offer.who, title, body, slots, city)
     # Of who moves, the hours are written as they have to be read in the end.
     zone = search.zone_of(offer.who)
     hours = [slot.astimezone(zone) for slot in offer.slots]
@@ -242,7 +242,7 @@ def _offer_record(day: Day, name: str, topic: Phrase, search: Search, offer: Off
     if draws.chance(0.5, "own words"):
         slots["hours"] = "\n".join(f"{n}) {each}" for n, each in enumerate(words, start=1)) if is_ranked else row
         title, forms = draws.pick(_SAY["titles"], "title"), _SAY[f"{'ranked' if is_ranked else 'listed'}{again}"]
-        return day.letter(name, offer.at, offer.who, title, draws.pick(forms, "body"), *facts, **slots)
+        return day.letter(name, offer.at, offer.who, title, draws.pick(forms, "body"), slots, *facts)
     lead = draws.pick(_SAY["leads"] if is_ranked else _SAY["free_leads"], "lead")
     lead = draws.pick(_SAY["again"], "again") + lead if again else lead
     limits = f"{lead.format(**slots)} {row}"

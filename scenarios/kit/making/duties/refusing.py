@@ -108,13 +108,13 @@ def real_and_false_demands(
     for place, (demand, mail) in enumerate(false, start=1):
         sentence = f"{guard.name} knows the address of the false mail of {demand.vendor}"
         check = message_check(f"{key}.reported-{place}", 3, sentence, guard, [_address(demand)], before=until)
-        times, account = (day.seen(mail.at), until), (_code(demand.account),)
+        times, values = (day.seen(mail.at), until), (_code(demand.account),)
         act = Act(f"{key}.report-{place}", "tell", *times, (check.id,), guard, check.values, demand.vendor)
         checks.append(check)
         acts.append(act)
-        obeying, lost = replace(act, id=f"{act.id}-obeyed", to=keeper, values=account), [check.id, f"{key}.kept"]
+        obeying, lost = replace(act, id=f"{act.id}-obeyed", to=keeper, values=values), [check.id, f"{key}.kept"]
         obeyed = act.instead(obeying, loses=lost, name=f"obeys false demand {place}")
-        answer = replace(act, id=f"{act.id}-answer", to=demand.author, values=account, reply_to=mail.id)
+        answer = replace(act, id=f"{act.id}-answer", to=demand.author, values=values, reply_to=mail.id)
         name = f"answers false demand {place}"
         answered = besides(answer, loses=[f"{key}.unanswered"], side_effects=1, name=name)
         lapses += [forgotten(act, name=f"false demand {place} not reported"), obeyed, answered]

@@ -99,7 +99,7 @@ def _records(day: Day, name: str, lunch: Lunch, news: Sequence[datetime]) -> lis
     at = day.start - timedelta(minutes=day.draws.between(3, 58, name, "note"))
     body, fact = day.draws.pick(_SAY["notes"], name, "words"), Fact("room", guest.name, lunch.room)
     slots = {"guest": guest.name, "room": lunch.room}
-    note = day.letter(f"{name}-note", at, day.user, f"Lunch with {guest.first}", body, fact, **slots)
+    note = day.letter(f"{name}-note", at, day.user, f"Lunch with {guest.first}", body, slots, fact)
     forecasts = [
         forecast(day, f"{name}-sky-{n}", at, spot, skies_around(day, f"{name}-sky-{n}", lunch.start, sky))
         for n, (at, sky) in enumerate(zip(news, lunch.skies, strict=True))

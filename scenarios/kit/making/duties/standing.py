@@ -39,7 +39,7 @@ def each_time(
             Fact("wish", firm, person.name),
         )
         slots = {"firm": firm, "person": person.name}
-        records.append(day.letter(f"{key}-wish-{n}", at, day.user, "{firm}: numbers", body, fact, **slots))
+        records.append(day.letter(f"{key}-wish-{n}", at, day.user, "{firm}: numbers", body, slots, fact))
     checks, acts, lapses = list[Check](), list[Act](), list[Lapse]()
     answers, stale = list[str](), list[str]()
     for n, at in enumerate(comes, start=1):
@@ -110,7 +110,7 @@ def _number(day: Day, name: str, at: datetime, firm: str) -> tuple[Record, Value
     titles = ("Consignment {code}", "{firm}: on its way", "Your goods from {firm}", "{code} has left us")
     title, body = draws.pick(titles, "title"), draws.pick(_SAY["numbers"], "body")
     fact = Fact("consignment", firm, code)
-    return day.letter(name, at, service(firm), title, body, fact, **slots), Value("code", code)
+    return day.letter(name, at, service(firm), title, body, slots, fact), Value("code", code)
 
 
 def between_turns(day: Day, turn: int, name: str) -> datetime:

@@ -181,7 +181,7 @@ def _note(
     """A note of the user, who gets which substitute if nothing comes; ``days`` is how long ago it was written."""
     slots = {"thing": thing.en, "substitute": substitute.value, "fallback": fallback.name}
     fact = Fact("substitute", thing.en, substitute.value)
-    return day.letter(name, day.ago(name, days=days), day.user, "Plan B for {thing}", form, fact, **slots)
+    return day.letter(name, day.ago(name, days=days), day.user, "Plan B for {thing}", form, slots, fact)
 
 
 def _branch(facts: Sequence[Fact], thing: str, by: datetime) -> str:

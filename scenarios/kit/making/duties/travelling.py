@@ -49,7 +49,7 @@ def journey_records(
         forms, subjects = (_SAY["changed"], _SAY["changes"]) if number else (_SAY["booked"], _SAY["bookings"])
         body, arrives = f"{draws.pick(forms, 'form')}\n\n{draws.pick(_SAY['tails'], 'tail')}", moment(leg.arrives).value
         facts = Fact("arrival", code, arrives), Fact("value", ARRIVAL.en, arrives)
-        records.append(day.letter(name, leg.at, carrier, draws.pick(subjects, "subject"), body, *facts, **slots))
+        records.append(day.letter(name, leg.at, carrier, draws.pick(subjects, "subject"), body, slots, *facts))
     return records
 
 
