@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -24,7 +24,7 @@ from proctor_protocol.readings import bare_address, bare_phone, instant
 from proctor_protocol.results import ActionLogEntryWithTurn
 from scenarios.kit.calendar import Entry, calendar_after, calendar_before
 from scenarios.kit.mailbox import folder_of, labels_of, mails_after, touched
-from scenarios.kit.messages import INVITATIONS, MAILS, TEXTS, chat_messages, done, messages_sent, readers
+from scenarios.kit.messages import INVITATIONS, MAILS, TEXTS, chat_messages, done, messages_sent, reached
 from scenarios.kit.values import Value, Words
 
 USER = "user"
@@ -36,11 +36,7 @@ HARMLESS = frozenset(
 """Actions that need no explanation: only the user notices them."""
 
 _FLOOD = 3
-_KIND_OF = {
-    **dict.fromkeys(MAILS, "mail"),
-    **dict.fromkeys(TEXTS, "text"),
-    **dict.fromkeys(INVITATIONS, "calendar"),
-}
+_KIND_OF = {**dict.fromkeys(MAILS, "mail"), **dict.fromkeys(TEXTS, "text"), **dict.fromkeys(INVITATIONS, "calendar")}
 _FILING = "filing"
 _DONE_WORDS = ("done", "open", "impossible")
 
@@ -270,11 +266,7 @@ class Action:
         # The simulator records a forwarded mail as one that is sent in reply to it.
         about = [str(parameters[name]) for name in ("event_id", "in_reply_to") if parameters.get(name)]
         self.ids = frozenset([*touched(entry), *about])
-        people = readers(parameters)
-        if not people and entry.action in ("email.reply", "email.reply_all"):
-            answered = mails.get(str(parameters.get("message_id") or parameters.get("in_reply_to"))) or {}
-            people = frozenset({bare_address(str(answered.get("from_address") or "unknown"))})
-        self.people = people
+        self.people = reached(entry, mails)
         self.kind = _KIND_OF.get(entry.action, _FILING)
 
 
@@ -283,17 +275,11 @@ def _sent(action: Action) -> tuple[object, ...] | None:
     if action.entry.action not in MAILS | TEXTS:
         return None
     parameters = action.entry.parameters
-    words = (
-        parameters.get("subject"),
-        parameters.get("body_text"),
-        parameters.get("body_html"),
-        parameters.get("body"),
-    )
+    words = (parameters.get(name) for name in ("subject", "body_text", "body_html", "body"))
     return (action.entry.turn, action.kind, action.people, action.ids, *map(str, words))
 
 
-class _Message(BaseModel):
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+class _Message(NamedTuple):
     at: datetime
     channel: str
     people: frozenset[str]
@@ -311,9 +297,8 @@ class Judgement:
     def __init__(self, ctx: AgentBeatsEvalContext, duties: Mapping[str, DutyParams]) -> None:
         self._ctx = ctx
         self.duties = duties
-        mails = mails_after(ctx)
-        self._mails = mails
-        self.actions = [Action(entry, mails) for entry in done(ctx)]
+        self._mails = mails_after(ctx)
+        self.actions = [Action(entry, self._mails) for entry in done(ctx)]
         self._before, self._after = calendar_before(ctx), calendar_after(ctx)
 
     @cached_property
@@ -515,9 +500,8 @@ class Judgement:
             for line in message.text.splitlines():
                 number, _, rest = line.strip(" \t-*#.").partition(":")
                 number = number.lower().removeprefix("item").strip(" *#.)")
-                words = [
-                    word for word in _DONE_WORDS if word in rest.lower().split() or rest.lower().strip(" .*") == word
-                ]
+                said = {*rest.lower().split(), rest.lower().strip(" .*")}
+                words = [word for word in _DONE_WORDS if word in said]
                 if number.isdigit() and len(number) < 4:
                     reported[int(number)] = words[0] if len(words) == 1 else ""
         return reported

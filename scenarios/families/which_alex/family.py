@@ -2,7 +2,8 @@
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.choosing import drawn_turns, namesake, send_to_the_right_one
+from scenarios.kit.making.duties.choosing import drawn_turns, send_to_the_right_one
+from scenarios.kit.making.vendors import namesake
 
 PROJECTS = (
     *("Ambergate", "Birchmere", "Corvane", "Dunlark", "Eastholm", "Fennimore", "Garrowby", "Hazelrig", "Inverlee"),

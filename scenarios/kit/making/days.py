@@ -88,7 +88,6 @@ class Day:
         self.wishes: list[str] = []
         self.duties: list[Duty] = []
         self.extra_records: list[Record] = []
-        self.report_at: datetime | None = None
         self._cast: dict[str, Person] = {}
         self._world: World | None = None
         self._starts: list[datetime] = []
@@ -380,9 +379,8 @@ class Day:
                 raise InconsistentDayError(duty.key, "it has no checks")
             for record in duty.records:
                 if record.kind != "entry" and record.at >= self.starts[-1]:
-                    raise InconsistentDayError(
-                        duty.key, f"{record.title!r} arrives at {record.at:%a %H:%M}, after the last turn has begun"
-                    )
+                    late = f"{record.title!r} arrives at {record.at:%a %H:%M}, after the last turn has begun"
+                    raise InconsistentDayError(duty.key, late)
             for act in duty.acts:
                 if not any(act.at <= start <= act.until for start in self.starts):
                     raise InconsistentDayError(duty.key, f"no turn begins in the time of {act.id}")
@@ -391,9 +389,8 @@ class Day:
             if not duty.support:
                 raise InconsistentDayError(duty.key, "no record supports it")
             if (answers := duty.solve(facts)) != duty.answers:
-                raise InconsistentDayError(
-                    duty.key, f"the solver finds {sorted(answers)} where the truth is {sorted(duty.answers)}"
-                )
+                wrong = f"the solver finds {sorted(answers)} where the truth is {sorted(duty.answers)}"
+                raise InconsistentDayError(duty.key, wrong)
 
     @property
     def _hours(self) -> str:
@@ -441,6 +438,7 @@ class Day:
         """The content of scenario.json."""
         if self.sides:
             return self._scenario_of_sides()
+        nights = [{"start": evening.isoformat(), "end": morning.isoformat()} for evening, morning in self.nights]
         return {
             "scenario_id": self.family,
             "name": f"{self.title}, difficulty {self.difficulty}, seed {self.seed}",
@@ -448,7 +446,7 @@ class Day:
             "start_time": self.start.isoformat(),
             "end_time": self.end.isoformat(),
             "default_time_step": f"PT{round(self.step.total_seconds() / 60)}M",
-            **self._nights(),
+            **({"nights": nights} if nights else {}),
             "user_prompt": self.brief,
             "user_character": self._user_key,
             **({"user_talks": ["chat"]} if any(USER in duty.replies for duty in self.duties) else {}),
@@ -475,10 +473,6 @@ class Day:
     @property
     def _user_key(self) -> str:
         return f"{_USER_OF}{self.role}" if self.role else USER
-
-    def _nights(self) -> dict[str, Any]:
-        nights = [{"start": evening.isoformat(), "end": morning.isoformat()} for evening, morning in self.nights]
-        return {"nights": nights} if nights else {}
 
     def _characters(self) -> dict[str, Any]:
         people = {person.key: person for duty in self.duties for person in duty.people} | {
@@ -526,23 +520,15 @@ class Day:
         later = [record for record in self.records if record.kind != "entry" and record.at > self.start]
         zone = self.world.timezone
         mails = [_mail(record, self.user) for record in there if record.kind == "mail"]
+        texts = [_text(record, self.user) for record in there if record.kind == "text"]
+        entries = [_entry(record, zone) for record in there if record.kind == "entry"]
+        others = (*self.world.everyone[1:], *self.colleagues.values())
         modalities = {
             "email": building.mailbox(self.user.email, mails, start=start),
-            "sms": building.phone(
-                self.user.phone or "",
-                [_text(record, self.user) for record in there if record.kind == "text"],
-                start=start,
-            ),
-            "calendar": building.calendar_of(
-                self.user.name,
-                [_entry(record, zone) for record in there if record.kind == "entry"],
-                start=start,
-                timezone=zone,
-            ),
+            "sms": building.phone(self.user.phone or "", texts, start=start),
+            "calendar": building.calendar_of(self.user.name, entries, start=start, timezone=zone),
             "chat": building.chat_that_asks(self.brief, start, start=start),
-            "contacts": building.address_book(
-                map(_contact, (*self.world.everyone[1:], *self.colleagues.values())), start=start
-            ),
+            "contacts": building.address_book(map(_contact, others), start=start),
             **outdoors.modalities(there, start=self.start),
         }
         events = [_arrival(record, self.user, start) for record in later]
@@ -584,13 +570,15 @@ class Day:
 
     def files(self) -> dict[str, bytes]:
         """All files of the scenario, by name."""
-        states = {f"{day.role or 'initial_state'}.json": day.initial_state() for day in self.sides or (self,)}
+        states = {
+            f"{day.role or 'initial_state'}.json": json.dumps(
+                day.initial_state(), ensure_ascii=False, separators=(",", ":")
+            ).encode()
+            for day in self.sides or (self,)
+        }
         return {
             "scenario.json": building.as_json(self.scenario()).encode(),
-            **{
-                name: json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode()
-                for name, state in states.items()
-            },
+            **states,
             "evaluators.py": _EVALUATORS.encode(),
             "truth.json": building.as_json(self.truth()).encode(),
             "README.md": self.readme().encode(),
@@ -656,9 +644,8 @@ def _sources(checks: Iterable[Check]) -> dict[str, int]:
 
 
 def _character(person: Person, replies: Sequence[Any], knows: Sequence[str]) -> dict[str, Any]:
-    manner = {"non_native": "English is a foreign language to them"}.get(
-        person.style, f"writes in a {person.style} style"
-    )
+    foreign = "English is a foreign language to them"
+    manner = foreign if person.style == "non_native" else f"writes in a {person.style} style"
     return {
         "name": person.name,
         "email": person.email,

@@ -12,7 +12,7 @@ The background keeps out of the way of duties:
 import datetime as dt
 import re
 import unicodedata
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from functools import cache
@@ -125,18 +125,14 @@ class World:
             taken = {person.email for person in self.roles.values()}
             fitting = (person for person in self.people if relation in (None, person.relation))
             free = [person for person in fitting if person.email not in taken]
-            chosen = draws.pick(free, "cast", key) if free else self._newcomer(draws.of("cast", key), relation)
+            chosen = draws.pick(free, "cast", key) if free else self.newcomer(draws.of("cast", key), relation)
             self.roles[key] = chosen
         return self.roles[key]
 
-    def _newcomer(self, draws: Draws, relation: Relation | None) -> Person:
+    def newcomer(self, draws: Draws, relation: Relation | None) -> Person:
+        """Somebody whose name, address and number nobody in the world has."""
         maker = _People(draws, self.organisations, [*self.everyone, *self.services], "en_GB", 0.0)
         return maker.add(f"newcomer-{len(self.roles)}", relation or "colleague")
-
-
-def record_id(draws: Draws) -> str:
-    """An id that tells nothing: twelve hexadecimal digits, as ``days.Day.id`` makes them."""
-    return draws.hex(12, "id")
 
 
 def make_world(
@@ -164,8 +160,9 @@ def make_world(
     organisations = _organisations(draws.of("organisations"), amounts.organisations)
     people = _People(draws.of("people"), organisations, known, home, language_mix)
     user = people.add("user", "self", locale=home)
-    for relation, count in _counts(draws, size):
-        for number in range(1, count + 1):
+    extra = _EXTRAS[: draws.below(len(_EXTRAS) + 1, "extra people")] if size == "S" else ()
+    for relation, count in amounts.people:
+        for number in range(1, count + extra.count(relation) + 1):
             people.add(f"{relation}-{number}", relation)
     world = World(
         size=size, user=user, people=tuple(people.made[1:]),
@@ -174,11 +171,6 @@ def make_world(
         offset=dt.timezone(start.utcoffset() or timedelta()), currency=currency, start=start,
     )  # fmt: skip
     return replace(world, records=tuple(_Background(draws.of("background"), world, amounts).records()))
-
-
-def _counts(draws: Draws, size: Size) -> list[tuple[Relation, int]]:
-    extra = _EXTRAS[: draws.below(len(_EXTRAS) + 1, "extra people")] if size == "S" else ()
-    return [(relation, count + extra.count(relation)) for relation, count in _SIZES[size].people]
 
 
 def _start(draws: Draws, winter: int, summer: int, latest_weekday: int) -> datetime:
@@ -209,7 +201,8 @@ _FOLDED = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
 
 
 @cache
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """A text as a part of an address: small letters of the English alphabet and digits."""
     folded = re.sub("[äöüß]", lambda match: _FOLDED[match[0]], text.lower())
     plain = unicodedata.normalize("NFKD", folded).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "", plain)
@@ -250,20 +243,20 @@ class _People:
 
     def _first(self, draws: Draws, locale: str) -> str:
         """A first name that neither begins another one nor begins with it."""
-        names = first_names(locale)
-        for attempt in range(1000):
-            name = draws.pick(names, "first", attempt)
-            if name in AMBIGUOUS or name in self.lasts:
-                continue
-            if not any(name.startswith(other) or other.startswith(name) for other in self.firsts):
-                self.firsts.add(name)
-                return name
-        raise ValueError(f"no first name of {locale} is left")
+
+        def is_free(name: str) -> bool:
+            alike = (name.startswith(other) or other.startswith(name) for other in self.firsts)
+            return name not in AMBIGUOUS and name not in self.lasts and not any(alike)
+
+        name = _first_free(draws.of("first"), first_names(locale), is_free)
+        self.firsts.add(name)
+        return name
 
     def _last(self, draws: Draws, locale: str, relation: Relation) -> str:
         if relation == "family" and self.made and draws.chance(0.6, "same last name"):
             return self.made[0].last
-        name = _first_free(draws.of("last"), last_names(locale), self.lasts | self.firsts | AMBIGUOUS)
+        taken = self.lasts | self.firsts | AMBIGUOUS
+        name = _first_free(draws.of("last"), last_names(locale), lambda name: name not in taken)
         self.lasts.add(name)
         return name
 
@@ -278,8 +271,8 @@ class _People:
 
     @staticmethod
     def _email(first: str, last: str, organisation: str, draws: Draws) -> str:
-        domain = f"{_slug(organisation)}.example" if organisation else draws.pick(_MAILBOXES, "mailbox")
-        return f"{_slug(first)}.{_slug(last)}@{domain}"
+        domain = f"{slug(organisation)}.example" if organisation else draws.pick(_MAILBOXES, "mailbox")
+        return f"{slug(first)}.{slug(last)}@{domain}"
 
     def _phone(self, draws: Draws, locale: str, relation: Relation) -> str | None:
         if relation == "stranger":
@@ -292,11 +285,10 @@ class _People:
         return None
 
 
-def _first_free(draws: Draws, names: Sequence[str], taken: Container[str]) -> str:
+def _first_free(draws: Draws, names: Sequence[str], is_free: Callable[[str], bool]) -> str:
     """A drawn name that is not taken."""
     for attempt in range(1000):
-        name = draws.pick(names, attempt)
-        if name not in taken:
+        if is_free(name := draws.pick(names, attempt)):
             return name
     raise ValueError(f"none of {len(names)} names is left")
 
@@ -363,7 +355,7 @@ def _service(draws: Draws, number: int, german: float) -> Person:
     name = _shop(draws) if rule == "shop" else phrase(draws, rule, language if rule == "title" else "en")
     first, _, last = name.partition(" ")
     return Person(
-        key=f"{kind}-{number}", first=first, last=last or "Verlag", email=f"{mailbox}@{_slug(name)}.example",
+        key=f"{kind}-{number}", first=first, last=last or "Verlag", email=f"{mailbox}@{slug(name)}.example",
         phone=None, role=SERVICE, organisation=name, relation="vendor", style=draws.pick(STYLES, "style"),
         language=language,
     )  # fmt: skip
@@ -375,42 +367,6 @@ def _shop(draws: Draws) -> str:
 
 
 # --- background -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Subject:
-    """What a thread is about."""
-
-    project: str
-    things: tuple[str, str]
-    language: Language
-
-    @classmethod
-    def drawn(cls, draws: Draws, project: str, language: Language) -> "_Subject":
-        one, other = (phrase(draws.of("thing", number), "work_thing", language) for number in (0, 1))
-        return cls(project, (one, other), language)
-
-    def move(self, draws: Draws, *, first: bool, last: bool) -> tuple[str, dict[str, str]]:
-        """The act of one of the thread's mails, with its slots."""
-        thing = self.things[0] if first or draws.chance(0.7, "same") else self.things[1]
-        if last and not first and draws.chance(0.5, "done"):
-            return "report_done", {"task": thing, "result": phrase(draws.of("result"), "result", self.language)}
-        if first or draws.chance(0.25, "note"):
-            return "project_note", {"project": self.project, "thing": thing}
-        return self.answer(draws, thing)
-
-    def answer(self, draws: Draws, thing: str) -> tuple[str, dict[str, str]]:
-        act = draws.pick(("give_status", "give_status", "meeting_minutes", "thank"), "act")
-        if act == "give_status":
-            return act, {"thing": thing, "status": phrase(draws.of("status"), "status", self.language)}
-        if act == "thank":
-            return act, {"thing": thing}
-        return act, {"topic": self.project, "decisions": self.decisions(draws)}
-
-    def decisions(self, draws: Draws) -> str:
-        count = draws.between(2, 4, "decisions")
-        lines = [phrase(draws.of("decision", number), "decision", self.language) for number in range(count)]
-        return "\n".join(f"- {line}" for line in dict.fromkeys(lines))
 
 
 class _Background:
@@ -468,7 +424,8 @@ class _Background:
 
     def somebody(self, draws: Draws) -> str:
         """A name that none of the world's people has."""
-        first = _first_free(draws, first_names("en_IE"), {person.first for person in self.world.people})
+        taken = {person.first for person in self.world.people}
+        first = _first_free(draws, first_names("en_IE"), lambda name: name not in taken)
         return f"{first} {draws.pick(last_names('en_US'), 'last')}"
 
     def receipt(self, draws: Draws, author: Person) -> dict[str, str]:
@@ -492,24 +449,45 @@ class _Background:
     def thread(self, draws: Draws, length: int) -> list[Record]:
         """Mails on a thing of a project, in turn from a colleague or client and from the user, in one language."""
         other = draws.pick(self.writers("colleague", "client", "manager"), "other")
-        subject = _Subject.drawn(draws, draws.pick(self.world.projects, "project"), other.language)
+        project = draws.pick(self.world.projects, "project")
+        one, two = (phrase(draws.of("thing", number), "work_thing", other.language) for number in (0, 1))
         at = self.moment(draws, 10, latest=length)
         made: list[Record] = []
         for number in range(length):
             author, reader = (self.world.user, other) if number % 2 else (other, self.world.user)
             step = draws.of(number)
-            act, slots = subject.move(step, first=number == 0, last=number == length - 1)
+            thing = one if number == 0 or step.chance(0.7, "same") else two
+            if 0 < number == length - 1 and step.chance(0.5, "done"):
+                act, slots = (
+                    "report_done",
+                    {"task": thing, "result": phrase(step.of("result"), "result", other.language)},
+                )
+            elif number == 0 or step.chance(0.25, "note"):
+                act, slots = "project_note", {"project": project, "thing": thing}
+            else:
+                act, slots = self.answer(step, thing, project, other.language)
             before = made[-1] if made else None
             made.append(self.mail(step, author, reader, act, at, slots, before, language=other.language))
             at = self.within_day(step, at + timedelta(minutes=step.between(20, 900, "pause")))
         return [record for record in made if record.at < self.world.start]
+
+    def answer(self, draws: Draws, thing: str, project: str, language: Language) -> tuple[str, dict[str, str]]:
+        """What one of a thread's later mails says: the act and its slots."""
+        act = draws.pick(("give_status", "give_status", "meeting_minutes", "thank"), "act")
+        if act == "give_status":
+            return act, {"thing": thing, "status": phrase(draws.of("status"), "status", language)}
+        if act == "thank":
+            return act, {"thing": thing}
+        count = draws.between(2, 4, "decisions")
+        lines = [phrase(draws.of("decision", number), "decision", language) for number in range(count)]
+        return act, {"topic": project, "decisions": "\n".join(f"- {line}" for line in dict.fromkeys(lines))}
 
     def mail(
         self, draws: Draws, author: Person, reader: Person, act: str, at: datetime, slots: dict[str, str],
         reply_to: Record | None = None, *, language: Language | None = None,
     ) -> Record:  # fmt: skip
         text = write(draws.of("text"), act, author, reader, slots, reply_to=reply_to, language=language)
-        mail_id = record_id(draws)
+        mail_id = draws.hex(12, "id")
         return Record(
             id=mail_id, kind="mail", at=at, author=author, readers=(reader,), title=text.subject, body=text.body,
             thread=reply_to.thread if reply_to else f"t{mail_id}",
@@ -559,7 +537,7 @@ class _Background:
         act = "family_note" if other.relation == "family" and not sent else "small_talk"
         text = write(draws.of("text"), act, author, reader, {}, greet=False, sign=False)
         return Record(
-            id=record_id(draws), kind="text", at=self.moment(draws, 24), author=author, readers=(reader,),
+            id=draws.hex(12, "id"), kind="text", at=self.moment(draws, 24), author=author, readers=(reader,),
             title="", body=text.body, fields={"is_read": True},
         )  # fmt: skip
 
@@ -592,7 +570,7 @@ class _Background:
             days=draws.between(2, 20, "made"), minutes=draws.below(600, "m")
         )
         return Record(
-            id=record_id(draws), kind="entry", at=made, author=self.world.user, readers=others, title=title,
+            id=draws.hex(12, "id"), kind="entry", at=made, author=self.world.user, readers=others, title=title,
             body="", start=start, end=start + timedelta(minutes=minutes),
             fields={"location": "", "description": "", "responses": {one.email: "accepted" for one in others}},
         )  # fmt: skip

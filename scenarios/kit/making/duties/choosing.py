@@ -25,16 +25,6 @@ TURNS: tuple[Turn, ...] = ("act", "ask", "refuse")
 QUESTION = Value("question", "?")
 
 
-def namesake(day: Day, key: str, person: Person) -> Person:
-    """Somebody new with a person's first name, in the address book like everybody else."""
-    if key not in day.world.roles:
-        made = day.world._newcomer(day.draws.of("namesake", key), "client")
-        _, _, domain = made.email.partition("@")
-        email = f"{person.first}.{made.last}@{domain}".lower().replace(" ", "")
-        day.world.roles[key] = replace(made, key=key, first=person.first, email=email)
-    return day.world.roles[key]
-
-
 def turned(base: Turn, variant: int) -> Turn:
     """What is right in the day of this place in its group: each request is each of the three in one of its days."""
     return TURNS[(TURNS.index(base) + variant) % len(TURNS)]
