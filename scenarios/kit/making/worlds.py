@@ -458,10 +458,8 @@ class _Background:
             step = draws.of(number)
             thing = one if number == 0 or step.chance(0.7, "same") else two
             if 0 < number == length - 1 and step.chance(0.5, "done"):
-                act, slots = (
-                    "report_done",
-                    {"task": thing, "result": phrase(step.of("result"), "result", other.language)},
-                )
+                result = phrase(step.of("result"), "result", other.language)
+                act, slots = "report_done", {"task": thing, "result": result}
             elif number == 0 or step.chance(0.25, "note"):
                 act, slots = "project_note", {"project": project, "thing": thing}
             else:
