@@ -8,11 +8,10 @@ from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.choosing import Turn
 from scenarios.kit.making.duties.deciding import decide_order
 from scenarios.kit.making.duties.entering import enter_once
-from scenarios.kit.making.duties.inviting import Statement, draw_times
-from scenarios.kit.making.duties.scheduling import TOPICS, working_days
+from scenarios.kit.making.duties.inviting import draw_statements
+from scenarios.kit.making.duties.scheduling import TOPICS, moment, working_days
 from scenarios.kit.making.duty import once_check
 from scenarios.kit.making.people import Phrase
-from scenarios.kit.values import Value
 
 THINGS = (
     *("Aldine forklift", "Berwick hopper", "Cardew lift", "Dunmore freezer", "Exley cutter", "Farrow pallet truck"),
@@ -45,7 +44,7 @@ def make(day: Day) -> None:
         _sum(day, number, kinds[number])
     things = day.draws.some(THINGS, 2, "things")
     for number, turn in enumerate(day.draws.shuffled(TURNS, "turns") if d > 1 else TURNS[:1]):
-        asked = day.turn(1 + number, -day.draws.between(5, 40, "offer", number))
+        asked = day.before(1 + number, "offer", number)
         decide_order(
             day,
             f"offer-{number + 1}",
@@ -61,18 +60,11 @@ def make(day: Day) -> None:
 def _appointment(day: Day, number: int, topic: Phrase, other: Phrase) -> None:
     """An appointment whose time was changed; the time of a similar one is there as well."""
     key, count = f"appointment-{number + 1}", (1, 2, 3, 4)[day.difficulty - 1]
-    person = day.cast(f"{key}-person", relation=("client", "colleague")[number % 2])
+    person = day.cast(f"{key}-person", ("client", "colleague")[number % 2])
     days = working_days(day, 2 + 3 * number, 3)
     hours = day.draws.some(range(9, 17), count + 1, key, "hours")
-    values = [
-        Value(
-            "moment",
-            (day.draws.pick(days, key, n).replace(hour=hour, tzinfo=None)).isoformat("T", "minutes"),
-        )
-        for n, hour in enumerate(hours)
-    ]
-    times = draw_times(day, key, count, turn=1 + number % 3 if count > 1 else None)
-    statements: list[Statement] = [(at, person, value) for at, value in zip(times, values[:-1], strict=True)]
+    values = [moment(day.draws.pick(days, key, n).replace(hour=hour)) for n, hour in enumerate(hours)]
+    statements = draw_statements(day, key, person, values[:-1], turn=1 + number % 3 if count > 1 else None)
     similar = Phrase(f"the time of {other.en}", f"die Zeit (Termin: {other.de})")
     enter_once(
         day,
@@ -100,9 +92,8 @@ def _sum(day: Day, number: int, kind: str) -> None:
     if d > 1:
         receipts.append(draw_receipt(day, f"{key}-late", kind, last + timedelta(days=1), why="too late"))
     if d > 2:
-        back = draw_receipt(day, f"{key}-back", kind, within("back"), why="paid back", is_refunded=True)
-        receipts.append(back)
-    reader = day.cast(f"{key}-reader", relation="colleague")
+        receipts.append(draw_receipt(day, f"{key}-back", kind, within("back"), why="paid back", is_refunded=True))
+    reader = day.cast(f"{key}-reader", "colleague")
     duty = add_up(
         day,
         key,

@@ -1,7 +1,7 @@
 """Clear the day: meetings are moved or declined, and the reason is kept from some people."""
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Statement, confirm, draw_times, send_deputy
+from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, confirm, draw_statements, send_deputy
 from scenarios.kit.making.duties.keeping import SECRETS, keep_reason
 from scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
 from scenarios.kit.making.people import Person, Phrase
@@ -13,7 +13,7 @@ def make(day: Day) -> None:
     day.begin(hours=8)
     topics = day.draws.shuffled(TOPICS, "topics")
     day.cast("stranger")
-    confidant = day.cast("confidant", relation=day.draws.pick(("manager", "family", "friend"), "confidant"))
+    confidant = day.cast("confidant", day.draws.pick(("manager", "family", "friend"), "confidant"))
     day.wishes.append(
         f"I have to clear this day for something that {confidant.name} wrote to me about; the meetings of today "
         "can't be held."
@@ -45,11 +45,11 @@ def _move(day: Day, number: int, topic: Phrase, hour: int) -> None:
         day,
         key,
         topic=topic,
-        people=[day.cast(f"{key}-{n}", relation=("colleague", "client", "colleague")[n]) for n in range(count)],
+        people=[day.cast(f"{key}-{n}", ("colleague", "client", "colleague")[n]) for n in range(count)],
         start=day.clock(hour),
         days=days,
         until=day.turn(4 + number),
-        changed=[day.turn(1 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
+        changed=[day.before(1 + n, key, "changed", n) for n in range(changes)],
     )
 
 
@@ -57,15 +57,14 @@ def _confirm(day: Day, topic: Phrase, other: Phrase) -> None:
     """An invitation for another day, with a number that somebody said."""
     key, count = "confirm-1", (1, 2, 3, 4)[day.difficulty - 1]
     numbers = [Value("number", str(n)) for n in day.draws.some(HEADCOUNTS, count + 2, key, "numbers")]
-    teller = day.cast(f"{key}-teller", relation="colleague")
-    times = draw_times(day, key, count, turn=2 if count > 1 else None)
-    statements: list[Statement] = [(at, teller, numbers[n]) for n, at in enumerate(times)]
+    teller = day.cast(f"{key}-teller", "colleague")
+    statements = draw_statements(day, key, teller, numbers[:count], turn=2 if count > 1 else None)
     similar = Phrase(f"the number of people from our side at {other.en}", f"die Teilnehmerzahl (Termin: {other.de})")
     confirm(
         day,
         key,
         topic=topic,
-        organizer=day.cast(f"{key}-organizer", relation="vendor"),
+        organizer=day.cast(f"{key}-organizer", "vendor"),
         start=working_days(day, 6, 1)[0].replace(hour=day.draws.between(9, 16, key, "hour")),
         statements=statements,
         decoys=[(day.ago(f"{key}-decoy"), teller, similar, numbers[-1])],

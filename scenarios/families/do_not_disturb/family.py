@@ -40,7 +40,7 @@ def make(day: Day) -> None:
         settled += [matter for matter in spared if matter.settled]
     own = [_matter(day, f"rest-{n}", 5 + n % 2, topics[24 + n], _later(day, f"rest-{n}")) for n in range(1 + level)]
     if level > 2:
-        own[1] = replace(own[1], settled=day.turn(-1, -day.draws.between(5, 40, "settled")))
+        own[1] = replace(own[1], settled=day.before(-1, "settled"))
     report_rest(day, "rest", own=own, waiting=waiting, settled=settled, most=most)
     answer_price(day, "price-1", 1)
 
@@ -73,7 +73,7 @@ def _round(day: Day, number: int, turn: int, topics: list[str]) -> list[Matter]:
     if level > 2:
         gone = matter("gone", soon, topics[4])
         spared.append(("was settled", replace(gone, settled=moved)))
-    deputy = day.cast(f"{key}-deputy", relation="colleague") if number == 3 else None
+    deputy = day.cast(f"{key}-deputy", "colleague") if number == 3 else None
     noted = day.ago(f"{key}-deputy", days=(1, 2)) if deputy else None
     tell_now(day, key, due=due, spared=spared, deputy=deputy, noted=noted)
     return [matter for _, matter in spared]
@@ -92,5 +92,5 @@ def _later(day: Day, name: str) -> datetime:
 def _matter(day: Day, name: str, turn: int, topic: str, needed: datetime) -> Matter:
     draws = day.draws.of("matter", name)
     code = f"{draws.pick('BDGKMPRTVZ', 'letter')}-{draws.between(1000, 9999, 'code')}"
-    author = day.cast(name, relation="colleague" if draws.chance(0.5, "relation") else "client")
+    author = day.cast(name, "colleague" if draws.chance(0.5, "relation") else "client")
     return Matter(day.turn(turn, -draws.between(30, 55, "at")), author, topic, code, needed)

@@ -44,7 +44,7 @@ def _sum(day: Day, number: int, kind: str, other: str) -> None:
     add_up(
         day,
         key,
-        reader=day.cast(f"{key}-reader", relation="colleague"),
+        reader=day.cast(f"{key}-reader", "colleague"),
         what=f"{kind} receipts from {first.day} {first:%B} to {last.day} {last:%B}",
         category=[kind],
         month=(first, last),

@@ -23,14 +23,12 @@ def make(day: Day) -> None:
             day,
             key,
             topic=topic,
-            people=[day.cast(f"{key}-{n}", relation=RELATIONS[n]) for n in range(d)],
-            asked_one=day.cast(f"{key}-asked", relation="colleague"),
+            people=[day.cast(f"{key}-{n}", RELATIONS[n]) for n in range(d)],
+            asked_one=day.cast(f"{key}-asked", "colleague"),
             days=working_days(day, 1 + length * number, length),
             turn=turn,
             until=day.turn(turn + refusals + 2),
             refusals=refusals,
-            changed={
-                who: day.turn(when, -day.draws.between(5, 40, key, "changed", who)) for who, when in changes.items()
-            },
-            moved=day.turn(2, -day.draws.between(5, 40, key, "moved")) if d > 2 else None,
+            changed={who: day.before(when, key, "changed", who) for who, when in changes.items()},
+            moved=day.before(2, key, "moved") if d > 2 else None,
         )

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import EVENTS, Statement, draw_times, send_deputy
+from scenarios.kit.making.duties.inviting import EVENTS, draw_statements, send_deputy
 from scenarios.kit.making.duties.passing import draw_office, pass_on
 from scenarios.kit.making.duties.scheduling import TOPICS, Journey, moment, move_meeting, working_days
 from scenarios.kit.making.duties.travelling import (
@@ -48,10 +48,10 @@ def _legs(day: Day) -> list[Leg]:
     (date,) = working_days(day, 1, 1)
     first = date.replace(hour=8, minute=5 * day.draws.between(1, 6, "flight", "minute"))
     arrivals = [first, first + timedelta(minutes=5 * day.draws.between(35, 48, "flight", "later"))]
-    changes = [day.turn(0, -day.draws.between(10, 50, "flight", "cancelled"))]
+    changes = [day.before(0, "flight", "cancelled", minutes=(10, 50))]
     if day.difficulty > 2:
         arrivals.append(arrivals[1] + timedelta(minutes=5 * day.draws.between(14, 24, "flight", "later still")))
-        changes.append(day.turn(2, -day.draws.between(5, 40, "flight", "cancelled again")))
+        changes.append(day.before(2, "flight", "cancelled again"))
     times = [day.ago("flight-booked", days=(5, 9)), *changes]
     length = timedelta(minutes=5 * day.draws.between(11, 18, "flight", "length"))
     return [Leg(at, arrives - length, arrives) for at, arrives in zip(times, arrivals, strict=True)]
@@ -67,11 +67,11 @@ def _pick_up(day: Day, legs: list[Leg], flight: list[Record]) -> None:
     pass_on(
         day,
         "pick-up",
-        source=day.cast("pick-up-source", relation="colleague"),
+        source=day.cast("pick-up-source", "colleague"),
         thing=ARRIVAL,
         statements=[(leg.at, day.user, moment(leg.arrives)) for leg in legs],
         office=office,
-        asked=day.turn(2, -day.draws.between(1, 10, "pick-up", "asked")) if d > 2 else day.turn(1, -30),
+        asked=day.before(2, "pick-up", "asked", minutes=(1, 10)) if d > 2 else day.turn(1, -30),
         until=day.turn(4),
         rival=draw_office(day, "other-visitors", tasks[1], holders=1) if d > 2 else None,
         own_records=flight,
@@ -81,17 +81,12 @@ def _pick_up(day: Day, legs: list[Leg], flight: list[Record]) -> None:
 def _hotel(day: Day, legs: list[Leg], code: str) -> None:
     key, d = "hotel", day.difficulty
     hotel, other = day.draws.some(HOTELS, 2, key)
-    reader = day.cast(f"{key}-reader", relation="colleague")
-    teller = day.cast(f"{key}-teller", relation="colleague")
+    reader = day.cast(f"{key}-reader", "colleague")
+    teller = day.cast(f"{key}-teller", "colleague")
     minutes = [Value("number", str(n)) for n in day.draws.some((25, 35, 40, 50, 55, 65, 70), 2, key, "minutes")]
     codes = [draw_code(day, key, n) for n in range(4)]
     count = (1, 1, 2, 3)[d - 1]
-    ways: list[Statement] = [
-        (at, teller, minutes[n]) for n, at in enumerate(draw_times(day, f"{key}-way", 1 + (d > 3)))
-    ]
-    bookings: list[Statement] = [
-        (at, teller, codes[n]) for n, at in enumerate(draw_times(day, f"{key}-booking", count))
-    ]
+    booking = Phrase(f"the booking number at {other}", f"die Buchungsnummer ({other})")
     tell_when_there(
         day,
         key,
@@ -99,18 +94,9 @@ def _hotel(day: Day, legs: list[Leg], code: str) -> None:
         place=Phrase(hotel, hotel),
         legs=legs,
         code=code,
-        transfers=ways,
-        bookings=bookings,
-        decoys=[
-            (
-                day.ago(f"{key}-decoy"),
-                teller,
-                Phrase(f"the booking number at {other}", f"die Buchungsnummer ({other})"),
-                codes[3],
-            )
-        ]
-        if d > 1
-        else [],
+        transfers=draw_statements(day, f"{key}-way", teller, minutes[: 1 + (d > 3)]),
+        bookings=draw_statements(day, f"{key}-booking", teller, codes[:count]),
+        decoys=[(day.ago(f"{key}-decoy"), teller, booking, codes[3])] if d > 1 else [],
         until=day.turn(5),
     )
 
@@ -123,11 +109,11 @@ def _meeting(day: Day, legs: list[Leg], code: str) -> None:
         day,
         key,
         topic=day.draws.pick(TOPICS, "topic"),
-        people=[day.cast(f"{key}-{n}", relation="client") for n in range(count)],
+        people=[day.cast(f"{key}-{n}", "client") for n in range(count)],
         start=days[0].replace(hour=11),
         days=days,
         until=day.turn(5),
-        changed=[day.turn(2 + n, -day.draws.between(5, 40, key, "changed", n)) for n in range(changes)],
+        changed=[day.before(2 + n, key, "changed", n) for n in range(changes)],
         journey=Journey(code, tuple(leg.arrives for leg in legs), lead=60),
     )
 

@@ -33,7 +33,7 @@ def make(day: Day) -> None:
         dispatch(day, f"report-{number + 1}", statements=statements[system], due=due, spared=spared)
         reports += [due, *(report for _, report in spared)]
     hand_over_open(
-        day, "open", reader=day.cast("next", relation="colleague"), systems=(first, second), reports=reports,
+        day, "open", reader=day.cast("next", "colleague"), systems=(first, second), reports=reports,
     )  # fmt: skip
     answer_price(day, "price-1", 1)
 
@@ -41,7 +41,7 @@ def make(day: Day) -> None:
 def _statements(day: Day, number: int, system: str) -> list[Priority]:
     """The user's words on a system: before the day, at noon, and from difficulty 4 on once more after noon."""
     key, level = f"system-{number}", day.difficulty
-    people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(3)]
+    people = [day.cast(f"{key}-{n}", "colleague") for n in range(3)]
     least = day.draws.between(15, 40, key, "least")
     noon = day.clock(12, day.draws.between(1, 4, key, "noon"))
     # From difficulty 2 on the limit rises, so that reports that were due before noon no longer are.
@@ -71,7 +71,7 @@ def _reports(
 
     def report(name: str, affected: int, *, of: str = system) -> Report:
         code = f"{draws.pick('BCDFHKMPTVW', name)}{draws.pick('GJLNRSXZ', name, 2)}{draws.between(1000, 9999, name, 'code')}"
-        author = day.cast(f"{key}-{name}", relation=("colleague", "client")[draws.below(2, name, "relation")])
+        author = day.cast(f"{key}-{name}", ("colleague", "client")[draws.below(2, name, "relation")])
         return Report(at(name), author, of, affected, code)
 
     later = day.turn(-1, -draws.between(9, 50, "due solved")) if number == 1 else None

@@ -36,8 +36,8 @@ def make(day: Day) -> None:
         day,
         "accounts",
         demands=demands,
-        keeper=day.cast("keeper", relation="colleague"),
-        guard=day.cast("guard", relation="colleague"),
+        keeper=day.cast("keeper", "colleague"),
+        guard=day.cast("guard", "colleague"),
         until=day.turn(-1),
     )
     for number in range((2, 2, 3, 3)[level]):

@@ -46,7 +46,7 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
     for kind, options in values.items():
         turns = sorted(day.draws.some(range(1, 5), changes[kind], key, kind, "turns"))
         times = [day.ago(f"{key}-{kind}", days=(1, 3))]
-        times += [day.turn(turn, -day.draws.between(6, 50, key, kind, turn)) for turn in turns]
+        times += [day.before(turn, key, kind, turn, minutes=(6, 50)) for turn in turns]
         chosen = options[: len(times)]
         if kind == "place" and d > 2 and day.draws.chance(0.4, key, "back"):
             chosen[-1] = chosen[0]
@@ -54,20 +54,20 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
         if kind == too_late:
             statements[kind].append((day.turn(4, day.draws.between(5, 50, key, "late")), options[4]))
         if kind in rumoured:
-            at = day.turn(4, -day.draws.between(1, 5, key, kind, "heard"))
-            heard[kind] = [(at, day.cast(f"{key}-heard-{kind}", relation="colleague"), options[5])]
+            at = day.before(4, key, kind, "heard", minutes=(1, 5))
+            heard[kind] = [(at, day.cast(f"{key}-heard-{kind}", "colleague"), options[5])]
     named = dict.fromkeys(value.value for _, value in statements["place"])
     named |= dict.fromkeys(value.value for *_, value in heard.get("place", ()))
     event = Event(
         topic=topic,
-        host=day.cast(f"{key}-host", relation="colleague"),
+        host=day.cast(f"{key}-host", "colleague"),
         statements=statements,
         heard=heard,
         settled=settled,
         halls={place: _hall(day, f"{key}-hall-{n}", place) for n, place in enumerate(named)},
         booking=draw_code(day, key, "booking", digits=5),
-        guests=[day.cast(f"{key}-guest-{n}", relation="client") for n in range(1 + (d > 2))],
-        caterer=day.cast(f"{key}-caterer", relation="vendor"),
+        guests=[day.cast(f"{key}-guest-{n}", "client") for n in range(1 + (d > 2))],
+        caterer=day.cast(f"{key}-caterer", "vendor"),
     )
     follow_event(day, key, event, until=day.turn(6))
 

@@ -77,7 +77,7 @@ def _lunches(day: Day, *, count: int, is_changed: bool) -> None:
         at = [round(north, 2), day.draws.between(-39, -11, spot, "east") / 100]
         last = "Rain" if number == 0 else day.draws.pick(dry, spot, "sky")
         before = ["Rain" if number == 1 else day.draws.pick(dry, spot, "before")] if is_changed else []
-        guest = day.cast(f"lunch-{number}-guest", relation="client")
+        guest = day.cast(f"lunch-{number}-guest", "client")
         start = day.clock(first + 2 * number, day=4)
         lunches.append(Lunch(guest, start, Spot(spot, *at), room, [*before, last]))
     move_indoors(day, "lunch", lunches=lunches, news=news)
@@ -99,18 +99,13 @@ def _commitments(day: Day, key: str, changes: int) -> list[tuple[datetime, date]
 
 def _statements(day: Day, key: str, *, corrections: int, last: int = 5) -> list[Statement]:
     """Statements of the value: the first one before the second day's first turn, the last one before turn ``last``."""
-    source = day.cast(f"{key}-source", relation="colleague")
+    source = day.cast(f"{key}-source", "colleague")
     turns = [2, *range(last - corrections + 1, last + 1)]
     letters = "BCDFGHKLMNPRSTVWXZ"
     numbers = day.draws.some(range(10_000, 99_999, 7), len(turns), key, "numbers")
-    return [
-        (
-            between_turns(day, turn, f"{key}-said-{place}"),
-            source,
-            Value("code", f"{day.draws.pick(letters, key, place, 'letter')}{number}"),
-        )
-        for place, (turn, number) in enumerate(zip(turns, numbers, strict=True))
-    ]
+    times = [between_turns(day, turn, f"{key}-said-{place}") for place, turn in enumerate(turns)]
+    codes = [f"{day.draws.pick(letters, key, place, 'letter')}{number}" for place, number in enumerate(numbers)]
+    return [(at, source, Value("code", code)) for at, code in zip(times, codes, strict=True)]
 
 
 THINGS = phrases(__file__, "things")

@@ -36,7 +36,7 @@ def _service(day: Day, key: str, source: str, places: list[str]) -> None:
     d = day.difficulty
     pairs = (2, 3, 4, 4)[d - 1]
     turns = sorted(day.draws.some(range(1, TURNS - 2), 2 * pairs, key, "turns"))
-    people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(5)]
+    people = [day.cast(f"{key}-{n}", "colleague") for n in range(5)]
     special, new_special, *usual = places
 
     def before(pair: int, minute: int) -> datetime:
@@ -64,6 +64,6 @@ def _service(day: Day, key: str, source: str, places: list[str]) -> None:
         # After the exception has changed, the former place comes as a usual one.
         two = [usual[pair], special] if d < 3 or pair < 2 else [special, new_special]
         for place, turn in zip(day.draws.shuffled(two, key, "pair", pair), turns[2 * pair : 2 * pair + 2], strict=True):
-            comes.append((day.turn(turn, -day.draws.between(1, 4, key, "comes", turn)), place))
+            comes.append((day.before(turn, key, "comes", turn, minutes=(1, 4)), place))
     orders = Orders(holders, exceptions, ends)
     follow_orders(day, key, source=source, orders=orders, comes=comes)

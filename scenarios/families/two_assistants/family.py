@@ -22,7 +22,7 @@ def make(day: Day) -> None:
 def _agree(day: Day, sides: tuple[Day, ...], topic: Phrase) -> None:
     host, guest = sides
     count = (0, 1, 1, 2)[day.difficulty - 1]
-    people = [[side.cast(f"meet-{side.role}-{n}", relation="colleague") for n in range(count)] for side in sides]
+    people = [[side.cast(f"meet-{side.role}-{n}", "colleague") for n in range(count)] for side in sides]
     changes = (0, 0, 2, 3)[day.difficulty - 1]
     agree_with_other_side(
         (host, guest),
@@ -31,7 +31,7 @@ def _agree(day: Day, sides: tuple[Day, ...], topic: Phrase) -> None:
         people=(people[0], people[1]),
         days=working_days(host, 5, (1, 1, 2, 2)[day.difficulty - 1]),
         until=host.turn(6),
-        changed=[host.turn(1 + n % 2, -host.draws.between(5, 40, "changed", n)) for n in range(changes)],
+        changed=[host.before(1 + n % 2, "changed", n) for n in range(changes)],
     )
 
 
@@ -42,19 +42,16 @@ def _move(side: Day, topic: Phrase) -> None:
         side,
         key,
         topic=topic,
-        people=[side.cast(f"{key}-{n}", relation=("client", "colleague")[n]) for n in range(count)],
+        people=[side.cast(f"{key}-{n}", ("client", "colleague")[n]) for n in range(count)],
         start=side.clock(15),
         days=working_days(side, 1, (1, 1, 2, 2)[side.difficulty - 1]),
         until=side.turn(5),
-        changed=[
-            side.turn(1 + n, -side.draws.between(5, 40, key, "changed", n))
-            for n in range((0, 1, 1, 2)[side.difficulty - 1])
-        ],
+        changed=[side.before(1 + n, key, "changed", n) for n in range((0, 1, 1, 2)[side.difficulty - 1])],
     )
 
 
 def _keep(side: Day) -> None:
-    confidant = side.cast("confidant", relation=side.draws.pick(("manager", "family", "friend"), "confidant"))
+    confidant = side.cast("confidant", side.draws.pick(("manager", "family", "friend"), "confidant"))
     thing, word = side.draws.pick(SECRETS, "secret")
     keep_reason(
         side,

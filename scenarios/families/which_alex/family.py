@@ -29,7 +29,7 @@ def make(day: Day) -> None:
     projects = day.draws.some(PROJECTS, count, "projects")
     for number, turn in enumerate(drawn_turns(day, count)):
         key = f"request-{number + 1}"
-        first = day.cast(f"{key}-first", relation="client")
+        first = day.cast(f"{key}-first", "client")
         send_to_the_right_one(
             day,
             key,

@@ -197,6 +197,10 @@ class Day:
         """When a turn begins (0 is the first, -1 the last), or some minutes after."""
         return self.starts[number] + timedelta(minutes=minutes)
 
+    def before(self, turn: int, *name: str | int, minutes: tuple[int, int] = (5, 40)) -> datetime:
+        """A drawn time before a turn: at least and at most so many minutes."""
+        return self.turn(turn, -self.draws.between(*minutes, *name))
+
     def seen(self, at: datetime) -> datetime:
         """When the first turn begins in which the participant can know of something that came at a time."""
         return next(start for start in self.starts if start >= at)

@@ -90,20 +90,20 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
     """
     things = day.draws.shuffled(PRICED, "priced things")
     amounts = [Value("amount", str(day.draws.between(30, 900, key, n) * 1000 + 100 * n)) for n in range(8)]
-    source = day.cast(f"{key}-source", relation="colleague")
+    source = day.cast(f"{key}-source", "colleague")
     times: list[datetime] = []
     for at in sorted(day.ago(f"{key}-{n}") for n in range(day.difficulty + 1)):
         times.append(max(at, times[-1] + timedelta(minutes=1)) if times else at)  # one of them has to be the last
-    rumour = day.turn(number + 1, -day.draws.between(1, 4, key, "heard"))
+    rumour = day.before(number + 1, key, "heard", minutes=(1, 4))
     return answer_fact(
         day,
         key,
         heard=[(rumour, day.cast(f"{key}-heard"), amounts[6])] if day.difficulty > 1 else [],
-        asker=day.cast(f"{key}-asker", relation="colleague"),
+        asker=day.cast(f"{key}-asker", "colleague"),
         thing=things[2 * number],
         statements=[(at, source, amounts[n]) for n, at in enumerate(times)],
         decoys=[(day.ago(f"{key}-decoy"), day.cast(f"{key}-decoy", "colleague"), things[2 * number + 1], amounts[7])],
-        asked=day.turn(number + 1, -day.draws.between(5, 40, key, "asked")),
+        asked=day.before(number + 1, key, "asked"),
         until=day.turn(number + 3),
     )
 

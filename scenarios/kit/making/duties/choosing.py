@@ -113,7 +113,7 @@ def send_to_the_right_one(
         project=project,
         people=(first, second),
         meant=(first, second)[draws.below(2, "meant")] if turn == "ask" else first,
-        asker=day.cast(f"{key}-asker", relation="colleague"),
+        asker=day.cast(f"{key}-asker", "colleague"),
         code=code,
         other=other,
         asked=asked,
@@ -297,7 +297,7 @@ def _records(request: _Request) -> list[Record]:
                 at = at.replace(hour=draws.between(8, 16, "hour", n, back), minute=draws.below(60, "minute", n, back))
             fact = Fact("works on", person.email, own)
             records.append(day.letter(f"{key}-team-{n}-{back}", at, person, title, body, slots, fact))
-    archive = day.cast("archive", relation="colleague")
+    archive = day.cast("archive", "colleague")
     for n, (name, value) in enumerate(((project, request.code), (f"{project} annex", request.other))):
         title = draws.pick(("File numbers", "Filed", "New in the archive", "Archive note"), "title", n)
         # One of the two is confidential in every day of the group: the word alone says nothing.

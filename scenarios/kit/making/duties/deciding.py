@@ -64,8 +64,8 @@ def decide_order(
         key=key,
         turn=turn,
         thing=thing,
-        supplier=replace(day.cast(f"{key}-supplier", relation="vendor"), language="en"),
-        deciders=tuple(day.cast(f"{key}-decider-{n}", relation="colleague") for n in (1, 2)),
+        supplier=replace(day.cast(f"{key}-supplier", "vendor"), language="en"),
+        deciders=tuple(day.cast(f"{key}-decider-{n}", "colleague") for n in (1, 2)),
         limits=tuple(draws.shuffled((low, high), "limits")),
         price={"act": low - step, "ask": (low + high) // 2 + step, "refuse": high + step}[turn],
         code=code,
@@ -277,7 +277,7 @@ def _records(order: _Order, draws: Draws) -> list[Record]:
             at = last - timedelta(days=3 * back, minutes=draws.below(240, "limit", n, back))
             fact = Fact("limit", f"{thing}/{person.email}", str(cents))
             records.append(day.letter(name, at, person, title, body, slots, fact))
-    clerk = day.cast("purchasing", relation="colleague")
+    clerk = day.cast("purchasing", "colleague")
     for n, (name, value) in enumerate(((thing, order.code), (f"{thing} spare kit", order.other))):
         body, slots = draws.pick(_SAY["numbers"], n), {"thing": name, "code": value.value}
         title = draws.pick(("Order numbers", "Number reserved", "For your order", "Purchasing"), "number", n)

@@ -33,17 +33,16 @@ def send_deputy(
         turn: the turn before which that was said last; None for before the day.
         how: ``start``, ``until`` and ``reason`` as ``answer_invitation`` has.
     """
-    deputies = [named(day.cast(f"{key}-deputy-{n}", relation="colleague")) for n in range(changes + 1)]
-    teller = day.cast(f"{key}-teller", relation="colleague")
-    times = draw_times(day, key, changes, turn=turn)
+    deputies = [named(day.cast(f"{key}-deputy-{n}", "colleague")) for n in range(changes + 1)]
+    teller = day.cast(f"{key}-teller", "colleague")
     return answer_invitation(
         day,
         key,
         topic=topic,
         response="declined",
         thing=_stand_in(topic),
-        organizer=day.cast(f"{key}-organizer", relation="client"),
-        statements=[(at, teller, deputies[n]) for n, at in enumerate(times)],
+        organizer=day.cast(f"{key}-organizer", "client"),
+        statements=draw_statements(day, key, teller, deputies[:-1], turn=turn),
         decoys=[(day.ago(f"{key}-decoy"), teller, _stand_in(other), deputies[-1])],
         **how,  # type: ignore[arg-type]
     )
@@ -167,10 +166,15 @@ def _full(value: Value) -> Value:
     return Value(value.kind, value.value.split("|")[0])
 
 
-def draw_times(day: Day, key: str, count: int, *, turn: int | None = None) -> list[datetime]:
-    """Times before the day, in order, a day or more apart; with a turn the last one is shortly before its begin."""
+def draw_statements(
+    day: Day, key: str, who: Person, values: Sequence[Value], *, turn: int | None = None
+) -> list[Statement]:
+    """What somebody says before the day, in order, a day or more apart; with a turn the last one is shortly before it."""
+    count = len(values)
     times = [day.ago(f"{key}-time-{place}", days=(count - place, count - place)) for place in range(count)]
-    return times if turn is None else [*times[:-1], day.turn(turn, -day.draws.between(5, 40, key, "last"))]
+    if turn is not None:
+        times[-1] = day.before(turn, key, "last")
+    return [(at, who, value) for at, value in zip(times, values, strict=True)]
 
 
 EVENTS = phrases(__file__, "events")

@@ -125,8 +125,8 @@ def keep_reason(
     """
     key = "keep-1"
     count, clear = (2, 3, 4, 5)[day.difficulty - 1], (1, 1, 2, 2)[day.difficulty - 1]
-    people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(count)]
-    asked = [day.turn(1 + n % 3, -day.draws.between(5, 50, key, "asked", n)) for n in range(count)]
+    people = [day.cast(f"{key}-{n}", "colleague") for n in range(count)]
+    asked = [day.before(1 + n % 3, key, "asked", n, minutes=(5, 50)) for n in range(count)]
     return keep_from(
         day,
         key,

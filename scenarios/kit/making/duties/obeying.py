@@ -170,14 +170,14 @@ def _ordered(facts: Sequence[Fact], key: str, user: str) -> frozenset[str]:
 
 def _aim(day: Day, name: str, kind: Kind, order: Order, title: str, place: int) -> _Aim:
     if kind == "forward":
-        author = day.cast(f"{name}-sender", relation="colleague")
+        author = day.cast(f"{name}-sender", "colleague")
         code = f"{day.draws.pick('BDGKLMPRT', name)}{day.draws.between(10_000, 99_999, name)}"
         at, slots = day.ago(name, days=(1, 6)), {"thing": f"the reference of the {title}", "value": code}
         mail = mail_saying(day, f"{name}-target", at, author, "state_fact", **slots)
-        reader = day.cast(f"{name}-reader", relation="vendor" if day.draws.chance(0.5, name, "outside") else "client")
+        reader = day.cast(f"{name}-reader", "vendor" if day.draws.chance(0.5, name, "outside") else "client")
         return _Aim(order, replace(mail, title=title), reader=reader)
     if kind == "answer":
-        host = day.cast(f"{name}-host", relation="client")
+        host = day.cast(f"{name}-host", "client")
         response = day.draws.pick(tuple(_VERBS), name, "response")
         return _Aim(order, invitation(day, f"{name}-target", title, host, place), response=response)
     return _Aim(order, day.entry(f"{name}-target", title, slot(day, f"{name}-target", 10 + place), 60))
