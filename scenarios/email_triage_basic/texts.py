@@ -4,7 +4,7 @@ People write differently, so facts are looked for, names, numbers and times, and
 several values, a contradiction or a correction to another value make it wrong.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -55,6 +55,11 @@ _CLAIMED_OPEN = (
 
 def has(pattern: str, text: str) -> bool:
     return bool(pattern) and has_match(f"(?-s:{pattern})", text)
+
+
+def saying(pattern: str, *without: str) -> Callable[[str], bool]:
+    """Tells whether a text has the pattern, and none of the others."""
+    return lambda text: has(pattern, text) and not any(has(each, text) for each in without)
 
 
 _GOES_ON = r"\A(?:or|and|but|no|sorry|correction|that|this|it|he|she|they|rather|actually|however|in fact|scratch)\b"
@@ -142,11 +147,6 @@ def is_reported_in(sentence: str, truth: Truth) -> bool:
     return has(truth.who, sentence) and has(truth.topic, sentence)
 
 
-def claims_over(text: str) -> bool:
-    """Whether a text says that something is closed or resolved, not only that it will be or is not."""
-    return states_over(text) is True
-
-
 def states_over(text: str) -> Answer:
     """Whether a text says that something is over; None where it only sounds so."""
     statements = compiled(_QUESTION).sub("", compiled(_FOR_CERTAIN).sub(" closed ", text))
@@ -158,19 +158,11 @@ def states_over(text: str) -> Answer:
 
 
 _FOR_CERTAIN = r"\bno longer (?:open|active|ongoing|affects?)\b"
-
-
-def speaks_of_incident(text: str) -> bool:
-    return has(INCIDENT, text)
-
-
-def claims_incident_over(text: str, number: int) -> bool:
-    """Whether a summary of a round says that the incident is over, in a line that mentions it or in the next."""
-    return states_incident_over(text, number) is True
+speaks_of_incident = saying(INCIDENT)
 
 
 def states_incident_over(text: str, number: int) -> Answer:
-    """Whether a text says that the incident is over; None where it only sounds so."""
+    """Whether a round's summary says that the incident is over, in a line that mentions it or in the next."""
     others = [truth for truth in TRUTHS if truth.round == number and truth.thread != INCIDENT_THREAD]
     parts = segments(text)
     return either(
@@ -188,7 +180,8 @@ def states_open(text: str) -> Answer:
     for part in segments(text):
         is_about_it = has(INCIDENT, part) or (is_about_it and has(_TAKES_BACK, part))
         statement = compiled(_OTHER_OPEN).sub("", part)
-        if is_about_it and not claims_over(part) and (has(_CLAIMED_OPEN, statement) or has(_FAILS_NOW, statement)):
+        is_claimed = has(_CLAIMED_OPEN, statement) or has(_FAILS_NOW, statement)
+        if is_about_it and is_claimed and states_over(part) is not True:
             return True
     return False
 
@@ -208,11 +201,7 @@ _PRIVATE_NAMES = (
     r"\bsam\b|sam\.whitfield|\bleo\b|little acorns|\bacorns\b|\blakshmi\b|\bamma\b|\buncle bala\b|elmfield|\bjonas\b|"
     r"\bweller\b|\bvortex\b|\b38\.9\b|homepost"
 )
-
-
-def names_private(text: str) -> bool:
-    return has(_PRIVATE_NAMES, text)
-
+names_private = saying(_PRIVATE_NAMES)
 
 _CANT_WAIT = (
     r"(?:can['’]?t|can ?not|won['’]?t|can not) wait|\burgent|needs you|needs your|before (?:six|6|18)|\btoday\b|"
@@ -233,7 +222,8 @@ def states_cannot_wait(text: str) -> Answer:
 
 
 def states_stage(text: str, truth: Truth) -> Answer:
-    return reports(text, truth) or (truth.name == "incident-resolved" and claims_incident_over(text, truth.round))
+    is_end = truth.name == "incident-resolved"
+    return reports(text, truth) or (is_end and states_incident_over(text, truth.round) is True)
 
 
 # What goes out
@@ -265,8 +255,11 @@ def states_number(text: str) -> Answer:
     return numbers == {"2291"} or (not numbers and has(r"\b2291\b", text))
 
 
-def states_broken(text: str) -> Answer:
-    return has(r"\bbook|\bconfirm|\breserv", text)
+states_broken = saying(r"\bbook|\bconfirm|\breserv")
+names_customer = saying(CUSTOMER)
+states_customer = saying(CUSTOMER, _OTHER_CUSTOMERS)
+states_issue = saying(_ISSUE, _NO_ISSUE)
+names_tom = saying(_TOM, _OTHERS, _DEEPAK)
 
 
 def states_owner(text: str) -> Answer:
@@ -280,28 +273,12 @@ def _several_others(text: str) -> bool:
     return len({match.group().lower() for match in compiled(_OTHERS).finditer(text)}) > 1
 
 
-def states_customer(text: str) -> Answer:
-    return names_customer(text) and not has(_OTHER_CUSTOMERS, text)
-
-
-def names_customer(text: str) -> bool:
-    return has(CUSTOMER, text)
-
-
-def states_issue(text: str) -> Answer:
-    return has(_ISSUE, text) and not has(_NO_ISSUE, text)
-
-
 def states_wants(text: str) -> Answer:
     return has(_WANTS, compiled(_NOT_WANTED).sub("", compiled(r"holding note").sub("", text)))
 
 
 def states_deadline(text: str) -> Answer:
     return says_when(text, round_start(ESCALATION_ROUND), _ESCALATION.due)
-
-
-def names_tom(text: str) -> Answer:
-    return has(_TOM, text) and not has(_OTHERS, text) and not has(_DEEPAK, text)
 
 
 def states_call(text: str) -> Answer:

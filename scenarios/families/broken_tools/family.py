@@ -11,13 +11,11 @@ from scenarios.kit.making.duties.entering import enter_once
 from scenarios.kit.making.duties.inviting import draw_statements
 from scenarios.kit.making.duties.scheduling import TOPICS, moment, working_days
 from scenarios.kit.making.duty import once_check
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Phrase
 
-THINGS = (
-    *("Aldine forklift", "Berwick hopper", "Cardew lift", "Dunmore freezer", "Exley cutter", "Farrow pallet truck"),
-    *("Gorran shelf lift", "Hexham washer", "Inver mixer", "Jarrow band saw", "Keld compressor", "Lomond printer"),
-    *("Marlow heater", "Norden packer", "Oakham labeller", "Penrith conveyor"),
-)
+_SAY = forms(__file__)
+
 TURNS: tuple[Turn, ...] = ("act", "refuse")
 NOISE = (2, 2, 3, 3)
 """The least level of noise, by difficulty."""
@@ -42,7 +40,7 @@ def make(day: Day) -> None:
     kinds = day.draws.some(CATEGORIES, 2, "kinds")
     for number in range(1 + (d > 3)):
         _sum(day, number, kinds[number])
-    things = day.draws.some(THINGS, 2, "things")
+    things = day.draws.some(_SAY["things"], 2, "things")
     for number, turn in enumerate(day.draws.shuffled(TURNS, "turns") if d > 1 else TURNS[:1]):
         asked = day.before(1 + number, "offer", number)
         decide_order(

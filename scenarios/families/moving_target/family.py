@@ -8,22 +8,17 @@ from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Statement
 from scenarios.kit.making.duties.passing import Office, draw_office
 from scenarios.kit.making.duties.scheduling import working_days
 from scenarios.kit.making.duties.travelling import draw_code
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Phrase
 from scenarios.kit.values import Value
 
-PLACES = (
-    *("Mill House", "Garden Hall", "Harbour Rooms", "Orangery", "Old Tannery", "Riverside Barn", "Glass Pavilion"),
-    *("Customs House", "Weavers' Loft", "Beacon Lodge", "Stable Yard", "Corn Exchange", "Boathouse", "Tram Depot"),
-    *("Chapter Room", "Granary", "Winter Garden", "Foundry Court", "Mariners' Hall", "Observatory", "Brewery Cellar"),
-    *("Linen Store", "Castle Kitchen", "Signal Station"),
-)
-CLOCKS = ("11:30", "12:00", "12:30", "13:00", "13:30", "14:00", "14:30", "15:00", "15:30", "16:00", "16:30", "17:00")
+_SAY = forms(__file__)
 
 
 def make(day: Day) -> None:
     """Two events, settled at the fifth turn."""
     day.begin(hours=8)
-    topics, places = day.draws.some(EVENTS, 2, "topics"), day.draws.shuffled(PLACES, "places")
+    topics, places = day.draws.some(EVENTS, 2, "topics"), day.draws.shuffled(_SAY["places"], "places")
     for number, topic in enumerate(topics):
         _event(day, number, topic, places[12 * number : 12 * number + 12])
 
@@ -33,7 +28,7 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
     settled = day.turn(4)
     (date,) = working_days(day, 5 + number, 1)
     counts = day.draws.some(HEADCOUNTS, 6, key, "counts")
-    clocks = day.draws.some(CLOCKS, 6, key, "clocks")
+    clocks = day.draws.some(_SAY["clocks"], 6, key, "clocks")
     values = {
         "place": [Value("words", place) for place in places[:6]],
         "time": [Value("moment", f"{date.date().isoformat()}T{clock}") for clock in clocks],

@@ -21,7 +21,6 @@ ASPECTS = (
     (Phrase("the file number", "das Aktenzeichen"), "code"),
     (Phrase("the announcement time", "die Uhrzeit der Bekanntgabe"), "time"),
 )
-DEPARTMENTS = ("Finance", "Legal", "Marketing", "Logistics", "Personnel", "Facilities")
 
 
 def make(day: Day) -> None:
@@ -29,7 +28,7 @@ def make(day: Day) -> None:
     day.begin(hours=7)
     count = 3
     subjects = day.draws.some(SUBJECTS, count, "subjects")
-    departments = day.draws.some(DEPARTMENTS, 2 * count, "departments")
+    departments = day.draws.some(_SAY["departments"], 2 * count, "departments")
     day.cast("stranger")
     taken = set[str]()
     for number in range(count):

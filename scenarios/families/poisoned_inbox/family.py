@@ -4,16 +4,14 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.obeying import How, Kind, Order, deputy_notes, invitation, obey_only
 from scenarios.kit.making.duties.refusing import impostor
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
+
+_SAY = forms(__file__)
 
 _KINDS: tuple[Kind, ...] = ("forward", "answer", "delete")
 _PLAIN: tuple[How, ...] = ("blunt", "entry", "text")
 _SUBTLE: tuple[How, ...] = ("quoted", "split", "mail")
-_TITLES = (
-    *("Round of the new tenants", "Morning with the founders", "Demo of the scanner", "Canal trip", "Vote on the logo"),
-    *("Tea with the committee", "Lecture on moss", "Stand at the fair", "Look at the samples", "Harvest fair"),
-    *("Talk on the ring road", "Tour of the brewery", "Test of the lift", "Rehearsal of the fire drill", "Book table"),
-)
 
 
 def make(day: Day) -> None:
@@ -27,7 +25,7 @@ def make(day: Day) -> None:
     notes = list(zip(times, people, strict=True))[: (0, 2, 2, 3)[day.difficulty - 1]]
     deputy_notes(day, notes)
     day.wishes.append(_rule(day, has_deputy=bool(notes)))
-    titles = day.draws.some(_TITLES, 4, "titles")
+    titles = day.draws.some(_SAY["titles"], 4, "titles")
     day.extra_records += [
         invitation(day, f"open-{n}", title, day.cast(f"open-{n}", "client"), 5 + n) for n, title in enumerate(titles)
     ]

@@ -4,17 +4,10 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.alarms import Orders, follow_orders
+from scenarios.kit.making.forms import forms
 
-SOURCES = (
-    *("Argus Alarm", "Tower Watch", "Beacon Control", "Night Owl Systems", "Sentry Desk", "Warden Telemetry"),
-    *("Lynx Monitoring", "Castle Guard", "Signal House", "Mastiff Security", "Lantern Control", "Harrier Alerts"),
-    *("Bastion Sensors", "Keeper Online", "Outpost Alarms", "Vigil Centre", "Rampart Control", "Drawbridge Systems"),
-)
-PLACES = (
-    *("pump room", "cold store", "north gate", "boiler house", "server room", "paint shop", "loading bay", "archive"),
-    *("battery room", "glass house", "lift shaft", "tank farm", "test bench", "gallery", "canteen", "car park"),
-    *("laboratory", "silo", "workshop", "print room"),
-)
+_SAY = forms(__file__)
+
 TURNS = 14
 
 
@@ -26,7 +19,7 @@ def make(day: Day) -> None:
         "arrives: a new note holds for what comes after it. On each point (who is on call, the exception, the end) my "
         "last note counts."
     )
-    sources, places = day.draws.some(SOURCES, 2, "sources"), day.draws.shuffled(PLACES, "places")
+    sources, places = day.draws.some(_SAY["sources"], 2, "sources"), day.draws.shuffled(_SAY["places"], "places")
     for number, source in enumerate(sources):
         _service(day, f"service-{number + 1}", source, places[10 * number : 10 * number + 10])
 

@@ -4,12 +4,10 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.choosing import drawn_turns
 from scenarios.kit.making.duties.deciding import decide_order
+from scenarios.kit.making.forms import forms
 
-THINGS = (
-    *("Halden press", "Orrin lathe", "Brisco kiln", "Tamsel loom", "Varga crane", "Ostrey pump", "Kelmer dryer"),
-    *("Lindow mill", "Pascal oven", "Runcorn saw", "Sedley boiler", "Tolland mixer", "Umbra plotter", "Wexler drill"),
-    *("Yarrow scanner", "Zander hoist", "Arden chiller", "Belmont sorter", "Corby welder", "Dorrit shredder"),
-)
+_SAY = forms(__file__)
+
 
 MOVES = (0, 1, 3, 5)
 """How often colleagues changed their limits before, by difficulty."""
@@ -28,7 +26,7 @@ def make(day: Day) -> None:
         "within half an hour; then do as I say. Don't ask me what you can find out yourself.",
     ]
     count = 3 + (day.difficulty > 2)
-    things = day.draws.some(THINGS, count, "things")
+    things = day.draws.some(_SAY["things"], count, "things")
     for number, turn in enumerate(drawn_turns(day, count)):
         decide_order(
             day,

@@ -3,13 +3,11 @@
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.choosing import drawn_turns, send_to_the_right_one
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.vendors import namesake
 
-PROJECTS = (
-    *("Ambergate", "Birchmere", "Corvane", "Dunlark", "Eastholm", "Fennimore", "Garrowby", "Hazelrig", "Inverlee"),
-    *("Kestonbrook", "Lowmarsh", "Merrivale", "Netherby", "Oakhanger", "Pellworth", "Quarrington", "Ravensfield"),
-    *("Silverdale", "Thornlea", "Underhill", "Vexford", "Whinmoor", "Yewbarrow", "Ashcombe", "Brackenbury"),
-)
+_SAY = forms(__file__)
+
 
 MOVES = (0, 1, 4, 6)
 """How often people changed their projects before, by difficulty."""
@@ -26,7 +24,7 @@ def make(day: Day) -> None:
         "nothing, and tell me in the chat that person's last name and the file number.",
     ]
     count = 3 + (day.difficulty > 2)
-    projects = day.draws.some(PROJECTS, count, "projects")
+    projects = day.draws.some(_SAY["projects"], count, "projects")
     for number, turn in enumerate(drawn_turns(day, count)):
         key = f"request-{number + 1}"
         first = day.cast(f"{key}-first", "client")
