@@ -82,8 +82,7 @@ def add_up(
     key: str,
     *,
     reader: Person,
-    what: str,
-    category: Sequence[str],
+    kind: str,
     month: tuple[date, date],
     receipts: Sequence[Receipt],
     until: datetime,
@@ -92,12 +91,12 @@ def add_up(
 
     Args:
         reader: who gets them.
-        what: the receipts in words, for the brief: ``taxi and rail receipts from 1 to 30 April``.
-        category: those that count.
+        kind: the category that counts.
         month: the first and the last day that count.
         receipts: those that count and those that miss one condition.
         until: when it is due at the latest.
     """
+    what = "{} receipts from {} to {}".format(kind, *(f"{each.day} {each:%B}" for each in month))
     records = [record for receipt in receipts for record in _records(day, receipt)]
     right = [receipt for receipt in receipts if receipt.counts]
     wrong = [receipt for receipt in receipts if not receipt.counts]
@@ -129,7 +128,7 @@ def add_up(
         ],
         explains=to_write_to(reader, about=records),
         acts=[act],
-        solve=lambda facts: frozenset({_solve(facts, category, month)} - {""}),
+        solve=lambda facts: frozenset({_solve(facts, kind, month)} - {""}),
         answers=frozenset({f"{total}/{'/'.join(sorted(each.number for each in right))}"}),
         records=records,
         lapses=lapses,
@@ -144,14 +143,14 @@ def _values(receipts: Sequence[Receipt]) -> tuple[Value, ...]:
     return (_amount(sum(each.cents for each in receipts)), *map(_code, receipts))
 
 
-def _solve(facts: Iterable[Fact], category: Sequence[str], month: tuple[date, date]) -> str:
+def _solve(facts: Iterable[Fact], category: str, month: tuple[date, date]) -> str:
     facts = list(facts)
     refunded = {fact.about for fact in facts if fact.kind == "refund"}
     found: dict[str, int] = {}
     for fact in facts:
         if fact.kind == "receipt" and fact.about not in refunded:
             cents, kind, paid = fact.value.split("/")
-            if kind in category and month[0] <= date.fromisoformat(paid) <= month[1]:
+            if kind == category and month[0] <= date.fromisoformat(paid) <= month[1]:
                 found[fact.about] = int(cents)
     return f"{sum(found.values())}/{'/'.join(sorted(found))}" if found else ""
 
