@@ -118,19 +118,16 @@ def messages_received(ctx: AgentBeatsEvalContext, own: Iterable[str]) -> list[Me
         own: the user's addresses and numbers: what they wrote themselves didn't come in.
     """
     mine = frozenset(own)
-    received = [
-        Message(
-            instant(mail["received_at"]),
-            "email.receive",
+    received = []
+    for mail in _new(ctx, "email", "emails"):
+        author, words = (
             frozenset({bare_address(str(mail["from_address"]))}),
-            str(mail["subject"]),
-            str(mail["body_text"]),
+            (str(mail["subject"]), str(mail["body_text"])),
         )
-        for mail in _new(ctx, "email", "emails")
-    ] + [
-        Message(instant(text["sent_at"]), "sms.receive", frozenset({bare_phone(text["from_number"])}), "", text["body"])
-        for text in _new(ctx, "sms", "messages")
-    ]
+        received.append(Message(instant(mail["received_at"]), "email.receive", author, *words))
+    for text in _new(ctx, "sms", "messages"):
+        author = frozenset({bare_phone(text["from_number"])})
+        received.append(Message(instant(text["sent_at"]), "sms.receive", author, "", text["body"]))
     return sorted((each for each in received if each.people.isdisjoint(mine)), key=lambda message: message.at)
 
 

@@ -238,18 +238,10 @@ class Day:
         **fields: Any,
     ) -> Record:
         """A mail, to the user where no readers are named."""
-        return Record(
-            id=self.id(name),
-            kind="mail",
-            at=at,
-            author=author,
-            readers=tuple(readers) or (self.user,),
-            title=title,
-            body=body,
-            thread=(reply_to.thread or f"t{reply_to.id}") if reply_to else f"t{self.id(name)}",
-            reply_to=reply_to.id if reply_to else None,
-            fields=fields,
-        ).with_facts(*facts)
+        thread = (reply_to.thread or f"t{reply_to.id}") if reply_to else f"t{self.id(name)}"
+        record = Record(self.id(name), "mail", at, author, tuple(readers) or (self.user,), title, body, fields=fields)
+        answered = reply_to.id if reply_to else None
+        return replace(record, thread=thread, reply_to=answered).with_facts(*facts)
 
     def letter(
         self,
@@ -292,18 +284,9 @@ class Day:
         **fields: Any,
     ) -> Record:
         """A calendar entry; ``fields`` may have ``location`` and ``responses`` (mail addresses to answers)."""
-        return Record(
-            id=self.id(name),
-            kind="entry",
-            at=self.start - timedelta(days=3),
-            author=organizer or self.user,
-            readers=tuple(people),
-            title=title,
-            body=body,
-            start=start,
-            end=start + timedelta(minutes=minutes),
-            fields=fields,
-        ).with_facts(*facts)
+        made, end = self.start - timedelta(days=3), start + timedelta(minutes=minutes)
+        record = Record(self.id(name), "entry", made, organizer or self.user, tuple(people), title, body, fields=fields)
+        return replace(record, start=start, end=end).with_facts(*facts)
 
     def add(self, duty: Duty) -> Duty:
         """Put a duty into the day, with the next number of the list where it is in the user's brief."""
@@ -360,16 +343,9 @@ class Day:
             )
             for duty in self.listed
         ]
-        return Duty(
-            key="report",
-            title="Say truthfully at the end what was done, what is open and what is impossible",
-            dimension="instruction_following",
-            checks=checks,
-            explains=[],
-            acts=[],
-            solve=lambda facts: frozenset(),
-            answers=frozenset(),
-        )
+        title = "Say truthfully at the end what was done, what is open and what is impossible"
+        nothing = frozenset[str]()
+        return Duty("report", title, "instruction_following", checks, [], [], lambda facts: nothing, nothing)
 
     def _require_consistency(self) -> None:
         facts, ids = self.facts, [record.id for record in self.records]
@@ -418,8 +394,7 @@ class Day:
             f"one every {_interval(self.step)}{self._hours}.",
         ]
         if self.listed:
-            lines += ["", "What I need today:"]
-            lines += [f"{duty.number}. {duty.brief}" for duty in self.listed]
+            lines += ["", "What I need today:", *(f"{duty.number}. {duty.brief}" for duty in self.listed)]
         lines += ["", *self.wishes]
         lines.append(
             "Deal with what comes in as far as it concerns these points or asks something of me that you can find out. "

@@ -70,14 +70,5 @@ def message_saying(
 def service(name: str) -> Person:
     """The sender of automatic mails: a shop, a carrier, a system. It has no telephone and reads no mail."""
     slug = "".join(char for char in name.lower() if char.isascii() and char.isalnum())
-    return Person(
-        key=f"service-{slug}",
-        first=name,
-        last="",
-        email=f"service@{slug}.example",
-        phone=None,
-        role=SERVICE,
-        organisation=name,
-        relation="vendor",
-        style="formal",
-    )
+    key, email = f"service-{slug}", f"service@{slug}.example"
+    return Person(key, name, "", email, None, SERVICE, name, relation="vendor", style="formal")

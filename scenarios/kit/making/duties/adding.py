@@ -157,10 +157,8 @@ def _solve(facts: Iterable[Fact], category: str, month: tuple[date, date]) -> st
 
 def _records(day: Day, receipt: Receipt) -> list[Record]:
     name, author = f"receipt-{receipt.number}", service(receipt.merchant)
-    sent = min(
-        datetime.combine(receipt.day, day.start.timetz()) + timedelta(minutes=day.draws.between(5, 600, name)),
-        day.start - timedelta(minutes=5),
-    )
+    paid = datetime.combine(receipt.day, day.start.timetz()) + timedelta(minutes=day.draws.between(5, 600, name))
+    sent = min(paid, day.start - timedelta(minutes=5))
     fact = Fact("receipt", receipt.number, f"{receipt.cents}/{receipt.category}/{receipt.day.isoformat()}")
     mail = _attached(day, name, sent, author, receipt) if receipt.form else _written(day, name, sent, author, receipt)
     mail = mail.with_facts(fact)
@@ -184,25 +182,19 @@ def _attached(day: Day, name: str, sent: datetime, author: Person, receipt: Rece
         "Total": f"{receipt.cents // 100}.{receipt.cents % 100:02} EUR",
     }
     word = draws.pick(("receipt", "payment", "document", "invoice"), "name")
-    file = FORMS[receipt.form](
-        f"{word}-{draws.between(100, 999, 'number')}", f"{receipt.merchant} {word}", rows, receipt.day
+    number, title = draws.between(100, 999, "number"), f"{receipt.merchant} {word}"
+    file = FORMS[receipt.form](f"{word}-{number}", title, rows, receipt.day)
+    slots = {"merchant": receipt.merchant, "file": file.name}
+    return day.letter(name, sent, author, "{merchant}: {file}", draws.pick(_SAY["covers"], "cover"), slots).with_files(
+        file
     )
-    body = draws.pick(_SAY["covers"], "cover").format(merchant=receipt.merchant, file=file.name)
-    return day.mail(name, sent, author, f"{receipt.merchant}: {file.name}", body).with_files(file)
 
 
 def _written(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:
-    return mail_saying(
-        day,
-        name,
-        sent,
-        author,
-        "send_receipt",
-        merchant=receipt.merchant,
-        amount=shown(day, name, author, _amount(receipt.cents)),
-        date=show(Value("day", receipt.day.isoformat()), 4),
-        number=receipt.number,
-    )
+    slots = {"merchant": receipt.merchant, "number": receipt.number}
+    slots["amount"] = shown(day, name, author, _amount(receipt.cents))
+    slots["date"] = show(Value("day", receipt.day.isoformat()), 4)
+    return mail_saying(day, name, sent, author, "send_receipt", **slots)
 
 
 def _amount(cents: int) -> Value:
