@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from proctor_protocol.results import Dimension
-from scenarios.kit.checks import USER, Check, MessageCheck, OnceCheck, SilenceCheck, Write
+from scenarios.kit.checks import USER, Check, EntryCheck, MessageCheck, OnceCheck, SilenceCheck, Write
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.values import Value
@@ -262,6 +262,28 @@ def once_check(check_id: str, points: int, sentence: str, person: Person | None,
     """The check that somebody (None: the user) got the values only once."""
     to = _addresses(person)
     return OnceCheck(id=check_id, points=points, sentence=sentence, gated=True, to=to, values=tuple(values))
+
+
+def entry_check(
+    check_id: str,
+    points: int,
+    sentence: str,
+    event_id: str | None,
+    start: datetime,
+    minutes: int,
+    people: Iterable[Person] = (),
+) -> EntryCheck:
+    """The check that an entry (None: a new one) is at a time in the calendar, with people."""
+    emails = tuple(person.email for person in people)
+    return EntryCheck(
+        id=check_id,
+        points=points,
+        sentence=sentence,
+        event_id=event_id,
+        starts=(start,),
+        minutes=minutes,
+        people=emails,
+    )
 
 
 def _addresses(people: Person | Iterable[Person] | None) -> tuple[str, ...]:

@@ -6,12 +6,15 @@ from typing import Any
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.people import Person
+from scenarios.kit.making.forms import forms
+from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.voices import SERVICE, write
 from scenarios.kit.making.wording import show
 from scenarios.kit.values import Value
 
+_RUMOURS = forms(__file__)
+_NO_RUMOURS = "A figure holds as the person in charge of it wrote it last. Rumours about it do not count."
 _ENGLISH, _GERMAN = (0, 1, 2, 4), (5,)
 
 
@@ -65,6 +68,16 @@ def message_saying(
     if author.phone and draws.chance(by_text, "by text"):
         return day.text(key, at, author, body, *facts)
     return day.mail(key, at, author, draws.pick(titles, "title").format(**slots), body, *facts)
+
+
+def hear(day: Day, name: str, at: datetime, author: Person, thing: Phrase, value: Value, source: Person) -> Record:
+    """A mail that repeats a rumour, and says who decides; the brief says that it does not count."""
+    if _NO_RUMOURS not in day.wishes:
+        day.wishes.append(_NO_RUMOURS)
+    slots = {"thing": thing.by(author), "value": shown(day, name, author, value), "source": source.name}
+    body = day.draws.pick(_RUMOURS[f"{author.language}.bodies"], name, "words")
+    title = day.draws.pick(_RUMOURS[f"{author.language}.titles"], name, "title")
+    return day.letter(name, at, author, title, body, slots)
 
 
 def service(name: str) -> Person:

@@ -434,58 +434,24 @@ def _heading(record: Record, language: Language) -> list[str]:
 
 # --- values -----------------------------------------------------------------------------------------------------------
 
-_NAMES: dict[Language, tuple[list[str], list[str]]] = {
-    "en": (
-        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
-        ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-         "December"],
-    ),
-    "de": (
-        ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
-        ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November",
-         "Dezember"],
-    ),
-}  # fmt: skip
-"""Weekdays and months."""
-
-_DATES: dict[Language, dict[Style, str]] = {
-    "en": {
-        "formal": "{weekday}, {d} {month} {y}",
-        "terse": "{wd} {d} {mon}",
-        "careless": "{wdl} {d} {monl}",
-        "non_native": "{weekday}, {dd}.{mm}.{y}",
-        "chatty": "{weekday} {d} {month}",
-        "warm": "{weekday}, {d} {month}",
-    },
-    "de": {
-        "formal": "{weekday}, {d}. {month} {y}",
-        "terse": "{dd}.{mm}.",
-        "careless": "{wdl} {d}.{m}.",
-        "non_native": "{dd}.{mm}.{y}",
-        "chatty": "{weekday}, {d}. {month}",
-        "warm": "{weekday}, {d}. {month}",
-    },
-}
-_TIMES: dict[Language, dict[Style, str]] = {
-    "en": {"formal": ", {H}:{M}", "chatty": " at {h}{colon} {half}", "warm": " at {h}{colon} {half}"},
-    "de": {"formal": " um {H}:{M} Uhr", "chatty": " um {G}{colon} Uhr", "warm": " um {G}{point} Uhr"},
-}
-"""The time after a date, in the styles that quote with one."""
+_WRITTEN = tomllib.loads((FOLDER / "dates.toml").read_text(encoding="utf-8"))
+"""Of each language the names of weekdays and months, and how styles write dates, and the time after one."""
 
 
 def clock(moment: datetime, style: Style, language: Language = "en") -> str:
     """Day and time as a style writes them: ``Wednesday 12 May at 2 pm``, ``Mittwoch, 12. Mai um 14 Uhr``."""
-    return _written(_DATES[language][style] + _TIMES[language][style], moment, language)
+    forms = _WRITTEN[language]
+    return _written(forms["dates"][style] + forms["times"][style], moment, language)
 
 
 def day(moment: datetime, style: Style, language: Language = "en") -> str:
     """The day as a style writes it: ``Tue 12 May``, ``12.05.``."""
-    return _written(_DATES[language][style], moment, language)
+    return _written(_WRITTEN[language]["dates"][style], moment, language)
 
 
 def _written(form: str, at: datetime, language: Language) -> str:
-    weekdays, months = _NAMES[language]
-    weekday, month, minutes = weekdays[at.weekday()], months[at.month - 1], f"{at.minute:02d}"
+    names, minutes = _WRITTEN[language], f"{at.minute:02d}"
+    weekday, month = names["weekdays"][at.weekday()], names["months"][at.month - 1]
     short = weekday[: 3 if language == "en" else 2]
     return form.format(
         weekday=weekday, wd=short, wdl=short.lower(), month=month, mon=month[:3], monl=month[:3].lower(), d=at.day,

@@ -19,10 +19,13 @@ from functools import cache
 from typing import Literal
 
 from scenarios.kit.making.draws import Draws
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.names import AMBIGUOUS, first_names, gender, last_names
 from scenarios.kit.making.people import Language, Person, Relation, Style
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.voices import SERVICE, STYLES, day, money, phrase, write
+
+_SAY = forms(__file__)
 
 Size = Literal["S", "M", "L"]
 
@@ -64,18 +67,7 @@ _PLACES = (  # time zone, minutes to UTC in winter and in summer, currency, home
 _STARTS = ((1, 12, 30), (2, 1, 14), (5, 4, 29), (6, 1, 30), (7, 1, 31), (9, 1, 24), (11, 10, 25))
 """Months with their first and last day on which a world may start: no clock changes in the three weeks after."""
 
-_ROLES = (
-    "head of purchasing", "account manager", "office manager", "project lead", "software engineer", "designer",
-    "head of sales", "accountant", "HR partner", "data analyst", "legal counsel", "support lead", "editor",
-    "product manager", "facility manager", "communications lead", "quality manager", "researcher", "planner",
-    "logistics coordinator", "finance controller", "team assistant", "marketing manager", "security officer",
-)  # fmt: skip
-_GERMAN_ROLES = (
-    "Einkauf", "Vertrieb", "Buchhaltung", "Personalwesen", "Kundendienst", "Projektleitung", "Redaktion", "Planung",
-    "Gestaltung", "Rechtsabteilung", "Entwicklung", "Haustechnik", "Qualitätssicherung", "Controlling", "Logistik",
-)  # fmt: skip
 _KIN = {"f": ("sister", "aunt", "mother", "cousin"), "m": ("brother", "uncle", "father", "cousin")}
-_MAILBOXES = ("postnest.example", "mailbarn.example", "inboxly.example", "briefkasten.example", "homemail.example")
 
 
 @dataclass(frozen=True)
@@ -271,14 +263,16 @@ class _People:
 
     @staticmethod
     def _email(first: str, last: str, organisation: str, draws: Draws) -> str:
-        domain = f"{slug(organisation)}.example" if organisation else draws.pick(_MAILBOXES, "mailbox")
+        domain = f"{slug(organisation)}.example" if organisation else draws.pick(_SAY["mailboxes"], "mailbox")
         return f"{slug(first)}.{slug(last)}@{domain}"
 
     def _phone(self, draws: Draws, locale: str, relation: Relation) -> str | None:
         if relation == "stranger":
             return None
         for attempt in range(1000):
-            number = _NUMBERS[locale](draws.of("phone", attempt))
+            form, areas, digits = _NUMBERS[locale]
+            own = draws.of("phone", attempt)
+            number = f"{form.format(own.pick(areas, 'area'))}{own.below(10**digits, 'digits'):0{digits}d}"
             if number not in self.phones:
                 self.phones.add(number)
                 return number
@@ -293,21 +287,13 @@ def _first_free(draws: Draws, names: Sequence[str], is_free: Callable[[str], boo
     raise ValueError(f"none of {len(names)} names is left")
 
 
-def _digits(draws: Draws, count: int) -> str:
-    return f"{draws.below(10**count, 'digits'):0{count}d}"
-
-
-# Numbers that the regulators keep for films and books, so that none of them is anybody's.
+# Numbers that the regulators keep for films and books, so that none of them is anybody's: a form, area codes, further digits.
 _NUMBERS = {
-    "en_GB": lambda draws: f"+447700900{_digits(draws, 3)}",
-    "en_IE": lambda draws: f"+3532091{_digits(draws, 5)}",
-    "en_US": lambda draws: (
-        f"+1{draws.pick(('212', '312', '415', '617', '773', '202', '206'), 'area')}55501{_digits(draws, 2)}"
-    ),
-    "de_DE": lambda draws: (
-        f"+49{draws.pick(('3023125', '6990009', '4066969', '2214710', '8999998'), 'area')}{_digits(draws, 3)}"
-    ),
-    "fr_FR": lambda draws: f"+33639 98{_digits(draws, 4)}".replace(" ", ""),
+    "en_GB": ("+44{}900", ("7700",), 3),
+    "en_IE": ("+353{}91", ("20",), 5),
+    "en_US": ("+1{}55501", ("212", "312", "415", "617", "773", "202", "206"), 2),
+    "de_DE": ("+49{}", ("3023125", "6990009", "4066969", "2214710", "8999998"), 3),
+    "fr_FR": ("+336{}98", ("39",), 4),
 }
 
 
@@ -318,7 +304,7 @@ def _role(draws: Draws, relation: Relation, language: Language, first: str) -> s
         return "friend"
     if relation == "family":
         return draws.pick(_KIN.get(gender(first), ("cousin",)), "role")
-    return draws.pick(_GERMAN_ROLES if language == "de" else _ROLES, "role")
+    return draws.pick(_SAY["german_roles"] if language == "de" else _SAY["roles"], "role")
 
 
 def _style(draws: Draws, locale: str, language: Language, relation: Relation) -> Style:

@@ -8,10 +8,9 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import statement_records
 from scenarios.kit.making.duty import Duty, forgotten, message_check, once_check, tell, to_write_to, values_of
 from scenarios.kit.making.forms import phrases
-from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import latest
-from scenarios.kit.making.texts import mail_saying
+from scenarios.kit.making.texts import hear, mail_saying
 from scenarios.kit.values import Value
 
 

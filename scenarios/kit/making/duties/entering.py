@@ -4,11 +4,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import EntryCheck, Write
+from scenarios.kit.checks import Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, tell, to_write_to, values_of
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    entry_check,
+    forgotten,
+    message_check,
+    once_check,
+    tell,
+    to_write_to,
+    values_of,
+)
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import latest
 from scenarios.kit.values import Value
@@ -54,6 +64,10 @@ def enter_once(
     old, other = "old time", "time of something else"
     misread = {f"{old if n < len(statements) else other} {n}": value for n, value in enumerate(wrong, start=1)}
     sentence = f"{person.name} has a confirmation by {until:%H:%M}"
+    entered, minutes = (
+        f"{topic.en} with {person.name} is in the calendar once, at {right}",
+        LENGTH // timedelta(minutes=1),
+    )
     after = next(start for start in day.starts if start > until)
     lapses = [
         forgotten(*acts),
@@ -73,14 +87,7 @@ def enter_once(
         f"{person.first} on it, at the time that was written last. Then confirm day and time to {person.first} in one "
         "message.",
         checks=[
-            EntryCheck(
-                id=entry_id,
-                points=5,
-                sentence=f"{topic.en} with {person.name} is in the calendar once, at {right}",
-                starts=(day.instant(right),),
-                minutes=round(LENGTH.total_seconds() / 60),
-                people=(person.email,),
-            ),
+            entry_check(entry_id, 5, entered, None, day.instant(right), minutes, [person]),
             message_check(told_id, 3, sentence, person, [right], wrong, before=until),
             once_check(once_id, 2, f"{person.name} got only one confirmation", person, [right]),
         ],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
 
-from scenarios.kit.checks import Check, EntryCheck, Write
+from scenarios.kit.checks import Check, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement
 from scenarios.kit.making.duties.passing import Office
@@ -14,6 +14,7 @@ from scenarios.kit.making.duty import (
     Act,
     Duty,
     Lapse,
+    entry_check,
     forgotten,
     message_check,
     silence_check,
@@ -21,10 +22,9 @@ from scenarios.kit.making.duty import (
     to_write_to,
     values_of,
 )
-from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.making.texts import hear, mail_saying, shown
 from scenarios.kit.values import Value
 
 LENGTH = timedelta(hours=2)
@@ -94,7 +94,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
     """
     topic, first = event.topic, event.statements["place"][0][1]
     title, start = f"{topic.en[:1].upper()}{topic.en[1:]}", day.instant(event.statements["time"][0][1])
-    entry = day.entry(f"{key}-entry", title, start, round(LENGTH.total_seconds() / 60))
+    entry = day.entry(f"{key}-entry", title, start, LENGTH // timedelta(minutes=1))
     records = _records(day, key, event)
     facts = [fact for record in records for fact in record.facts]
     right = event.state(facts)
@@ -242,16 +242,8 @@ def _checks(
         values = [right[kind] for kind in kinds]
         return message_check(f"{key}.{name}", 3, sentence, to, values, wrong, before=until)
 
-    checks: list[Check] = [
-        EntryCheck(
-            id=f"{key}.entry",
-            points=3,
-            sentence=f"{entry.title!r} begins at {time}",
-            event_id=entry.id,
-            starts=(day.instant(time),),
-            minutes=round(LENGTH.total_seconds() / 60),
-        )
-    ]
+    entry_id, sentence, minutes = f"{key}.entry", f"{entry.title!r} begins at {time}", LENGTH // timedelta(minutes=1)
+    checks: list[Check] = [entry_check(entry_id, 3, sentence, entry.id, day.instant(time), minutes)]
     for n, guest in enumerate(event.guests):
         sentence = f"{guest.name} knows by {due} when and where {topic} is"
         checks.append(notice_check(f"guest-{n}", sentence, guest, "time", "place"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from scenarios.kit.checks import Check, EntryCheck
+from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.scheduling import (
     BUSY,
@@ -17,7 +17,7 @@ from scenarios.kit.making.duties.scheduling import (
     moment,
     to_change,
 )
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, silence_check, tell, to_write_to
+from scenarios.kit.making.duty import Act, Duty, entry_check, forgotten, message_check, silence_check, tell, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record, latest
@@ -386,17 +386,8 @@ def _checks(
         # The first hour can be named by chance, the next ones come after an answer.
         notice = message_check(asked, 2, sentence, asked_one, value, other, after=after, before=until, gated=n == 0)
         checks.append(notice)
-    checks.append(
-        EntryCheck(
-            id=f"{key}.entry",
-            points=4,
-            sentence=f"{entry.title!r} is at {right:%a %d %b %H:%M} with its people",
-            event_id=entry.id,
-            starts=(right,),
-            minutes=60,
-            people=tuple(person.email for person in (*search.people, asked_one)),
-        )
-    )
+    sentence, people = f"{entry.title!r} is at {right:%a %d %b %H:%M} with its people", (*search.people, asked_one)
+    checks.append(entry_check(f"{key}.entry", 4, sentence, entry.id, right, 60, people))
     for n, person in enumerate(search.people):
         zone = search.zone_of(person)
         # Who names the time of both clocks is right, even where another wish has the user's time by the other clock.

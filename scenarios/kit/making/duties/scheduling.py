@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from scenarios.kit.checks import Check, EntryCheck, Write
+from scenarios.kit.checks import Check, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, forgotten, message_check, tell, to_write_to
+from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, entry_check, forgotten, message_check, tell, to_write_to
 from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -391,17 +391,9 @@ def slot_duty(
         moment(slot) for slot in dict.fromkeys(puzzle.wrong.values()) if slot < puzzle.right and slot.time() not in old
     ]
     right = moment(puzzle.right)
-    checks: list[Check] = [
-        EntryCheck(
-            id=f"{key}.entry",
-            points=4 if is_new or len(readers) > 1 else 5,
-            sentence=f"{entry.title!r} is at {puzzle.right:%a %d %b %H:%M}" + (" with its people" if is_new else ""),
-            event_id=entry.id,
-            starts=(puzzle.right,),
-            minutes=60,
-            people=tuple(person.email for person in people),
-        )
-    ]
+    sentence = f"{entry.title!r} is at {puzzle.right:%a %d %b %H:%M}" + (" with its people" if is_new else "")
+    points = 4 if is_new or len(readers) > 1 else 5
+    checks: list[Check] = [entry_check(f"{key}.entry", points, sentence, entry.id, puzzle.right, 60, people)]
     points = 2 if len(readers) > 2 else 4
     for number, person in enumerate(readers, start=1):
         told, sentence = f"{key}.told-{number}", f"{person.name} knows the time by {until:%H:%M}"
