@@ -13,8 +13,8 @@ from scenarios.kit.making.voices import SERVICE, write
 from scenarios.kit.making.wording import show
 from scenarios.kit.values import Value
 
-_RUMOURS = forms(__file__)
-_NO_RUMOURS = "A figure holds as the person in charge of it wrote it last. Rumours about it do not count."
+_SAY = forms(__file__)
+_NO_SAY = "A figure holds as the person in charge of it wrote it last. Rumours about it do not count."
 _ENGLISH, _GERMAN = (0, 1, 2, 4), (5,)
 
 
@@ -72,11 +72,11 @@ def message_saying(
 
 def hear(day: Day, name: str, at: datetime, author: Person, thing: Phrase, value: Value, source: Person) -> Record:
     """A mail that repeats a rumour, and says who decides; the brief says that it does not count."""
-    if _NO_RUMOURS not in day.wishes:
-        day.wishes.append(_NO_RUMOURS)
+    if _NO_SAY not in day.wishes:
+        day.wishes.append(_NO_SAY)
     slots = {"thing": thing.by(author), "value": shown(day, name, author, value), "source": source.name}
-    body = day.draws.pick(_RUMOURS[f"{author.language}.bodies"], name, "words")
-    title = day.draws.pick(_RUMOURS[f"{author.language}.titles"], name, "title")
+    body = day.draws.pick(_SAY[f"{author.language}.bodies"], name, "words")
+    title = day.draws.pick(_SAY[f"{author.language}.titles"], name, "title")
     return day.letter(name, at, author, title, body, slots)
 
 

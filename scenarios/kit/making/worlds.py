@@ -287,7 +287,7 @@ def _first_free(draws: Draws, names: Sequence[str], is_free: Callable[[str], boo
     raise ValueError(f"none of {len(names)} names is left")
 
 
-# Numbers that the regulators keep for films and books, so that none of them is anybody's: a form, area codes, further digits.
+# Numbers that the regulators keep for films and books, so that none is anybody's: a form, area codes, further digits.
 _NUMBERS = {
     "en_GB": ("+44{}900", ("7700",), 3),
     "en_IE": ("+353{}91", ("20",), 5),

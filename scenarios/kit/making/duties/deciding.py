@@ -216,7 +216,7 @@ def _records(order: _Order, draws: Draws) -> list[Record]:
             name = f"{key}-limit-{n}-{back}"
             cents = limit if back == 0 else 10_000 * draws.between(12, 95, "old limit", n, back)
             slots = {"thing": thing, "limit": shown(day, name, person, Value("amount", str(cents)))}
-            body, title = (draws.pick(_SAY[forms], "limit", n, back) for forms in ("limits", "titles"))
+            body, title = draws.pick(_SAY["limits"], "limit", n, back), draws.pick(_SAY["titles"], "limit", n, back)
             at = last - timedelta(days=3 * back, minutes=draws.below(240, "limit", n, back))
             fact = Fact("limit", f"{thing}/{person.email}", str(cents))
             records.append(day.letter(name, at, person, title, body, slots, fact))

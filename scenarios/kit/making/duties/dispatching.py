@@ -238,26 +238,28 @@ def _records(day: Day, name: str, key: str, report: Report) -> list[Record]:
     def counting(count: int) -> Fact:
         return Fact("report", key, f"{report.code}/{count}/{report.system}")
 
-    made = [_message(day, name, report.at, report, "reports", counting(report.affected), report.affected)]
+    made = [_message(day, name, report.at, report, _SAY["reports"], counting(report.affected), report.affected)]
     if report.grown:
         at, count = report.grown
-        made.append(_message(day, f"{name}-grown", at, report, "grown", counting(count), count))
+        made.append(_message(day, f"{name}-grown", at, report, _SAY["grown"], counting(count), count))
     return made
 
 
 def _news(day: Day, name: str, report: Report) -> list[Record]:
     return [
-        _message(day, f"{name}-{kind}", at, report, kind, Fact(kind, report.code, report.code))
-        for kind, at in (("solved", report.solved), ("again", report.again))
+        _message(day, f"{name}-{kind}", at, report, forms, Fact(kind, report.code, report.code))
+        for kind, at, forms in (("solved", report.solved, _SAY["solved"]), ("again", report.again, _SAY["again"]))
         if at
     ]
 
 
-def _message(day: Day, name: str, at: datetime, report: Report, forms: str, fact: Fact, count: int = 0) -> Record:
+def _message(
+    day: Day, name: str, at: datetime, report: Report, forms: Sequence[str], fact: Fact, count: int = 0
+) -> Record:
     draws = day.draws.of("fault", name)
     slots = {"system": report.system, "code": report.code, "count": count, "site": draws.pick(_SAY["sites"], "site")}
     titles = ("Ticket {code}", "{code}: {system}", "On-call desk, {code}", "{code}")
-    return message_saying(day, name, at, report.author, draws, _SAY[forms], titles, fact, by_text=0.45, **slots)
+    return message_saying(day, name, at, report.author, draws, forms, titles, fact, by_text=0.45, **slots)
 
 
 SYSTEMS = _SAY["systems"]

@@ -216,17 +216,21 @@ def _records(day: Day, name: str, key: str, matter: Matter) -> list[Record]:
             shown(day, f"{name}-{n}-{each:%d%H%M}", matter.author, moment(each)) for each in (needed, matter.needed)
         )
         fact = Fact("needed", key, f"{matter.code}/{needed:%Y-%m-%dT%H:%M}/{matter.topic}")
-        made.append(_message(day, f"{name}-{n}", at, matter, "moved" if n else "needed", fact, when=when, old=old))
+        made.append(
+            _message(day, f"{name}-{n}", at, matter, _SAY["moved"] if n else _SAY["needed"], fact, when=when, old=old)
+        )
     if matter.settled:
         fact = Fact("settled", matter.code, matter.code)
-        made.append(_message(day, f"{name}-settled", matter.settled, matter, "settled", fact))
+        made.append(_message(day, f"{name}-settled", matter.settled, matter, _SAY["settled"], fact))
     return made
 
 
-def _message(day: Day, name: str, at: datetime, matter: Matter, forms: str, fact: Fact, **slots: str) -> Record:
+def _message(
+    day: Day, name: str, at: datetime, matter: Matter, forms: Sequence[str], fact: Fact, **slots: str
+) -> Record:
     draws, titles = day.draws.of("matter", name), ("{code}", "About {topic}", "{code}: {topic}", "A decision, {code}")
     slots |= {"topic": matter.topic, "code": matter.code}
-    return message_saying(day, name, at, matter.author, draws, _SAY[forms], titles, fact, by_text=0.35, **slots)
+    return message_saying(day, name, at, matter.author, draws, forms, titles, fact, by_text=0.35, **slots)
 
 
 TOPICS = _SAY["topics"]

@@ -237,11 +237,12 @@ def _offer_record(day: Day, name: str, topic: Phrase, search: Search, offer: Off
     hours = [slot.astimezone(zone) for slot in offer.slots]
     words = [shown(day, f"{name}-{n}", offer.who, moment(hour)) for n, hour in enumerate(hours)]
     facts = [*(Fact("hour", about, _plain(hour)) for hour in hours), city]
-    is_ranked, again = offer.who == search.people[0], "_again" if offer.who in seen else ""
+    is_ranked, again = offer.who == search.people[0], offer.who in seen
     row = ", then ".join(words) if is_ranked else draws.pick(("; ", ", ", " or "), "join").join(words)
     if draws.chance(0.5, "own words"):
         slots["hours"] = "\n".join(f"{n}) {each}" for n, each in enumerate(words, start=1)) if is_ranked else row
-        title, forms = draws.pick(_SAY["titles"], "title"), _SAY[f"{'ranked' if is_ranked else 'listed'}{again}"]
+        first, later = (_SAY["ranked"], _SAY["ranked_again"]) if is_ranked else (_SAY["listed"], _SAY["listed_again"])
+        title, forms = draws.pick(_SAY["titles"], "title"), later if again else first
         return day.letter(name, offer.at, offer.who, title, draws.pick(forms, "body"), slots, *facts)
     lead = draws.pick(_SAY["leads"] if is_ranked else _SAY["free_leads"], "lead")
     lead = draws.pick(_SAY["again"], "again") + lead if again else lead
