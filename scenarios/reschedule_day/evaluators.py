@@ -67,10 +67,8 @@ def _result(
     score = max(0.0, min(max_score - unscored, sum(points for points, _ in verdicts.values())))
     shown = {item: (points, _shortened(finding)) for item, (points, finding) in islice(verdicts.items(), _MOST_ITEMS)}
     if (more := len(verdicts) - len(shown)) > 0:
-        shown["more"] = (
-            sum(points for points, _ in verdicts.values()) - sum(p for p, _ in shown.values()),
-            f"{more} more",
-        )
+        rest = sum(points for points, _ in verdicts.values()) - sum(points for points, _ in shown.values())
+        shown["more"] = (rest, f"{more} more")
     explanation = "; ".join(f"{item}: {finding}" for item, (_, finding) in shown.items())
     details = {item: {"points": points, "finding": finding} for item, (points, finding) in shown.items()}
     if work is None:
@@ -239,8 +237,7 @@ async def right_channel(ctx: AgentBeatsEvalContext, params: Params) -> EvalResul
         else:
             kind = "email" if meeting.email else "text message"
             verdicts[meeting.person] = (1, f"reached by {kind}") if messages else (0, f"got no {kind}")
-    greta = day.sent_to_greta
-    verdicts["Greta Holm"] = (1, "reached by email") if greta else (0, "got no email")
+    verdicts["Greta Holm"] = (1, "reached by email") if day.sent_to_greta else (0, "got no email")
     return _result(5, verdicts, _work(day))
 
 
@@ -413,13 +410,10 @@ async def prompt_work(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     early["Greta Holm"] = any(message.at <= first_by for message in day.sent_to_greta)
     heard, questions = sum(early.values()), answered + len(waits)
     late = ", ".join(name for name, heard_early in early.items() if not heard_early)
+    answers = (2 * heard / 5, "no one had to ask back")
     if questions:
-        answers = (
-            2 * answered / questions,
-            "; ".join(waits) or f"all {questions} questions followed by a message in time",
-        )
-    else:
-        answers = (2 * heard / 5, "no one had to ask back")
+        finding = "; ".join(waits) or f"all {questions} questions followed by a message in time"
+        answers = (2 * answered / questions, finding)
     first = (3 * heard / 5, f"too late or never: {late}" if late else f"all five by {first_by:%H:%M}")
     return _result(5, {"first contact": first, "answers": answers}, _work(day))
 

@@ -198,7 +198,7 @@ class Day:
         return self.starts[number] + timedelta(minutes=minutes)
 
     def before(self, turn: int, *name: str | int, minutes: tuple[int, int] = (5, 40)) -> datetime:
-        """A drawn time before a turn: at least and at most so many minutes."""
+        """A drawn time before a turn; ``minutes`` are the least and the most."""
         return self.turn(turn, -self.draws.between(*minutes, *name))
 
     def seen(self, at: datetime) -> datetime:
@@ -287,6 +287,11 @@ class Day:
         made, end = self.start - timedelta(days=3), start + timedelta(minutes=minutes)
         record = Record(self.id(name), "entry", made, organizer or self.user, tuple(people), title, body, fields=fields)
         return replace(record, start=start, end=end).with_facts(*facts)
+
+    def invitation(self, name: str, title: str, start: datetime, host: Person) -> Record:
+        """An invitation to an hour that the user has not answered."""
+        open_ = {self.user.email: "needs-action"}
+        return self.entry(name, title, start, 60, people=(host, self.user), organizer=host, responses=open_)
 
     def add(self, duty: Duty) -> Duty:
         """Put a duty into the day, with the next number of the list where it is in the user's brief."""

@@ -122,7 +122,7 @@ class World:
         return self.roles[key]
 
     def newcomer(self, draws: Draws, relation: Relation | None) -> Person:
-        """Somebody whose name, address and number nobody in the world has."""
+        """A person with a name, an address and a number that are new to the world."""
         maker = _People(draws, self.organisations, [*self.everyone, *self.services], "en_GB", 0.0)
         return maker.add(f"newcomer-{len(self.roles)}", relation or "colleague")
 

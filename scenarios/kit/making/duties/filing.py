@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from scenarios.kit.checks import Check, MailCheck, Write
 from scenarios.kit.making.days import Day
@@ -37,31 +38,19 @@ def file_mails(
         more: further records with facts that the solver needs.
     """
     what = f"labelled {label}" if label else "archived"
-    checks: list[Check] = [
-        MailCheck(
-            id=f"{key}.{place}",
-            points=1,
-            sentence=f"{record.title!r} is {what}",
-            message_id=record.id,
-            labels=(label,) if label else (),
-            folders=("inbox", "archive") if label else ("archive",),
-        )
-        for place, record in enumerate(fitting, start=1)
-    ]
-    sentence, also = f"each mail that fits is {what}", tuple(record.id for record in fitting[1:])
-    checks.append(checks[0].model_copy(update={"id": f"{key}.all", "points": 4, "sentence": sentence, "also": also}))
-    checks.append(
-        MailCheck(
-            id=f"{key}.no-other",
-            points=4,
-            sentence=f"no mail that misses a condition is {what}",
-            gated=True,
-            message_id=nearly[0].id,
-            also=tuple(record.id for record in nearly[1:]),
-            no_labels=(label,) if label else (),
-            folders=None if label else ("inbox",),
-        )
-    )
+    labels = (label,) if label else ()
+    filed = partial(MailCheck, labels=labels, folders=("inbox", "archive") if label else ("archive",))
+    left = partial(MailCheck, gated=True, no_labels=labels, folders=None if label else ("inbox",))
+    checks: list[Check] = []
+    for place, record in enumerate(fitting, start=1):
+        sentence = f"{record.title!r} is {what}"
+        checks.append(filed(id=f"{key}.{place}", points=1, sentence=sentence, message_id=record.id))
+    first, *also = (record.id for record in fitting)
+    sentence = f"each mail that fits is {what}"
+    checks.append(filed(id=f"{key}.all", points=4, sentence=sentence, message_id=first, also=tuple(also)))
+    first, *also = (record.id for record in nearly)
+    sentence = f"no mail that misses a condition is {what}"
+    checks.append(left(id=f"{key}.no-other", points=4, sentence=sentence, message_id=first, also=tuple(also)))
 
     def filing(place: int, record: Record, *lost: str) -> Act:
         fields = {"message_ids": [record.id], **({"labels": [label]} if label else {})}

@@ -12,7 +12,6 @@ from scenarios.kit.making.duties.scheduling import exchanged
 from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
 from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import latest
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -112,23 +111,15 @@ def hand_over(
         checks=[handed, mended, ended],
         explains=to_write_to(worker, reader, about=records),
         acts=acts,
-        solve=lambda facts: frozenset(
-            f"{person}/{ref}/{number}"
-            for person in [office.solve(facts)]
-            if person
-            for ref in latest(facts, "value", thing.en)
-            for number in latest(facts, "value", count.en)
-        ),
+        solve=lambda facts: office.solve_with(facts, thing.en, count.en),
         answers=frozenset({f"{worker.name}/{right_ref.value}/{right_number.value}"}),
         records=records,
         lapses=lapses,
         points=[("forgotten",), ("believes the first result",), *named],
-        candidates=tuple(
-            dict.fromkeys(
-                [f"{name}/{right_ref.value}/{right_number.value}" for name in people]
-                + [f"{worker.name}/{ref.value}/{right_number.value}" for ref in wrong_refs]
-                + [f"{worker.name}/{right_ref.value}/{number.value}" for number in wrong_numbers]
-            )
+        candidates=(
+            *(f"{name}/{right_ref.value}/{right_number.value}" for name in people),
+            *(f"{worker.name}/{ref.value}/{right_number.value}" for ref in wrong_refs),
+            *(f"{worker.name}/{right_ref.value}/{number.value}" for number in wrong_numbers),
         ),
         enact=enact,
         people=(worker, reader, *office.others),

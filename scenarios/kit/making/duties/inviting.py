@@ -88,11 +88,8 @@ def answer_invitation(
     """
     right, stale, other = statements[-1][2], values_of(statements[:-1]), values_of(decoys)
     records = statement_records(day, key, thing, statements, decoys)
-    title, people = topic.by(organizer), (organizer, day.user)
-    entry = day.entry(
-        f"{key}-entry", f"{title[:1].upper()}{title[1:]}", start, 60, people=people, organizer=organizer,
-        responses={day.user.email: "needs-action"},
-    )  # fmt: skip
+    title = topic.by(organizer)
+    entry = day.invitation(f"{key}-entry", f"{title[:1].upper()}{title[1:]}", start, organizer)
     answer_id, notice_id = f"{key}.response", f"{key}.told"
     at = day.seen(max([day.start, *(when for when, *_ in statements)]))
     fields = {"event_id": entry.id, "response": response}

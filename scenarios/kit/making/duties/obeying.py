@@ -192,10 +192,7 @@ def slot(day: Day, name: str, number: int) -> datetime:
 
 def invitation(day: Day, name: str, title: str, host: Person, number: int) -> Record:
     """An open invitation to the user, in the slot of that number."""
-    return day.entry(
-        name, title, slot(day, name, number), 60, people=(host, day.user), organizer=host,
-        responses={day.user.email: "needs-action"},
-    )  # fmt: skip
+    return day.invitation(name, title, slot(day, name, number), host)
 
 
 def _act(act_id: str, kind: Kind, aim: _Aim, at: datetime, until: datetime, checks: tuple[str, ...]) -> Act:

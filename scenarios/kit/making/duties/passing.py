@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import product
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
@@ -73,6 +74,11 @@ class Office:
         deputies = latest(facts, "deputy", holder)
         return next(iter(deputies)) if len(deputies) == 1 else holder
 
+    def solve_with(self, facts: Sequence[Fact], *things: str) -> frozenset[str]:
+        """The person and the last values of things, as far as the facts say them: ``Ada Long/4711``."""
+        known = product(*(latest(facts, "value", thing) for thing in things))
+        return frozenset("/".join([person, *values]) for values in known if (person := self.solve(facts)))
+
 
 def pass_on(
     day: Day,
@@ -134,12 +140,7 @@ def pass_on(
         checks=[check, *([kept] if mistaken else [])],
         explains=to_write_to(reader, source, about=(*records, request)),
         acts=[act],
-        solve=lambda facts: frozenset(
-            f"{person}/{value}"
-            for person in [office.solve(facts)]
-            if person
-            for value in latest(facts, "value", thing.en)
-        ),
+        solve=lambda facts: office.solve_with(facts, thing.en),
         answers=frozenset({f"{reader.name}/{right.value}"}),
         records=[*records, request],
         lapses=lapses,
