@@ -17,7 +17,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
 from proctor_protocol.readings import bare_address, bare_phone, instant
@@ -254,9 +254,6 @@ class DutyParams(_Model):
     explains: tuple[Write, ...] = ()
 
 
-_PARAMS: TypeAdapter[DutyParams] = TypeAdapter(DutyParams)
-
-
 class Action:
     """One action of the participant, with what it touched and whom it reached."""
 
@@ -378,7 +375,8 @@ class Judgement:
                 answer = entry.attendees.get(check.email.lower()) if entry else None
                 return "calendar" not in self._flooded and answer in check.responses
             case MailCheck():
-                return _FILING not in self._flooded and self._is_filed(check)
+                ids = (check.message_id, *check.also)
+                return _FILING not in self._flooded and all(self._is_filed(check, each) for each in ids)
             case OrderCheck():
                 first = self._is_told(check.first)
                 times = [instant(action.entry.timestamp) for action in self._done(check.then)]
@@ -466,16 +464,12 @@ class Judgement:
             and entry.attendees.keys().isdisjoint(each.lower() for each in check.absent)
         )
 
-    def _is_filed(self, check: MailCheck) -> bool:
-        return all(self._is_filed_so(check, message_id) for message_id in (check.message_id, *check.also))
-
-    def _is_filed_so(self, check: MailCheck, message_id: str) -> bool:
+    def _is_filed(self, check: MailCheck, message_id: str) -> bool:
         mail = self._mails.get(message_id)
-        if mail is None:
-            return False
         labels = labels_of(mail)
         return (
-            (check.folders is None or folder_of(mail) in check.folders)
+            mail is not None
+            and (check.folders is None or folder_of(mail) in check.folders)
             and {label.lower() for label in check.labels} <= labels
             and labels.isdisjoint(label.lower() for label in check.no_labels)
             and (check.starred is None or bool(mail.get("is_starred")) == check.starred)
@@ -511,15 +505,10 @@ def _bare(address: str) -> str:
     return address if address == USER else bare_address(address) if "@" in address else bare_phone(address)
 
 
-def judgement(ctx: AgentBeatsEvalContext) -> Judgement:
-    """What came of all duties of the scenario that is judged."""
-    return Judgement(ctx, duties_of(ctx.scenario_config))
-
-
 def duties_of(scenario: Mapping[str, Any]) -> dict[str, DutyParams]:
     """The duties of a scenario, by the ids of their criteria."""
     return {
-        criterion["criterion_id"]: _PARAMS.validate_python(criterion["params"])
+        criterion["criterion_id"]: DutyParams.model_validate(criterion["params"])
         for criterion in scenario["criteria"]
         if criterion.get("evaluator_id") == "duty"
     }
@@ -527,8 +516,8 @@ def duties_of(scenario: Mapping[str, Any]) -> dict[str, DutyParams]:
 
 async def duty(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
     """The points of one duty's checks."""
-    outcomes = judgement(ctx).outcomes
-    checks = _PARAMS.validate_python(params).checks
+    outcomes = Judgement(ctx, duties_of(ctx.scenario_config)).outcomes
+    checks = DutyParams.model_validate(params).checks
     lost = [check for check in checks if not outcomes[check.id]]
     score = sum(check.points for check in checks) - sum(check.points for check in lost)
     explanation = "; ".join(f"not so: {check.sentence}" for check in lost) or "all done"
@@ -538,7 +527,7 @@ async def duty(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult
 
 async def nothing_else(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
     """A quarter of the points is lost for each action that no duty explains; none are earned without work."""
-    judged = judgement(ctx)
+    judged = Judgement(ctx, duties_of(ctx.scenario_config))
     names = [
         f"{action.entry.action} ({', '.join(sorted(action.ids | action.people)) or 'new'})"
         for action in judged.side_effects

@@ -53,8 +53,6 @@ class InconsistentDayError(Exception):
 
     def __init__(self, duty: str, reason: str) -> None:
         super().__init__(f"duty {duty}: {reason}" if duty else reason)
-        self.duty = duty
-        self.reason = reason
 
 
 class Day:

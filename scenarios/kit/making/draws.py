@@ -54,14 +54,8 @@ class Draws:
 
     def shuffled(self, options: Sequence[T], *name: str | int) -> list[T]:
         """All options in a drawn order."""
-        beginning = hashlib.sha256("/".join((self._path, *map(str, name), "order", "")).encode())
-
-        def key(place: int) -> bytes:  # what ``below(1 << 64, *name, "order", place)`` is, at a third of the work
-            digest = beginning.copy()
-            digest.update(b"%d" % place)
-            return digest.digest()[:8]
-
-        return [options[place] for place in sorted(range(len(options)), key=key)]
+        keys = [self.below(1 << 64, *name, "order", place) for place in range(len(options))]
+        return [options[place] for place in sorted(range(len(options)), key=keys.__getitem__)]
 
     def some(self, options: Sequence[T], count: int, *name: str | int) -> list[T]:
         """Different options, ``count`` of them.
