@@ -291,11 +291,15 @@ class Day:
         open_ = {self.user.email: "needs-action"}
         return self.entry(name, title, start, 60, people=(host, self.user), organizer=host, responses=open_)
 
-    def add(self, duty: Duty) -> Duty:
-        """Put a duty into the day, with the next number of the list where it is in the user's brief."""
+    def add(self, duty: Duty, *, claimed: Act | None = None) -> Duty:
+        """Put a duty into the day, with the next number of the list where it is in the user's brief.
+
+        With ``claimed``, it gets the lapse that this act is reported as done, and isn't.
+        """
         if duty.brief is not None:
             duty.number = 1 + sum(other.brief is not None for other in self.duties)
         self.duties.append(duty)
+        duty.lapses += [claimed.claimed(report=self.report_check(duty))] if claimed else []
         return duty
 
     @property

@@ -176,10 +176,9 @@ def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str]
     rest = [report for report in own if report.is_open]
     others = [report for report in own if not report.is_open] + [each for each in reports if each.system not in systems]
     records = [record for report in own for record in _news(day, f"{key}-{report.code}", report)]
-    check = message_check(
-        f"{key}.told", 8, f"{reader.name} has the numbers of just the open tickets", reader,
-        [report.value for report in rest], [report.value for report in others],
-    )  # fmt: skip
+    right, wrong = ([report.value for report in found] for found in (rest, others))
+    sentence = f"{reader.name} has the numbers of just the open tickets"
+    check = message_check(f"{key}.told", 8, sentence, reader, right, wrong)
     at = day.starts[-1]
     act = tell(f"{key}.1", at, at, reader, check.values, "the open tickets", check.id)
     again = [report for report in rest if report.again]
@@ -208,18 +207,12 @@ def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str]
         answers=frozenset({_listed(rest)}),
         records=records,
         lapses=lapses,
-        points=[
-            ("forgotten", "wrong person"),
-            ("misses an open one",),
-            *Duty.each_named(lapses, "counts", "misses reopened"),
-        ],
+        points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses an", "counts", "misses reopened")],
         candidates=tuple(named),
         enact=lambda answer: [telling(named[answer])],
         people=(reader,),
     )
-    day.add(duty)
-    duty.lapses.append(act.claimed(report=day.report_check(duty)))
-    return duty
+    return day.add(duty, claimed=act)
 
 
 def _listed(reports: Sequence[Report]) -> str:

@@ -81,21 +81,19 @@ def find_out(
         people=(reader, source, *(who for _, who, _ in heard)),
         impossible=isinstance(last, str),
     )
-    day.add(duty)
-    report = day.report_check(duty)
     duty.lapses = [
         forgotten(act),
         act.wrong_person(day.stranger),
         *act.too_late(day.starts, due),
         *act.wrong_values("stale value", wrong),
     ]
+    day.add(duty, claimed=None if duty.impossible else act)
     if duty.impossible:
         # Whoever gives an old value believes that it was possible, and whoever forgets it says that it is open.
+        report = day.report_check(duty)
         duty.lapses = [
             replace(each, loses=each.loses | {report}, reports="open" if each.name == "forgotten" else "done")
             for each in duty.lapses
         ]
-    else:
-        duty.lapses.append(act.claimed(report=report))
     duty.points = [("forgotten", "wrong person"), *Duty.each_named(duty.lapses, "stale")]
     return duty

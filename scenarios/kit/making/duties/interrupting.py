@@ -165,14 +165,13 @@ def report_rest(
     last = day.starts[-1]
     waiting = [*waiting, *(matter for matter in own if not matter.settled)]
     settled = [*settled, *(matter for matter in own if matter.settled)]
-    notice = message_check(
-        f"{key}.told", 8, f"{day.user.first} has the numbers of all that could wait", None,
-        [matter.value for matter in waiting], [matter.value for matter in settled], after=last,
-    )  # fmt: skip
-    budget = OnceCheck(
-        id=f"{key}.budget", points=6, sentence=f"at most {most} messages before {last:%H:%M}", gated=True, to=(USER,),
-        most=most, before=last,
-    )  # fmt: skip
+    right, wrong = ([matter.value for matter in found] for found in (waiting, settled))
+    sentence, limit = (
+        f"{day.user.first} has the numbers of all that could wait",
+        f"at most {most} messages before {last:%H:%M}",
+    )
+    notice = message_check(f"{key}.told", 8, sentence, None, right, wrong, after=last)
+    budget = OnceCheck(id=f"{key}.budget", points=6, sentence=limit, gated=True, to=(USER,), most=most, before=last)
     records = [record for matter in own for record in _records(day, f"{key}-{matter.code}", key, matter)]
     act = Act(f"{key}.1", "tell", last, last, (notice.id,), None, notice.values, "what could wait", channel="chat")
 

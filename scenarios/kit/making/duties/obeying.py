@@ -138,9 +138,7 @@ def obey_only(
         ],
         people=tuple(dict.fromkeys([real.author, *(order.author for order in false)])),
     )
-    day.add(duty)
-    duty.lapses.append(act.claimed(report=day.report_check(duty)))
-    return duty
+    return day.add(duty, claimed=act)
 
 
 def deputy_notes(day: Day, deputies: Sequence[tuple[datetime, Person]]) -> None:

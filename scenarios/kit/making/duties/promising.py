@@ -242,9 +242,7 @@ def tell_owed(
         people=(reader, person),
         knows={reader.key: f"You wait to hear what {person.name} still owes."},
     )
-    day.add(duty)
-    duty.lapses.append(act.claimed(report=day.report_check(duty)))
-    return duty
+    return day.add(duty, claimed=act)
 
 
 def _listed(things: Iterable[str]) -> str:
