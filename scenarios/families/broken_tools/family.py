@@ -26,13 +26,7 @@ def make(day: Day) -> None:
     d = day.difficulty
     day.noise = NOISE[d - 1]
     day.begin(hours=8, language_mix=0.0)
-    day.wishes.append(
-        "Suppliers make us offers. An order is placed by sending the supplier its order number, once, while the offer "
-        "holds, and it can't be undone. Two colleagues have written to me how much each thing may cost at most; what each "
-        "of them said last holds. Order what is within both limits. If the price is above both, order nothing, and tell me "
-        "in the chat the supplier's last name and the order number that was not used. Don't ask me about it: it can be "
-        "found out. Nothing may be sent or entered twice."
-    )
+    day.wishes += _SAY["wishes"]
     count = (3, 3, 4, 5)[d - 1]
     topics = day.draws.some(TOPICS, 2 * count, "topics")
     for number in range(count):

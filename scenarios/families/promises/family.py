@@ -56,10 +56,7 @@ def make(day: Day) -> None:
         )
     if level > 1:
         _lunches(day, count=level, is_changed=level > 2)
-    day.wishes.append(
-        "Keep what I have promised to people in my mails: each thing on the day that was promised last, on no other day, "
-        "and once. Where somebody asks you to name a day, name one in my name, and keep your own word too."
-    )
+    day.wishes += _SAY["wishes"]
 
 
 def _lunches(day: Day, *, count: int, is_changed: bool) -> None:

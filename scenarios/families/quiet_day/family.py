@@ -17,13 +17,7 @@ _SAY = forms(__file__)
 def make(day: Day) -> None:
     """Three or four things that matter, each among things like it; dates are corrected."""
     day.begin(size="M" if day.difficulty == 4 else "S", hours=6)
-    day.wishes += [
-        "I ask for nothing special today. Tell me in the chat of documents of mine that expire within the next 30 days "
-        "(with number and date), and of birthdays in my family tomorrow (with the full name). Tell me also of appointments of "
-        "mine between 08:00 and 18:00 in the coming days that overlap (name both, and the day). Tell me of each once, "
-        "at the latest two rounds after you can see it. Of a date that was written to me more than once, the last mail "
-        "counts. Don't write to me about other documents, birthdays or appointments.",
-    ]
+    day.wishes += _SAY["wishes"]
     documents = day.draws.shuffled(_SAY["documents"], "documents")
     like = day.difficulty
     for number in range(2 if day.difficulty > 2 else 1):

@@ -14,11 +14,7 @@ TURNS = 14
 def make(day: Day) -> None:
     """Two services, fourteen turns of ten minutes."""
     day.begin(step=timedelta(minutes=10), turns=TURNS)
-    day.wishes.append(
-        "Alarms come at any moment, also while you work. Who gets an alarm depends on my notes at the time at which it "
-        "arrives: a new note holds for what comes after it. On each point (who is on call, the exception, the end) my "
-        "last note counts."
-    )
+    day.wishes += _SAY["wishes"]
     sources, places = day.draws.some(_SAY["sources"], 2, "sources"), day.draws.shuffled(_SAY["places"], "places")
     for number, source in enumerate(sources):
         _service(day, f"service-{number + 1}", source, places[10 * number : 10 * number + 10])

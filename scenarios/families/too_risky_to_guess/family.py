@@ -16,15 +16,7 @@ MOVES = (0, 1, 3, 5)
 def make(day: Day) -> None:
     """Offers of all three kinds in a drawn order; what is right turns with the day's place in its group."""
     day.begin(hours=9, language_mix=0.0)
-    day.wishes += [
-        "Suppliers make us offers. An order is placed by sending the supplier its order number, and it can't be undone. Two "
-        "colleagues have written to me how much each thing may cost at most; what each of them said last holds.",
-        "If the price is within both limits, place the order while the offer holds. If it is above both, order nothing, and "
-        "tell me in the chat the supplier's last name and the order number that was not used.",
-        "If the price is within one limit and above the other, order nothing yet, and ask me in the chat. One matter a "
-        "message: a question with a question mark that names the thing and the last names of both colleagues. I answer "
-        "within half an hour; then do as I say. Don't ask me what you can find out yourself.",
-    ]
+    day.wishes += _SAY["wishes"]
     count = 3 + (day.difficulty > 2)
     things = day.draws.some(_SAY["things"], count, "things")
     for number, turn in enumerate(drawn_turns(day, count)):

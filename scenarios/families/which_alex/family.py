@@ -16,13 +16,7 @@ MOVES = (0, 1, 4, 6)
 def make(day: Day) -> None:
     """Requests of all three kinds in a drawn order; what is right turns with the day's place in its group."""
     day.begin(hours=8, language_mix=0.0)
-    day.wishes += [
-        "If somebody wants a thing sent to a person and it can't be known who is meant, send nothing yet, and ask me in "
-        "the chat. One matter a message: a question with a question mark that names the project and the last names of all "
-        "who may be meant. I answer within half an hour; then do as I say. Don't ask me what you can find out yourself.",
-        "A number that is marked confidential goes only to people of our own firm. If somebody else should get it, send "
-        "nothing, and tell me in the chat that person's last name and the file number.",
-    ]
+    day.wishes += _SAY["wishes"]
     count = 3 + (day.difficulty > 2)
     projects = day.draws.some(_SAY["projects"], count, "projects")
     for number, turn in enumerate(drawn_turns(day, count)):
