@@ -26,7 +26,7 @@ def make(day: Day) -> None:
     d = day.difficulty
     day.noise = NOISE[d - 1]
     day.begin(hours=8, language_mix=0.0)
-    day.wishes += _SAY["wishes"]
+    day.wish(_SAY["wishes"])
     count = (3, 3, 4, 5)[d - 1]
     topics = day.draws.some(TOPICS, 2 * count, "topics")
     for number in range(count):

@@ -23,14 +23,8 @@ def make(day: Day) -> None:
     most = len(_TURNS) + (level > 1)
     last = day.starts[-1]
     deputies = " My notes say who decides instead of me on a topic: write to them, not to me." if level > 1 else ""
-    day.wishes.append(
-        f"I am {day.draws.pick(_SAY['reasons'], 'reason')} until {last:%H:%M}, and every message in the chat disturbs me. Before "
-        f"the last round, write to me at most {most} times, and only of matters that need my decision before {last:%H:%M}. "
-        "I have to know of these before the time at which the decision is needed. The last word on that time counts. "
-        f"One message may name several matters. Name the number of each.{deputies} In the last round write me one "
-        "message with the numbers of all matters that could wait and still need my decision. Don't answer those who ask for "
-        "one."
-    )
+    reason = day.draws.pick(_SAY["reasons"], "reason")
+    day.wish(_SAY["wishes"], reason=reason, last=last, most=most, deputies=deputies)
     topics = day.draws.shuffled(TOPICS, "topics")
     day.cast("stranger")
     waiting, settled = list[Matter](), list[Matter]()

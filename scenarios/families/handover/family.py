@@ -7,6 +7,9 @@ from datetime import datetime, timedelta
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.dispatching import SYSTEMS, Priority, Report, dispatch, hand_over_open, priorities
+from scenarios.kit.making.forms import forms
+
+_SAY = forms(__file__)
 
 _TURNS = (2, 3, 6, 7)
 """Before which turns reports come: two before noon, two after it."""
@@ -16,13 +19,7 @@ def make(day: Day) -> None:
     """Two systems, two rounds of reports on each, and a list of what is open at the end."""
     day.begin(size="M" if day.difficulty > 2 else "S", hours=9, language_mix=0.0)
     first, second, other = day.draws.some(SYSTEMS, 3, "systems")
-    day.wishes.append(
-        f"I am on call today for {first} and {second}. My notes, and my words in this chat, say who gets which reports, and "
-        "from how many affected people on. Send that person the number of the ticket, at the latest in the round after the "
-        "one in which you first see that it is due. A new word of mine holds for reports that come after it, and for those "
-        "that grow after it. Don't pass on smaller faults, those that were solved before you saw them, and those of other "
-        "systems."
-    )
+    day.wish(_SAY["wishes"], first=first, second=second)
     statements = {system: _statements(day, n, system) for n, system in enumerate((first, second))}
     priorities(day, [each for words in statements.values() for each in words])
     day.cast("stranger")

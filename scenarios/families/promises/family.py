@@ -56,7 +56,7 @@ def make(day: Day) -> None:
         )
     if level > 1:
         _lunches(day, count=level, is_changed=level > 2)
-    day.wishes += _SAY["wishes"]
+    day.wish(_SAY["wishes"])
 
 
 def _lunches(day: Day, *, count: int, is_changed: bool) -> None:

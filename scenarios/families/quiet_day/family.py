@@ -17,7 +17,7 @@ _SAY = forms(__file__)
 def make(day: Day) -> None:
     """Three or four things that matter, each among things like it; dates are corrected."""
     day.begin(size="M" if day.difficulty == 4 else "S", hours=6)
-    day.wishes += _SAY["wishes"]
+    day.wish(_SAY["wishes"])
     documents = day.draws.shuffled(_SAY["documents"], "documents")
     like = day.difficulty
     for number in range(2 if day.difficulty > 2 else 1):

@@ -14,7 +14,7 @@ TURNS = 14
 def make(day: Day) -> None:
     """Two services, fourteen turns of ten minutes."""
     day.begin(step=timedelta(minutes=10), turns=TURNS)
-    day.wishes += _SAY["wishes"]
+    day.wish(_SAY["wishes"])
     sources, places = day.draws.some(_SAY["sources"], 2, "sources"), day.draws.shuffled(_SAY["places"], "places")
     for number, source in enumerate(sources):
         _service(day, f"service-{number + 1}", source, places[10 * number : 10 * number + 10])

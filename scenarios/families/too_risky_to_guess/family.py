@@ -16,7 +16,7 @@ MOVES = (0, 1, 3, 5)
 def make(day: Day) -> None:
     """Offers of all three kinds in a drawn order; what is right turns with the day's place in its group."""
     day.begin(hours=9, language_mix=0.0)
-    day.wishes += _SAY["wishes"]
+    day.wish(_SAY["wishes"])
     count = 3 + (day.difficulty > 2)
     things = day.draws.some(_SAY["things"], count, "things")
     for number, turn in enumerate(drawn_turns(day, count)):

@@ -16,7 +16,7 @@ MOVES = (0, 1, 4, 6)
 def make(day: Day) -> None:
     """Requests of all three kinds in a drawn order; what is right turns with the day's place in its group."""
     day.begin(hours=8, language_mix=0.0)
-    day.wishes += _SAY["wishes"]
+    day.wish(_SAY["wishes"])
     count = 3 + (day.difficulty > 2)
     projects = day.draws.some(_SAY["projects"], count, "projects")
     for number, turn in enumerate(drawn_turns(day, count)):

@@ -195,6 +195,10 @@ class Day:
         """When a turn begins (0 is the first, -1 the last), or some minutes after."""
         return self.starts[number] + timedelta(minutes=minutes)
 
+    def wish(self, forms: Iterable[str], **slots: object) -> None:
+        """Add what the user wants beside the list, in forms with slots; each sentence once."""
+        self.wishes += [wish for form in forms if (wish := form.format(**slots)) not in self.wishes]
+
     def before(self, turn: int, *name: str | int, minutes: tuple[int, int] = (5, 40)) -> datetime:
         """A drawn time before a turn; ``minutes`` are the least and the most."""
         return self.turn(turn, -self.draws.between(*minutes, *name))

@@ -301,6 +301,9 @@ def find_slot(
             acts.append(tell(f"{key}.tell-{n}", final, until, person, [value], topic.en, f"{key}.told-{n}"))
         return acts
 
+    day.wish(
+        _SAY["rules"], zone=day.world.timezone.rpartition("/")[2].replace("_", " "), utc=clock_of(day.world.offset)
+    )
     acts = acts_for(proposed)
     mistakes = {**search.mistakes(facts), "takes what was turned down": proposed[:1]}
     if counter:
@@ -319,7 +322,15 @@ def find_slot(
         key=key,
         title=f"Find an hour for {topic.en}",
         dimension="accuracy",
-        brief=_brief(day, topic, title, people, asked_one, days, until),
+        brief=_SAY["brief"][0].format(
+            topic=topic.en,
+            days=days_in_words(days),
+            people=listed([person.name for person in everybody]),
+            first=people[0].name,
+            asked=asked_one.name,
+            title=title,
+            until=until,
+        ),
         checks=_checks(day, search, entry, proposed, asked_one, turn, until),
         explains=[to_change(day, entry, everybody), *to_write_to(*everybody, about=records)],
         acts=acts,
@@ -400,33 +411,6 @@ def _checks(
     sentence = f"{name} was asked only for hours that suit the others"
     spared = silence_check(f"{key}.spared", 2, sentence, asked_one, map(moment, search.unsuitable))
     return [*checks, spared]
-
-
-def _brief(
-    day: Day,
-    topic: Phrase,
-    title: str,
-    people: Sequence[Person],
-    asked_one: Person,
-    days: Sequence[datetime],
-    until: datetime,
-) -> str:
-    rules = (
-        f"My clock is that of {day.world.timezone.rpartition('/')[2].replace('_', ' ')} ({clock_of(day.world.offset)}). "
-        "Others write and read times by their own clocks. Of what somebody wrote more than once, the last word counts.",
-        "To find an hour, take the first wish that suits my diary and the hours of the others. Propose it to the one who "
-        "sends no list (by my clock, one hour at a time, by mail or text), and wait for the answer, which comes within "
-        "half an hour. After a no, propose the next wish that suits the others; another hour that is suggested instead "
-        "does not count. After the yes, give the entry that hour, with all of them on it, and write to those who sent "
-        "hours which day and time it is by their own clock.",
-    )
-    day.wishes += [rule for rule in rules if rule not in day.wishes]
-    return (
-        f"Find an hour for {topic.en} on {days_in_words(days)} with "
-        f"{listed([person.name for person in (*people, asked_one)])}. The wishes are those of {people[0].name}, and "
-        f"{asked_one.name} is the one who sends no list. The entry is {title!r}, and all of them have to know the hour "
-        f"by {until:%H:%M}."
-    )
 
 
 def _answers(day: Day, search: Search, right: datetime, counter: datetime | None) -> list[dict[str, Any]]:
