@@ -22,10 +22,13 @@ from scenarios.kit.making.duty import (
     to_write_to,
     values_of,
 )
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import hear, mail_saying, shown
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 LENGTH = timedelta(hours=2)
 """How long an event is."""
@@ -141,12 +144,14 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
         state = event.state(known)
         return frozenset({answer(state, known)}) if state else frozenset()
 
+    slots = {"topic": topic.en, "host": event.host.name, "caterer": event.caterer.name, "first": first}
+    slots |= {"settled": event.settled, "guests": listed([guest.name for guest in event.guests])}
     states, renting = _all_states(event), [event.halls[place].person for place in sorted(readers)]
     duty = Duty(
         key=key,
         title=f"Let all whom {topic.en} concerns know its final state, and book for it",
         dimension="accuracy",
-        brief=_brief(event, title, start, until),
+        brief=_SAY["brief"][0].format(start=start, title=title, until=until, **slots),
         checks=_checks(day, key, event, right, entry, spared, until),
         explains=[
             Write(actions=("calendar.update",), ids=(entry.id,), to=(day.user.email,)),
@@ -261,19 +266,6 @@ def _checks(
         sentence = f"those who rent out other places were not written to about {topic}"
         checks.append(silence_check(f"{key}.spared", 2, sentence, spared, [time, count]))
     return checks
-
-
-def _brief(event: Event, title: str, start: datetime, until: datetime) -> str:
-    host, first = event.host, event.statements["place"][0][1]
-    return (
-        f"On {start:%A} {start.day} {start:%B} there is {event.topic.en}. {host.name} is in charge of its place, its "
-        f"beginning and the number of guests, and may change all of them until {event.settled:%H:%M}. Later changes are "
-        f"too late. Write to no one about it before {event.settled:%H:%M}. Do the following from then on, by "
-        f"{until:%H:%M}. Give the entry {title!r} the right beginning; it stays two hours long. Write day, time and place "
-        f"to {listed([guest.name for guest in event.guests])}. Write day, time and number of guests to "
-        f"{event.caterer.name}, who does the catering, and to the person who rents out the place. If that place is not "
-        f"{first}, cancel there, too: the one who rents it out needs our booking number."
-    )
 
 
 def _records(day: Day, key: str, event: Event) -> list[Record]:
