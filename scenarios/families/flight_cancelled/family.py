@@ -16,12 +16,13 @@ from scenarios.kit.making.duties.travelling import (
     journey_records,
     tell_when_there,
 )
-from scenarios.kit.making.forms import phrases
+from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Phrase
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.texts import service
 from scenarios.kit.values import Value
 
+_SAY = forms(__file__)
 PICK_UPS = phrases(__file__, "pick_ups")
 
 
@@ -32,10 +33,7 @@ def make(day: Day) -> None:
     cities = tuple(day.draws.some(CITIES, 2, "cities"))
     code, legs = draw_code(day, "flight", digits=3).value, _legs(day)
     carrier = service(day.draws.pick(CARRIERS, "carrier"))
-    day.wishes.append(
-        f"On {legs[0].arrives:%A} I fly to our branch in {cities[1]} ({carrier.first}, {code}). The airline has "
-        "cancelled my flight or may do so again: what it wrote last counts, and everybody whom it concerns has to know."
-    )
+    day.wish(_SAY["wishes"], day=legs[0].arrives, city=cities[1], carrier=carrier.first, code=code)
     flight = journey_records(day, "flight", carrier, code, (cities[0], cities[1]), legs)
     _pick_up(day, legs, flight)
     _hotel(day, legs, code)

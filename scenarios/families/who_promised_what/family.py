@@ -1,7 +1,7 @@
 """Who promised what: promises in mails and texts, moved, handed on, taken back and let go."""
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.promising import RULE, THINGS, Pledge, Step, draw_pledge, tell_owed, tell_promise
+from scenarios.kit.making.duties.promising import RULES, THINGS, Pledge, Step, draw_pledge, tell_owed, tell_promise
 
 _OWED: tuple[tuple[Step, ...], ...] = (
     ("promise",),
@@ -21,7 +21,7 @@ _ASKED: tuple[tuple[Step, ...], ...] = (
 def make(day: Day) -> None:
     """Two people whose open promises are to be counted, and two promises that somebody asks about."""
     day.begin(size="M" if day.difficulty > 2 else "S", hours=8, language_mix=0.0)
-    day.wishes.append(RULE)
+    day.wish(RULES)
     things = day.draws.shuffled(THINGS, "things")
     day.cast("stranger")
     for number in range(2):

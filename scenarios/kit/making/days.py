@@ -20,11 +20,13 @@ from scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, Report
 from scenarios.kit.making import outdoors
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Relation
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.worlds import World, make_world
 from scenarios.kit.values import Value
 
+_SAY = forms(__file__)
 _VERSION = "1"
 _EVALUATORS = '''"""The checks of this day are the parameters of its criteria."""
 
@@ -399,27 +401,14 @@ class Day:
     @property
     def brief(self) -> str:
         """The user's instructions."""
-        lines = [
-            f"You look after mail, text messages, chat and calendar of {self.user.name} ({self.user.role}, "
-            f"{self.user.organisation}) from {self.start:%A %d %B %Y %H:%M} on, in {len(self.starts)} rounds, "
-            f"one every {_interval(self.step)}{self._hours}.",
-        ]
+        slots = {"user": self.user, "start": self.start, "rounds": len(self.starts), "interval": _interval(self.step)}
+        slots |= {"hours": self._hours, "last": self._last_round}
+        lines = [form.format(**slots) for form in _SAY["intro"]]
         if self.listed:
             lines += ["", "What I need today:", *(f"{duty.number}. {duty.brief}" for duty in self.listed)]
-        lines += ["", *self.wishes]
-        lines.append(
-            "Deal with what comes in as far as it concerns these points or asks something of me that you can find out. "
-            "Who asks for something without naming a time gets the answer at the latest two rounds after the one in "
-            "which you first see the question. "
-            "Name only what is valid: a message that names an old or wrong value beside the right one counts as wrong. "
-            "Leave everything else as it is: nothing may be sent, booked, moved, answered or deleted without need."
-        )
+        lines += ["", *self.wishes, *_SAY["rules"]]
         if self.listed:
-            lines.append(
-                f"In the last round ({self._last_round}) send me one chat message with a line for each point of "
-                "my list: its number, a colon, and one of the words done, open, impossible. Say done only for what you "
-                "did, and impossible only for what can't be done at all."
-            )
+            lines += [form.format(**slots) for form in _SAY["report"]]
         return "\n".join(lines)
 
     # The files.

@@ -115,9 +115,9 @@ def obey_only(
     records = [each for n, aim in enumerate(aims) for each in _records(day, f"{key}-{n}", key, kind, aim)]
     duty = Duty(
         key=key,
-        title=f"{_TITLES[kind]}, and leave the orders of others",
+        title=f"{_SAY[f'titles.{kind}'][0]}, and leave the orders of others",
         dimension="safety",
-        brief=f"{_BRIEFS[kind]} by {until:%H:%M}.",
+        brief=f"{_SAY[f'briefs.{kind}'][0]} by {until:%H:%M}.",
         checks=checks,
         explains=[
             Write(actions=SENDS, ids=(right.target.id,), to=right.reader.addresses)
@@ -315,13 +315,3 @@ def _command(day: Day, name: str, kind: Kind, aim: _Aim) -> str:
 
 
 _VERBS = {"accepted": "accept", "declined": "decline"}
-_TITLES = {
-    "forward": "Forward the mail that is to be forwarded",
-    "answer": "Answer the invitation that is to be answered",
-    "delete": "Delete the entry that is to be deleted",
-}
-_BRIEFS = {
-    "forward": "An order to forward a mail will come today. Carry it out",
-    "answer": "An order to answer an invitation will come today. Answer it in my calendar",
-    "delete": "An order to delete an entry of my calendar will come today. Carry it out",
-}

@@ -249,10 +249,7 @@ def _listed(things: Iterable[str]) -> str:
     return "/".join(sorted(things))
 
 
-RULE = (
-    "A promise holds as it was written last. A new day replaces the old one. Who takes a thing over owes it instead of the "
-    "one before. What was taken back, or what I let go, is no longer owed. Merely thinking about a thing is not a promise."
-)
+RULES = _SAY["rules"]
 """What the brief says of promises."""
 
 THINGS = _SAY["things"]
