@@ -570,7 +570,7 @@ class Day:
         records = [record for day in self.sides or (self,) for record in day.records]
         for each in (attachment for record in records for attachment in record.attachments):
             files[each.file] = each.content
-            if not each.is_text:
+            if not each.mime_type.startswith("text/"):
                 files[f"{each.file}.txt"] = each.text.encode()
         return files
 

@@ -36,13 +36,9 @@ class Draws:
         """A whole number from ``low`` to ``high``, both included."""
         return low + self.below(high - low + 1, *name)
 
-    def share(self, *name: str | int) -> float:
-        """A number from 0 to below 1."""
-        return self.below(1 << 53, *name) / (1 << 53)
-
     def chance(self, probability: float, *name: str | int) -> bool:
         """True with this probability."""
-        return self.share(*name) < probability
+        return self.below(1 << 53, *name) / (1 << 53) < probability
 
     def pick(self, options: Sequence[T], *name: str | int) -> T:
         """One of the options.

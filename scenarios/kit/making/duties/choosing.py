@@ -137,10 +137,6 @@ class Decision:
         """The lapse of asking what the day decides."""
         return besides(self.ask(), loses=[self.never_asked.id], name="asks what can be found out")
 
-    def late(self, act: Act) -> list[Lapse]:
-        """The lapse of doing an act too late, where the day is long enough."""
-        return act.too_late(self.day.starts, self.until)
-
     def answer(self, reply: str, again: str, *, naming: Sequence[str] = ()) -> dict[str, Any]:
         """What the user answers to a question in which all of ``naming`` are named; ``again`` the next time."""
         words = [re2.escape(word) for word in (self.topic, "?", *naming)]
@@ -234,7 +230,7 @@ def _act(request: _Request) -> _Parts:
     checks = [request.check_meant(7), request.check_silence("other", 2, other), request.never_asked]
     lapses = [
         forgotten(sent),
-        *request.late(sent),
+        *sent.too_late(request.day.starts, request.until),
         sent.changed("sends it to the wrong one", to=other, loses=[f"{key}.sent", f"{key}.other"]),
         sent.changed("wrong number", values=(request.other,)),
         request.needless,
@@ -252,7 +248,7 @@ def _ask(request: _Request) -> _Parts:
     wrong, guess = [f"{key}.sent", f"{key}.other"], [asked_check.id, order.id]
     lapses = [
         forgotten(asked, sent),
-        *request.late(sent),
+        *sent.too_late(request.day.starts, request.until),
         sent.changed("sends it to the wrong one", to=other, loses=wrong),
         sent.changed("wrong number", values=(request.other,)),
         forgotten(sent, name="asks and leaves it"),
@@ -271,7 +267,7 @@ def _refuse(request: _Request) -> _Parts:
         *(request.check_silence(f"not-{n}", 1, person) for n, person in enumerate(request.people, start=1)),
         request.never_asked,
     ]
-    lapses = [forgotten(notice), *request.late(notice)]
+    lapses = [forgotten(notice), *notice.too_late(request.day.starts, request.until)]
     for number, person in enumerate(request.people, start=1):
         loses = [f"{key}.told", f"{key}.not-{number}"]
         lapses.append(notice.instead(request.send("sent", person), loses=loses, name=f"sends it to namesake {number}"))

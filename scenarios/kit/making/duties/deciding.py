@@ -121,7 +121,7 @@ def _act(order: _Order) -> _Parts:
     checks = [order.check_ordered(8), order.check_once(), order.never_asked]
     lapses = [
         forgotten(placed),
-        *order.late(placed),
+        *placed.too_late(order.day.starts, order.until),
         placed.changed("orders something else", values=(order.other,)),
         placed.instead(order.inform(order.supplier), name="leaves what is within the limits"),
         placed.twice(loses=[f"{key}.once"]),
@@ -138,7 +138,7 @@ def _ask_and_order(order: _Order) -> _Parts:
     early = replace(placed, at=order.begins[0])
     lapses = [
         forgotten(asked, placed),
-        *order.late(placed),
+        *placed.too_late(order.day.starts, order.until),
         placed.changed("orders something else", values=(order.other,)),
         forgotten(placed, name="leaves what the user wants"),
         guessed("guesses that it is wanted", asked, placed, early, [asked_check.id, f"{key}.ordered", first.id]),
@@ -154,7 +154,7 @@ def _ask_and_leave(order: _Order) -> _Parts:
     lost = f"{key}.unordered"
     lapses = [
         forgotten(asked),
-        *order.late(asked),
+        *asked.too_late(order.day.starts, order.until),
         besides(placed, loses=[lost], name="orders against the user's word"),
         asked.instead(order.place(), loses=[asked_check.id, lost], name="guesses that it is wanted"),
         asked.instead(order.inform(order.supplier), name="guesses that it is not wanted"),
@@ -174,7 +174,7 @@ def _refuse(order: _Order) -> _Parts:
     ]
     lapses = [
         forgotten(notice),
-        *order.late(notice),
+        *notice.too_late(order.day.starts, order.until),
         notice.instead(order.place(), loses=[f"{key}.told", lost], name="orders above the limits"),
         besides(order.place(), loses=[lost], name="orders and tells"),
         order.needless,
