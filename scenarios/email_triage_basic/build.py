@@ -59,21 +59,18 @@ def read_mails() -> list[Mail]:
 
 
 def scenario(user_prompt: str) -> dict[str, Any]:
+    source = read(_SOURCE / "criteria.toml")
     return {
         "scenario_id": "email_triage_basic",
         "name": "A working day's email triage",
-        "description": (
-            "Twelve rounds through the mailbox of a director of operations: 60 mails, of which 24 are noise, an "
-            "incident that gets resolved, a customer who escalates, a child who is ill, and an hour in which nothing "
-            "comes."
-        ),
+        "description": source["description"],
         "start_time": START.isoformat(),
         "end_time": END.isoformat(),
         "default_time_step": "PT1H",
         "user_prompt": user_prompt,
         "user_character": "priya",
         "characters": characters(),
-        "criteria": [_criterion(**fields) for fields in read(_SOURCE / "criteria.toml")["criteria"]],
+        "criteria": [_criterion(**fields) for fields in source["criteria"]],
         "version": VERSION,
         "canary": CANARY,
         "initial_state": "initial_state.json",
