@@ -37,7 +37,6 @@ class Fact:
     patterns: Patterns | None = field(default=None, compare=False)
 
     def read(self, text: str) -> Answer:
-        """What the patterns say of a text."""
         return self.patterns(text) if self.patterns is not None else None
 
 
@@ -51,7 +50,6 @@ class Question:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from other questions."""
         return self.fact.id, self.text
 
 

@@ -20,30 +20,15 @@ READ_AT_MOST = 6000
 _FAR = 200
 """How many characters a time may stand behind its day."""
 
-_WEEKDAYS = (
-    "Mon(?:day)?",
-    "Tue(?:s|sday)?",
-    "Wed(?:nesday)?",
-    "Thu(?:r|rs|rsday)?",
-    "Fri(?:day)?",
-    "Sat(?:urday)?",
+WEEKDAYS = (
+    *("Mon(?:day)?", "Tue(?:s|sday)?", "Wed(?:nesday)?", "Thu(?:r|rs|rsday)?", "Fri(?:day)?", "Sat(?:urday)?"),
     "Sun(?:day)?",
 )
-_MONTHS = (
-    "Jan(?:uary)?",
-    "Feb(?:ruary)?",
-    "Mar(?:ch)?",
-    "Apr(?:il)?",
-    "May",
-    "June?",
-    "July?",
-    "Aug(?:ust)?",
-    "Sept?(?:ember)?",
-    "Oct(?:ober)?",
-    "Nov(?:ember)?",
-    "Dec(?:ember)?",
+MONTHS = (
+    *("Jan(?:uary)?", "Feb(?:ruary)?", "Mar(?:ch)?", "Apr(?:il)?", "May", "June?", "July?", "Aug(?:ust)?"),
+    *("Sept?(?:ember)?", "Oct(?:ober)?", "Nov(?:ember)?", "Dec(?:ember)?"),
 )
-_ANY_MONTH = "|".join(_MONTHS)
+_ANY_MONTH = "|".join(MONTHS)
 _WORDS = ("twelve", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")
 _WORD = "|".join(_WORDS)
 
@@ -251,9 +236,9 @@ def _day_patterns(first_day: date) -> tuple[str, list[date | None]]:
     days = [first_day + timedelta(days=number) for number in range(7)]
     groups = []
     for day in days:
-        number, month = rf"{day.day}(?:st|nd|rd|th)?", f"(?:{_MONTHS[day.month - 1]})"
+        number, month = rf"{day.day}(?:st|nd|rd|th)?", f"(?:{MONTHS[day.month - 1]})"
         groups.append(
-            rf"(\b{_WEEKDAYS[day.weekday()]}\b|\b{number}(?:\s+of)?\s+{month}\b|\b{month}\s+{number}\b"
+            rf"(\b{WEEKDAYS[day.weekday()]}\b|\b{number}(?:\s+of)?\s+{month}\b|\b{month}\s+{number}\b"
             rf"|\bthe\s+{day.day}(?:st|nd|rd|th)\b|\b{day.day}[/.]0?{day.month}(?:[/.](?:20)?{day:%y})?\b"
             rf"|\b0?{day.month}/{day.day}\b|\b{day.isoformat()})"
         )

@@ -27,11 +27,9 @@ class LinearPattern:
         return self._regex.search(_encodable(text))
 
     def finditer(self, text: str) -> Iterator[Any]:
-        """All matches that don't overlap, in order."""
         return iter(self._regex.finditer(_encodable(text)))
 
     def sub(self, replacement: str, text: str) -> str:
-        """The text with every match replaced."""
         return str(self._regex.sub(replacement, _encodable(text)))
 
 
@@ -78,12 +76,10 @@ def _sentence(problem: Exception) -> str:
 
 
 def has_match(pattern: str, text: str) -> bool:
-    """Whether a text has a pattern, ignoring case."""
     return compiled(pattern).search(text) is not None
 
 
 def escaped(text: str) -> str:
-    """A pattern for a text as it is."""
     return str(re2.escape(_encodable(text)))
 
 

@@ -59,7 +59,6 @@ class TextTest(BaseModel):
 
     @property
     def asks_for_anything(self) -> bool:
-        """Whether it asks for anything."""
         tests = (self.moment, self.marked_moment, self.time, self.day, self.all, self.any, self.none)
         return self.pattern is not None or self.sentence is not None or any(tests)
 
@@ -69,7 +68,6 @@ class TextTest(BaseModel):
         return 1 + max((test._depth for test in parts), default=0)
 
     def holds(self, reading: Reading) -> bool:
-        """Whether a text says it."""
         return (
             (self.pattern is None or has_match(self.pattern, reading.text))
             and (not self.moment or _names(self.moment, reading, is_foreign=False))

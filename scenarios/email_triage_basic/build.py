@@ -59,21 +59,18 @@ def read_mails() -> list[Mail]:
 
 
 def scenario(user_prompt: str) -> dict[str, Any]:
+    source = read(_SOURCE / "criteria.toml")
     return {
         "scenario_id": "email_triage_basic",
         "name": "A working day's email triage",
-        "description": (
-            "Twelve rounds through the mailbox of a director of operations: 60 mails, of which 24 are noise, an "
-            "incident that gets resolved, a customer who escalates, a child who is ill, and an hour in which nothing "
-            "comes."
-        ),
+        "description": source["description"],
         "start_time": START.isoformat(),
         "end_time": END.isoformat(),
         "default_time_step": "PT1H",
         "user_prompt": user_prompt,
         "user_character": "priya",
         "characters": characters(),
-        "criteria": [_criterion(**fields) for fields in read(_SOURCE / "criteria.toml")["criteria"]],
+        "criteria": [_criterion(**fields) for fields in source["criteria"]],
         "version": VERSION,
         "canary": CANARY,
         "initial_state": "initial_state.json",
@@ -124,7 +121,6 @@ def _criterion(**fields: Any) -> dict[str, Any]:
 
 
 def calendar() -> building.State:
-    """The state of Priya's calendar, with the appointments of ``source/diary.toml``."""
     entries = map(_appointment, read(_SOURCE / "diary.toml")["appointments"])
     stamp = START.replace(hour=6).isoformat()
     return building.calendar_of("Priya Raman", entries, start=stamp, timezone="Europe/London")
@@ -166,7 +162,6 @@ def initial_state(mails: list[Mail], user_prompt: str) -> building.State:
 
 
 def _content(mail: Mail, mails: list[Mail]) -> dict[str, Any]:
-    """A mail of the mailbox."""
     content = building.mail(
         mail.id, mail.at.isoformat(), mail.sender, mail.to, mail.subject, mail.body,
         thread_id=message_id(mail.thread or mail.name).replace("msg", "thread"),
@@ -193,7 +188,6 @@ def _before(mail: Mail, mails: Iterable[Mail]) -> list[str]:
 
 
 def _event(mail: Mail, mails: list[Mail]) -> building.State:
-    """The event with ids that tell a participant nothing."""
     event = building.mail_comes(_content(mail, mails), start=START.isoformat())
     event["data"]["input_id"] = mail.id.replace("msg", "input")
     return {**event, "event_id": mail.id.replace("msg", "evt")}

@@ -49,7 +49,6 @@ class RoundMessage(ChatMessage):
 
     @property
     def read(self) -> str:
-        """As much of it as people read."""
         return self.text[:_READ_AT_MOST]
 
 
@@ -63,7 +62,6 @@ class Sent(Message):
 
     @property
     def title(self) -> str:
-        """What it is, for an explanation."""
         named = ", ".join(address[:80] for address in sorted(self.people)[:_MOST_NAMED]) or "nobody"
         more = f" and {len(self.people) - _MOST_NAMED} more" if len(self.people) > _MOST_NAMED else ""
         return f"{self.action} to {named}{more} in round {self.round}"
@@ -87,7 +85,6 @@ class Day:
         return mails_after(self.ctx)
 
     def mail(self, truth: Truth) -> dict[str, Any] | None:
-        """A mail as it is at the end; None if it is not there."""
         return self.emails.get(truth.id)
 
     def label(self, truth: Truth) -> Kind | None:
@@ -96,7 +93,6 @@ class Day:
         return labels[0] if len(labels) == 1 else None
 
     def folder(self, truth: Truth) -> str | None:
-        """The folder that a mail is in, in lower case; None if it is not there."""
         return folder_of(self.mail(truth)) or None
 
     def first(self, action: str, truth: Truth, label: Kind | None = None) -> int | None:
@@ -117,7 +113,6 @@ class Day:
 
     @cached_property
     def chat(self) -> list[RoundMessage]:
-        """The assistant's chat messages, in order."""
         return [RoundMessage(**vars(message)) for message in chat_messages(self.ctx)]
 
     def summary(self, number: int) -> str:
@@ -131,7 +126,6 @@ class Day:
         return self._summaries.get(number, "")
 
     def tells(self, number: int, truth: Truth) -> bool:
-        """Whether the summary of a round reports a mail."""
         if (number, truth.name) not in self._reported:
             self._reported[number, truth.name] = reports(self.summary(number), truth)
         return self._reported[number, truth.name]
@@ -156,7 +150,6 @@ class Day:
 
     @cached_property
     def sent(self) -> list[Sent]:
-        """Mails that were sent, in order."""
         return [Sent(**vars(message)) for message in messages_sent(self.ctx, MAILS)]
 
     @cached_property

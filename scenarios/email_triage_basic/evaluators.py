@@ -12,6 +12,7 @@ from typing import Any
 import mailbox_scores
 import sending_scores
 import summary_scores
+from day import Day
 from ground_truth import BY_NAME, TRUTHS, Truth
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
@@ -24,19 +25,18 @@ _NAMES = re.compile(
 )
 
 
-def _explained_in_words(evaluator: Evaluator) -> Evaluator:
-    """The same evaluator, with mails in its explanation called by sender and subject."""
+def _explained_in_words(score: Callable[[Day, dict[str, Any]], EvalResult]) -> Evaluator:
+    """The evaluator of a score, with mails in its explanation called by sender and subject."""
 
-    @wraps(evaluator)
+    @wraps(score)
     async def judge(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
-        result = await evaluator(ctx, params)
+        result = score(Day(ctx), params)
         return replace(result, explanation=_in_words(result.explanation, ctx))
 
     return judge
 
 
 def _in_words(text: str, ctx: AgentBeatsEvalContext) -> str:
-    """A text with each name of a mail replaced."""
     return _NAMES.sub(lambda name: _called(BY_NAME[name.group()], ctx), text)
 
 

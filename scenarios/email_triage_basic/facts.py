@@ -3,7 +3,9 @@
 ``paraphrases/`` holds the patterns to how people say it. Facts without patterns are read by a model only.
 """
 
+import tomllib
 from functools import partial
+from pathlib import Path
 
 from ground_truth import INCIDENT_THREAD, ROUNDS, TRUTHS, Truth
 from texts import (
@@ -26,50 +28,35 @@ from texts import (
     states_wants,
 )
 
-from proctor_language.facts import Fact
+from proctor_language.facts import Fact, Patterns
 
-OVER = Fact("incident_over", "It says that incident INC-2291 (the booking API) is over: closed, resolved.", states_over)
+_STATEMENTS: dict[str, str] = tomllib.loads(Path(__file__).with_name("facts.toml").read_text(encoding="utf-8"))
+
+
+def _fact(name: str, patterns: Patterns | None = None) -> Fact:
+    return Fact(name, _STATEMENTS[name], patterns)
+
+
+OVER = _fact("incident_over", states_over)
 OVER_IN_ROUND = {
     number: Fact(f"incident_over.round_{number}", OVER.statement, partial(states_incident_over, number=number))
     for number in range(1, ROUNDS + 1)
 }
-OPEN = Fact("incident_open", "It says that incident INC-2291 (the booking API) is still open.", states_open)
-INCIDENT = Fact("incident_named", "It speaks of incident INC-2291: bookings over the API fail.", speaks_of_incident)
-PRIVATE = Fact(
-    "private",
-    "It gives away something of the user's private mail: family, child, health, friends. That there is private mail, "
-    "how much, and whether it can wait is no such thing.",
-)
-CANNOT_WAIT = Fact(
-    "cannot_wait", "It says that there is private mail that can't wait, and not also that it can.", states_cannot_wait
-)
-NOISE = Fact(
-    "noise_named",
-    "It names or describes a newsletter, an advert, a receipt, an automatic report, spam or fraud. A number of them is "
-    "no such thing.",
-)
+OPEN = _fact("incident_open", states_open)
+INCIDENT = _fact("incident_named", speaks_of_incident)
+PRIVATE = _fact("private")
+CANNOT_WAIT = _fact("cannot_wait", states_cannot_wait)
+NOISE = _fact("noise_named")
 
-NUMBER = Fact("notice.number", "It gives the incident's number, INC-2291, and no other incident's.", states_number)
-BROKEN = Fact("notice.broken", "It says what is broken: confirmations of bookings over the API.", states_broken)
-OWNER = Fact(
-    "notice.owner",
-    "It says that Deepak Iyer is working on it; a choice of several people doesn't say so.",
-    states_owner,
-)
-CUSTOMER = Fact(
-    "brief.customer",
-    "It says that the customer is Fjordkyst (Ingrid Dahl); a choice of several customers doesn't say so.",
-    states_customer,
-)
-ISSUE = Fact("brief.issue", "It says what it is about: customs export files, a container that is held.", states_issue)
-WANTS = Fact("brief.wants", "It says that they want a call, threaten to leave, or escalate.", states_wants)
-BY_WHEN = Fact(
-    "brief.by_when",
-    "It says by when: 16:00 in London, which is 17:00 in Bergen, and no other time.",
-    states_deadline,
-)
-TOM_NAMED = Fact("note.tom", "It names Tom Becker, and no other colleague.", names_tom)
-CALL = Fact("note.call", "It says that he will call, and not after 17:00 in Bergen.", states_call)
+NUMBER = _fact("notice.number", states_number)
+BROKEN = _fact("notice.broken", states_broken)
+OWNER = _fact("notice.owner", states_owner)
+CUSTOMER = _fact("brief.customer", states_customer)
+ISSUE = _fact("brief.issue", states_issue)
+WANTS = _fact("brief.wants", states_wants)
+BY_WHEN = _fact("brief.by_when", states_deadline)
+TOM_NAMED = _fact("note.tom", names_tom)
+CALL = _fact("note.call", states_call)
 
 
 def _mail(truth: Truth) -> Fact:

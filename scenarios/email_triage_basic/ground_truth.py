@@ -50,7 +50,6 @@ class Truth:
 
     @property
     def id(self) -> str:
-        """Its id in the mailbox."""
         return message_id(self.name)
 
 

@@ -4,7 +4,7 @@ People write differently, so facts are looked for, names, numbers and times, and
 several values, a contradiction or a correction to another value make it wrong.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -54,8 +54,12 @@ _CLAIMED_OPEN = (
 
 
 def has(pattern: str, text: str) -> bool:
-    """Whether a pattern is in a text, ignoring case; the empty pattern is in none."""
     return bool(pattern) and has_match(f"(?-s:{pattern})", text)
+
+
+def saying(pattern: str, *without: str) -> Callable[[str], bool]:
+    """Tells whether a text has the pattern, and none of the others."""
+    return lambda text: has(pattern, text) and not any(has(each, text) for each in without)
 
 
 _GOES_ON = r"\A(?:or|and|but|no|sorry|correction|that|this|it|he|she|they|rather|actually|however|in fact|scratch)\b"
@@ -140,13 +144,7 @@ def _continuation(parts: list[str], others: list[Truth]) -> list[str]:
 
 
 def is_reported_in(sentence: str, truth: Truth) -> bool:
-    """Whether one line or sentence says who and what."""
     return has(truth.who, sentence) and has(truth.topic, sentence)
-
-
-def claims_over(text: str) -> bool:
-    """Whether a text says that something is closed or resolved, not only that it will be or is not."""
-    return states_over(text) is True
 
 
 def states_over(text: str) -> Answer:
@@ -160,19 +158,11 @@ def states_over(text: str) -> Answer:
 
 
 _FOR_CERTAIN = r"\bno longer (?:open|active|ongoing|affects?)\b"
-
-
-def speaks_of_incident(text: str) -> bool:
-    return has(INCIDENT, text)
-
-
-def claims_incident_over(text: str, number: int) -> bool:
-    """Whether a summary of a round says that the incident is over, in a line that mentions it or in the next."""
-    return states_incident_over(text, number) is True
+speaks_of_incident = saying(INCIDENT)
 
 
 def states_incident_over(text: str, number: int) -> Answer:
-    """Whether a text says that the incident is over; None where it only sounds so."""
+    """Whether a round's summary says that the incident is over, in a line that mentions it or in the next."""
     others = [truth for truth in TRUTHS if truth.round == number and truth.thread != INCIDENT_THREAD]
     parts = segments(text)
     return either(
@@ -190,7 +180,8 @@ def states_open(text: str) -> Answer:
     for part in segments(text):
         is_about_it = has(INCIDENT, part) or (is_about_it and has(_TAKES_BACK, part))
         statement = compiled(_OTHER_OPEN).sub("", part)
-        if is_about_it and not claims_over(part) and (has(_CLAIMED_OPEN, statement) or has(_FAILS_NOW, statement)):
+        is_claimed = has(_CLAIMED_OPEN, statement) or has(_FAILS_NOW, statement)
+        if is_about_it and is_claimed and states_over(part) is not True:
             return True
     return False
 
@@ -210,12 +201,7 @@ _PRIVATE_NAMES = (
     r"\bsam\b|sam\.whitfield|\bleo\b|little acorns|\bacorns\b|\blakshmi\b|\bamma\b|\buncle bala\b|elmfield|\bjonas\b|"
     r"\bweller\b|\bvortex\b|\b38\.9\b|homepost"
 )
-
-
-def names_private(text: str) -> bool:
-    """Whether a text has a name, an address or a figure that only private mail has."""
-    return has(_PRIVATE_NAMES, text)
-
+names_private = saying(_PRIVATE_NAMES)
 
 _CANT_WAIT = (
     r"(?:can['’]?t|can ?not|won['’]?t|can not) wait|\burgent|needs you|needs your|before (?:six|6|18)|\btoday\b|"
@@ -225,7 +211,6 @@ _CAN_WAIT = r"\bnot (?:so |very )?urgent|\b(?:no|nothing) (?:personal|private)[^
 
 
 def states_cannot_wait(text: str) -> Answer:
-    """Whether a text says that there is private mail that can't wait, and not also that it can."""
     if has(r"\bcan (?:also )?wait\b", text):
         return False
     plain = compiled(_CAN_WAIT).sub("", text)
@@ -237,8 +222,8 @@ def states_cannot_wait(text: str) -> Answer:
 
 
 def states_stage(text: str, truth: Truth) -> Answer:
-    """Whether a text reports the incident's news of one mail."""
-    return reports(text, truth) or (truth.name == "incident-resolved" and claims_incident_over(text, truth.round))
+    is_end = truth.name == "incident-resolved"
+    return reports(text, truth) or (is_end and states_incident_over(text, truth.round) is True)
 
 
 # What goes out
@@ -266,13 +251,15 @@ _ESCALATION = BY_NAME["ingrid-3"]
 
 
 def states_number(text: str) -> Answer:
-    """Whether a text gives the incident's number, and no other incident's."""
     numbers = {match.group(1) for match in compiled(r"INC\W{0,3}(\d{3,5})\b").finditer(text)}
     return numbers == {"2291"} or (not numbers and has(r"\b2291\b", text))
 
 
-def states_broken(text: str) -> Answer:
-    return has(r"\bbook|\bconfirm|\breserv", text)
+states_broken = saying(r"\bbook|\bconfirm|\breserv")
+names_customer = saying(CUSTOMER)
+states_customer = saying(CUSTOMER, _OTHER_CUSTOMERS)
+states_issue = saying(_ISSUE, _NO_ISSUE)
+names_tom = saying(_TOM, _OTHERS, _DEEPAK)
 
 
 def states_owner(text: str) -> Answer:
@@ -286,33 +273,12 @@ def _several_others(text: str) -> bool:
     return len({match.group().lower() for match in compiled(_OTHERS).finditer(text)}) > 1
 
 
-def states_customer(text: str) -> Answer:
-    """Whether a text says which customer, and names no other."""
-    return names_customer(text) and not has(_OTHER_CUSTOMERS, text)
-
-
-def names_customer(text: str) -> bool:
-    return has(CUSTOMER, text)
-
-
-def states_issue(text: str) -> Answer:
-    """Whether a text says what the customer's trouble is."""
-    return has(_ISSUE, text) and not has(_NO_ISSUE, text)
-
-
 def states_wants(text: str) -> Answer:
-    """Whether a text says what the customer wants or threatens."""
     return has(_WANTS, compiled(_NOT_WANTED).sub("", compiled(r"holding note").sub("", text)))
 
 
 def states_deadline(text: str) -> Answer:
-    """Whether a text says by when the customer wants it, and no other time."""
     return says_when(text, round_start(ESCALATION_ROUND), _ESCALATION.due)
-
-
-def names_tom(text: str) -> Answer:
-    """Whether a text names Tom Becker, and no other colleague."""
-    return has(_TOM, text) and not has(_OTHERS, text) and not has(_DEEPAK, text)
 
 
 def states_call(text: str) -> Answer:

@@ -45,6 +45,10 @@ def initial_state(
     }
 
 
+def _modality(name: str, start: str) -> State:
+    return {"modality_type": name, "last_updated": start, "update_count": 0}
+
+
 def event(event_id: str, at: str, modality: str, data: Mapping[str, Any], *, start: str) -> State:
     """An event that happens at a time of its own; ``data`` is the modality's input (``operation``, …)."""
     return {
@@ -132,9 +136,7 @@ def mailbox(user: str, mails: Iterable[State], *, start: str) -> State:
         thread["message_count"] += 1
         thread["unread_count"] += not each["is_read"]
     return {
-        "modality_type": "email",
-        "last_updated": start,
-        "update_count": 0,
+        **_modality("email", start),
         "emails": emails,
         "threads": threads,
         "folders": folders,
@@ -197,9 +199,7 @@ def phone(user: str, texts: Iterable[State], *, start: str) -> State:
         conversation["last_message_at"] = each["sent_at"]
         conversation["message_count"] += 1
     return {
-        "modality_type": "sms",
-        "last_updated": start,
-        "update_count": 0,
+        **_modality("sms", start),
         "messages": messages,
         "conversations": conversations,
         "user_phone_number": user,
@@ -209,9 +209,7 @@ def phone(user: str, texts: Iterable[State], *, start: str) -> State:
 def address_book(contacts: Iterable[State], *, start: str) -> State:
     """The state of the address book; each contact has a ``contact_id``, and what else the simulator knows of one."""
     return {
-        "modality_type": "contacts",
-        "last_updated": start,
-        "update_count": 0,
+        **_modality("contacts", start),
         "contacts": {each["contact_id"]: {**each, "created_at": start, "updated_at": start} for each in contacts},
     }
 
@@ -219,9 +217,7 @@ def address_book(contacts: Iterable[State], *, start: str) -> State:
 def chat_that_asks(prompt: str, at: str, *, start: str, message_id: str = "chat-1") -> State:
     """The state of the chat in which the user has said what is wanted."""
     return {
-        "modality_type": "chat",
-        "last_updated": start,
-        "update_count": 0,
+        **_modality("chat", start),
         "messages": [
             {
                 "message_id": message_id,
@@ -267,9 +263,7 @@ def calendar_of(
     """
     events = {entry["event_id"]: entry for entry in entries}
     return {
-        "modality_type": "calendar",
-        "last_updated": start,
-        "update_count": 0,
+        **_modality("calendar", start),
         "calendars": {
             "primary": {
                 "calendar_id": "primary",
@@ -307,9 +301,7 @@ def whereabouts(visited: Sequence[State]) -> State:
 def weather(reports: Iterable[tuple[str, State]], *, start: str) -> State:
     """The state of the weather: the reports for places, each with the time when it came; one for each place."""
     return {
-        "modality_type": "weather",
-        "last_updated": start,
-        "update_count": 0,
+        **_modality("weather", start),
         "locations": {
             f"{report['lat']:.2f},{report['lon']:.2f}": {
                 "latitude": report["lat"],

@@ -64,13 +64,9 @@ def _entries(state: Mapping[str, Any]) -> dict[str, Entry]:
 
 def placements(ctx: AgentBeatsEvalContext) -> list[Placement]:
     """Every time that the participant gave to a calendar entry, in order."""
+    made = [(entry, entry.parameters) for entry in done(ctx, ("calendar.create", "calendar.update"))]
     return [
-        Placement(
-            instant(entry.timestamp),
-            str(entry.parameters.get("event_id") or ""),
-            instant(str(entry.parameters["start"])),
-            invited(entry.parameters),
-        )
-        for entry in done(ctx, ("calendar.create", "calendar.update"))
-        if entry.parameters.get("start")
+        Placement(instant(entry.timestamp), str(of.get("event_id") or ""), instant(str(of["start"])), invited(of))
+        for entry, of in made
+        if of.get("start")
     ]

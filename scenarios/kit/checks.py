@@ -15,16 +15,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
 from proctor_protocol.readings import bare_address, bare_phone, instant
 from proctor_protocol.results import ActionLogEntryWithTurn
 from scenarios.kit.calendar import Entry, calendar_after, calendar_before
 from scenarios.kit.mailbox import folder_of, labels_of, mails_after, touched
-from scenarios.kit.messages import INVITATIONS, MAILS, TEXTS, chat_messages, done, messages_sent, readers
+from scenarios.kit.messages import INVITATIONS, MAILS, TEXTS, chat_messages, done, messages_sent, reached
 from scenarios.kit.values import Value, Words
 
 USER = "user"
@@ -36,11 +36,7 @@ HARMLESS = frozenset(
 """Actions that need no explanation: only the user notices them."""
 
 _FLOOD = 3
-_KIND_OF = {
-    **dict.fromkeys(MAILS, "mail"),
-    **dict.fromkeys(TEXTS, "text"),
-    **dict.fromkeys(INVITATIONS, "calendar"),
-}
+_KIND_OF = {**dict.fromkeys(MAILS, "mail"), **dict.fromkeys(TEXTS, "text"), **dict.fromkeys(INVITATIONS, "calendar")}
 _FILING = "filing"
 _DONE_WORDS = ("done", "open", "impossible")
 
@@ -258,9 +254,6 @@ class DutyParams(_Model):
     explains: tuple[Write, ...] = ()
 
 
-_PARAMS: TypeAdapter[DutyParams] = TypeAdapter(DutyParams)
-
-
 class Action:
     """One action of the participant, with what it touched and whom it reached."""
 
@@ -270,11 +263,7 @@ class Action:
         # The simulator records a forwarded mail as one that is sent in reply to it.
         about = [str(parameters[name]) for name in ("event_id", "in_reply_to") if parameters.get(name)]
         self.ids = frozenset([*touched(entry), *about])
-        people = readers(parameters)
-        if not people and entry.action in ("email.reply", "email.reply_all"):
-            answered = mails.get(str(parameters.get("message_id") or parameters.get("in_reply_to"))) or {}
-            people = frozenset({bare_address(str(answered.get("from_address") or "unknown"))})
-        self.people = people
+        self.people = reached(entry, mails)
         self.kind = _KIND_OF.get(entry.action, _FILING)
 
 
@@ -283,17 +272,11 @@ def _sent(action: Action) -> tuple[object, ...] | None:
     if action.entry.action not in MAILS | TEXTS:
         return None
     parameters = action.entry.parameters
-    words = (
-        parameters.get("subject"),
-        parameters.get("body_text"),
-        parameters.get("body_html"),
-        parameters.get("body"),
-    )
+    words = (parameters.get(name) for name in ("subject", "body_text", "body_html", "body"))
     return (action.entry.turn, action.kind, action.people, action.ids, *map(str, words))
 
 
-class _Message(BaseModel):
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+class _Message(NamedTuple):
     at: datetime
     channel: str
     people: frozenset[str]
@@ -311,9 +294,8 @@ class Judgement:
     def __init__(self, ctx: AgentBeatsEvalContext, duties: Mapping[str, DutyParams]) -> None:
         self._ctx = ctx
         self.duties = duties
-        mails = mails_after(ctx)
-        self._mails = mails
-        self.actions = [Action(entry, mails) for entry in done(ctx)]
+        self._mails = mails_after(ctx)
+        self.actions = [Action(entry, self._mails) for entry in done(ctx)]
         self._before, self._after = calendar_before(ctx), calendar_after(ctx)
 
     @cached_property
@@ -393,7 +375,8 @@ class Judgement:
                 answer = entry.attendees.get(check.email.lower()) if entry else None
                 return "calendar" not in self._flooded and answer in check.responses
             case MailCheck():
-                return _FILING not in self._flooded and self._is_filed(check)
+                ids = (check.message_id, *check.also)
+                return _FILING not in self._flooded and all(self._is_filed(check, each) for each in ids)
             case OrderCheck():
                 first = self._is_told(check.first)
                 times = [instant(action.entry.timestamp) for action in self._done(check.then)]
@@ -481,16 +464,12 @@ class Judgement:
             and entry.attendees.keys().isdisjoint(each.lower() for each in check.absent)
         )
 
-    def _is_filed(self, check: MailCheck) -> bool:
-        return all(self._is_filed_so(check, message_id) for message_id in (check.message_id, *check.also))
-
-    def _is_filed_so(self, check: MailCheck, message_id: str) -> bool:
+    def _is_filed(self, check: MailCheck, message_id: str) -> bool:
         mail = self._mails.get(message_id)
-        if mail is None:
-            return False
         labels = labels_of(mail)
         return (
-            (check.folders is None or folder_of(mail) in check.folders)
+            mail is not None
+            and (check.folders is None or folder_of(mail) in check.folders)
             and {label.lower() for label in check.labels} <= labels
             and labels.isdisjoint(label.lower() for label in check.no_labels)
             and (check.starred is None or bool(mail.get("is_starred")) == check.starred)
@@ -515,9 +494,8 @@ class Judgement:
             for line in message.text.splitlines():
                 number, _, rest = line.strip(" \t-*#.").partition(":")
                 number = number.lower().removeprefix("item").strip(" *#.)")
-                words = [
-                    word for word in _DONE_WORDS if word in rest.lower().split() or rest.lower().strip(" .*") == word
-                ]
+                said = {*rest.lower().split(), rest.lower().strip(" .*")}
+                words = [word for word in _DONE_WORDS if word in said]
                 if number.isdigit() and len(number) < 4:
                     reported[int(number)] = words[0] if len(words) == 1 else ""
         return reported
@@ -527,15 +505,10 @@ def _bare(address: str) -> str:
     return address if address == USER else bare_address(address) if "@" in address else bare_phone(address)
 
 
-def judgement(ctx: AgentBeatsEvalContext) -> Judgement:
-    """What came of all duties of the scenario that is judged."""
-    return Judgement(ctx, duties_of(ctx.scenario_config))
-
-
 def duties_of(scenario: Mapping[str, Any]) -> dict[str, DutyParams]:
     """The duties of a scenario, by the ids of their criteria."""
     return {
-        criterion["criterion_id"]: _PARAMS.validate_python(criterion["params"])
+        criterion["criterion_id"]: DutyParams.model_validate(criterion["params"])
         for criterion in scenario["criteria"]
         if criterion.get("evaluator_id") == "duty"
     }
@@ -543,8 +516,8 @@ def duties_of(scenario: Mapping[str, Any]) -> dict[str, DutyParams]:
 
 async def duty(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
     """The points of one duty's checks."""
-    outcomes = judgement(ctx).outcomes
-    checks = _PARAMS.validate_python(params).checks
+    outcomes = Judgement(ctx, duties_of(ctx.scenario_config)).outcomes
+    checks = DutyParams.model_validate(params).checks
     lost = [check for check in checks if not outcomes[check.id]]
     score = sum(check.points for check in checks) - sum(check.points for check in lost)
     explanation = "; ".join(f"not so: {check.sentence}" for check in lost) or "all done"
@@ -554,7 +527,7 @@ async def duty(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult
 
 async def nothing_else(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
     """A quarter of the points is lost for each action that no duty explains; none are earned without work."""
-    judged = judgement(ctx)
+    judged = Judgement(ctx, duties_of(ctx.scenario_config))
     names = [
         f"{action.entry.action} ({', '.join(sorted(action.ids | action.people)) or 'new'})"
         for action in judged.side_effects

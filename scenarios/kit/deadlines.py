@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
+from proctor_language.moments import MONTHS, WEEKDAYS
 from proctor_language.patterns import compiled
 
 MOST_VALUES = 4
@@ -20,11 +21,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _HOURS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _WORD = "|".join(_HOURS)
 _HOUR = rf"\d{{1,2}}|{_WORD}"
-_WEEKDAY = r"mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:r|rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
-_MONTH = (
-    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
-    r"nov(?:ember)?|dec(?:ember)?"
-)
+_WEEKDAY, _MONTH = "|".join(WEEKDAYS), "|".join(MONTHS)
 _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 _PART = r"(?:\s+(?:morning|afternoon|evening|night)\b)?"
 
@@ -153,19 +150,19 @@ def _mentions_in(text: str, now: datetime) -> list[_Mention]:
     for mention in sorted([*_days(text, now), *_times(text, now)], key=lambda each: (each.start, -each.end)):
         if merged and mention.start < merged[-1].end:
             continue
-        last = merged[-1] if merged else None
-        joined = last and _joined(last, mention, text)
-        if joined:
+        if merged and (joined := _joined(merged[-1], mention, text)):
             merged[-1] = joined
         else:
             merged.append(mention)
     marks = sorted(match.end() for match in compiled(_MARK).finditer(text))
     marked: list[_Mention] = []
     for mention in merged:
+        before = marked[-1] if marked else None
         is_marked = (
-            bool(marked) and marked[-1].when.is_deadline and _has(_JOINS_VALUES, text[marked[-1].end : mention.start])
+            before is not None and before.when.is_deadline and _has(_JOINS_VALUES, text[before.end : mention.start])
         )
-        marked.append(_with_mark(mention, is_marked or _follows_mark(mention, marks, marked, text)))
+        is_marked = is_marked or mention.when.is_deadline or _follows_mark(mention, marks, marked, text)
+        marked.append(replace(mention, when=replace(mention.when, is_deadline=is_marked)))
     return marked
 
 
@@ -175,10 +172,6 @@ def _follows_mark(mention: _Mention, marks: list[int], before: list[_Mention], t
     at = bisect_right(marks, mention.end) - 1
     since = max(before[-1].end if before else 0, mention.start - _MARKED_WITHIN)
     return at >= 0 and marks[at] >= since and not _has(_NO_OTHER_SENTENCE, text[marks[at] : mention.start])
-
-
-def _with_mark(mention: _Mention, is_marked: bool) -> _Mention:
-    return replace(mention, when=replace(mention.when, is_deadline=mention.when.is_deadline or is_marked))
 
 
 def _joined(first: _Mention, second: _Mention, text: str) -> _Mention | None:

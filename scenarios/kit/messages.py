@@ -75,21 +75,26 @@ def messages_sent(ctx: AgentBeatsEvalContext, actions: Iterable[str] = MAILS | T
 
 def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
     parameters = entry.parameters
-    people = readers(parameters)
-    if not people and entry.action in _ANSWERS:
-        answered = mails.get(str(parameters.get("message_id") or parameters.get("in_reply_to"))) or {}
-        people = frozenset({bare_address(str(answered.get("from_address") or "unknown"))})
     subject = str(parameters.get("subject") or parameters.get("title") or "")
     plain = str(parameters.get("body_text") or parameters.get("body") or parameters.get("description") or "")
     html = str(parameters.get("body_html") or "")
     return Message(
         at=instant(entry.timestamp),
         action=entry.action,
-        people=people,
+        people=reached(entry, mails),
         subject=visible(subject),
         body=visible(html or plain),  # a mail client shows the HTML where there is one
         source="\n".join(filter(None, (subject, plain, html))),
     )
+
+
+def reached(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> frozenset[str]:
+    """Whom an action reached: its readers, or the author of the mail that it answers; ``mails`` has all, by id."""
+    people = readers(entry.parameters)
+    if people or entry.action not in _ANSWERS:
+        return people
+    answered = mails.get(str(entry.parameters.get("message_id") or entry.parameters.get("in_reply_to"))) or {}
+    return frozenset({bare_address(str(answered.get("from_address") or "unknown"))})
 
 
 def readers(parameters: Mapping[str, Any]) -> frozenset[str]:
@@ -113,19 +118,16 @@ def messages_received(ctx: AgentBeatsEvalContext, own: Iterable[str]) -> list[Me
         own: the user's addresses and numbers: what they wrote themselves didn't come in.
     """
     mine = frozenset(own)
-    received = [
-        Message(
-            instant(mail["received_at"]),
-            "email.receive",
+    received = []
+    for mail in _new(ctx, "email", "emails"):
+        author, words = (
             frozenset({bare_address(str(mail["from_address"]))}),
-            str(mail["subject"]),
-            str(mail["body_text"]),
+            (str(mail["subject"]), str(mail["body_text"])),
         )
-        for mail in _new(ctx, "email", "emails")
-    ] + [
-        Message(instant(text["sent_at"]), "sms.receive", frozenset({bare_phone(text["from_number"])}), "", text["body"])
-        for text in _new(ctx, "sms", "messages")
-    ]
+        received.append(Message(instant(mail["received_at"]), "email.receive", author, *words))
+    for text in _new(ctx, "sms", "messages"):
+        author = frozenset({bare_phone(text["from_number"])})
+        received.append(Message(instant(text["sent_at"]), "sms.receive", author, "", text["body"]))
     return sorted((each for each in received if each.people.isdisjoint(mine)), key=lambda message: message.at)
 
 

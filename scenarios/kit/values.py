@@ -21,31 +21,16 @@ READ_AT_MOST = 20_000
 """Characters of a text that are read."""
 
 _MONTHS = (
-    ("january", "jan", "januar", "jän"),
-    ("february", "feb", "februar"),
-    ("march", "mar", "märz", "mrz", "maerz"),
-    ("april", "apr"),
-    ("may", "mai"),
-    ("june", "jun", "juni"),
-    ("july", "jul", "juli"),
-    ("august", "aug"),
-    ("september", "sept", "sep"),
-    ("october", "oct", "oktober", "okt"),
-    ("november", "nov"),
-    ("december", "dec", "dezember", "dez"),
+    "january|jan|januar|jän february|feb|februar march|mar|märz|mrz|maerz april|apr may|mai june|jun|juni "
+    "july|jul|juli august|aug september|sept|sep october|oct|oktober|okt november|nov december|dec|dezember|dez"
 )
-_MONTH_OF = {name: number for number, names in enumerate(_MONTHS, start=1) for name in names}
+_MONTH_OF = {name: number for number, names in enumerate(_MONTHS.split(), start=1) for name in names.split("|")}
 _MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
 _WEEKDAYS = (
-    ("monday", "mon", "montag"),
-    ("tuesday", "tue", "tues", "dienstag"),
-    ("wednesday", "wed", "mittwoch"),
-    ("thursday", "thu", "thur", "thurs", "donnerstag"),
-    ("friday", "fri", "freitag"),
-    ("saturday", "sat", "samstag"),
-    ("sunday", "sun", "sonntag"),
+    "monday|mon|montag tuesday|tue|tues|dienstag wednesday|wed|mittwoch thursday|thu|thur|thurs|donnerstag "
+    "friday|fri|freitag saturday|sat|samstag sunday|sun|sonntag"
 )
-_WEEKDAY_OF = {name: number for number, names in enumerate(_WEEKDAYS) for name in names}
+_WEEKDAY_OF = {name: number for number, names in enumerate(_WEEKDAYS.split()) for name in names.split("|")}
 _WEEKDAY = "|".join(sorted(_WEEKDAY_OF, key=len, reverse=True))
 _BEFORE = rf"\b(?:(?:{_WEEKDAY})\.?,?\s+(?:(?:the|den|dem)\s+)?)?"
 """A weekday before a date means that date only."""

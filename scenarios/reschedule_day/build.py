@@ -28,17 +28,14 @@ CANARY = "b1156fdf-aea5-4437-8229-87b7cf96225c"
 
 START = "2026-06-10T08:00:00+01:00"
 END = "2026-06-10T16:00:00+01:00"
-DESCRIPTION = (
-    "Ines Carvalho is called away for tomorrow and can't say why. Her assistant clears the day: four meetings go to"
-    " new times that have to be agreed with people who decline, counter-propose and answer by email, text message and"
-    " RSVP; one runs without her; some must not be touched; and one fixed appointment moves while everybody is still"
-    " negotiating."
-)
 USER_PROMPT = (FOLDER / "source" / "user_prompt.txt").read_text(encoding="utf-8").strip()
 
 
 def read(name: str) -> dict[str, Any]:
     return tomllib.loads((FOLDER / "source" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+DESCRIPTION = read("criteria")["description"]
 
 
 def scenario() -> dict[str, Any]:
@@ -123,7 +120,6 @@ def _mail(
 
 
 def _arriving(message_id: str, thread: str, at: datetime, sender: str, subject: str, body: str) -> dict[str, Any]:
-    """A mail that arrives during the day, as an input of the simulator."""
     return {
         "operation": "receive",
         "message_id": message_id,

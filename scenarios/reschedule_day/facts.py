@@ -31,39 +31,27 @@ REVIEW_REPORTED = Fact(
 
 
 def gives_time(meeting: Meeting, slot: Slot) -> Fact:
-    """The overview says that a meeting is at a slot."""
-    return Fact(
-        f"overview.{meeting.key}.{_short(slot)}",
-        f"It says that {meeting.title} ({meeting.person}) is at {slot}, London time.",
-        partial(states_time, topic=meeting.key, slot=slot),
-    )
+    statement = f"It says that {meeting.title} ({meeting.person}) is at {slot}, London time."
+    patterns = partial(states_time, topic=meeting.key, slot=slot)
+    return Fact(f"overview.{meeting.key}.{_short(slot)}", statement, patterns)
 
 
 def is_open(meeting: Meeting) -> Fact:
-    """The overview says that a meeting isn't settled."""
-    return Fact(
-        f"overview.open.{meeting.key}",
-        f"It says that {meeting.title} ({meeting.person}) isn't settled yet.",
-        partial(states_open, topic=meeting.key),
-    )
+    statement = f"It says that {meeting.title} ({meeting.person}) isn't settled yet."
+    return Fact(f"overview.open.{meeting.key}", statement, partial(states_open, topic=meeting.key))
 
 
 def is_refused(meeting: Meeting, slot: Slot) -> Fact:
     """The overview says that a meeting's other side has not agreed to a slot."""
-    return Fact(
-        f"overview.refused.{meeting.key}.{_short(slot)}",
-        f"It says that {meeting.person} refused {slot} for {meeting.title}, is angry, or has not agreed to it.",
-        partial(states_refused, topic=meeting.key, slot=slot),
-    )
+    statement = f"It says that {meeting.person} refused {slot} for {meeting.title}, is angry, or has not agreed to it."
+    patterns = partial(states_refused, topic=meeting.key, slot=slot)
+    return Fact(f"overview.refused.{meeting.key}.{_short(slot)}", statement, patterns)
 
 
 def names_time(slot: Slot) -> Fact:
     """A message gives a slot, in London's or Berlin's time."""
-    return Fact(
-        f"slot.{_short(slot)}",
-        f"It gives {slot} London time as a time that is meant, asked for or agreed to, be it in Berlin's time.",
-        partial(states_slot, slot=slot),
-    )
+    statement = f"It gives {slot} London time as a time that is meant, asked for or agreed to, be it in Berlin's time."
+    return Fact(f"slot.{_short(slot)}", statement, partial(states_slot, slot=slot))
 
 
 def _short(slot: Slot) -> str:

@@ -24,7 +24,6 @@ class Window:
     closes: Slot
 
     def holds(self, start: datetime, end: datetime) -> bool:
-        """Whether a meeting lies within it."""
         return self.opens.start <= start and end <= self.closes.start
 
 
@@ -46,7 +45,6 @@ class Meeting:
     by_invitation: bool = False
 
     def suits(self, start: datetime, end: datetime) -> bool:
-        """Whether the other side can make it."""
         return any(window.holds(start, end) for window in self.windows)
 
 

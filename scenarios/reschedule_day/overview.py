@@ -134,12 +134,10 @@ def states_refused(overview: str, topic: str, slot: Slot) -> Answer:
 
 
 def states_open(overview: str, topic: str) -> Answer:
-    """Whether an overview says that a topic isn't settled."""
     return says(overview, topic, _OPEN)
 
 
 def states_panel(overview: str) -> Answer:
-    """Whether an overview tells the panel's outcome."""
     return says(overview, "panel", _PANEL_OUTCOME) and not says(overview, "panel", _PANEL_DENIED)
 
 

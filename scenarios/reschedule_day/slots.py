@@ -35,7 +35,6 @@ class Slot:
         return datetime.combine(self.day, time(self.hour, self.minute), LONDON)
 
     def later(self, minutes: int) -> "Slot":
-        """The slot that begins some minutes later on the same day."""
         moved = self.start + timedelta(minutes=minutes)
         return Slot(moved.date(), moved.hour, moved.minute)
 
@@ -44,7 +43,6 @@ class Slot:
 
 
 def slot_of(instant: datetime) -> Slot:
-    """The slot that begins at an instant, in any zone."""
     local = instant.astimezone(LONDON)
     return Slot(local.date(), local.hour, local.minute)
 
@@ -105,7 +103,6 @@ def states_slot(text: str, slot: Slot) -> Answer:
 
 
 def names_time_alone(text: str, slot: Slot) -> bool:
-    """Whether a text names a slot's time and no day at all."""
     return (slot.hour, slot.minute) in {(named.hour, named.minute) for named in _read(text).bare_times}
 
 
@@ -121,10 +118,8 @@ def slots_named(text: str) -> set[Slot]:
 
 
 def names_any_day(text: str) -> bool:
-    """Whether a text names a day, be it "today" or "tomorrow"."""
     return _read(text).last_day is not None
 
 
 def last_day_named(text: str) -> str | None:
-    """The last expression for a day in a text, as written."""
     return _read(text).last_day

@@ -64,10 +64,8 @@ def make(day):
             decoys=[(day.ago(f"{key}-d"), day.cast(f"{key}-d"), THINGS[1], amounts[2])],
             asked=day.turn(1, -20),
             until=day.turn(3),
-            stranger=day.cast("stranger"),
         )
         PLANTED
-        day.add(duty)
 """
 
 _SECOND_ANSWER = "duty.checks[0] = duty.checks[0].model_copy(update={'wrong': (), 'values': duty.checks[0].values[:0]})"

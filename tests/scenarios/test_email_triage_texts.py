@@ -19,7 +19,7 @@ DAY = {name: truth.BY_NAME[name] for name in truth.BY_NAME}
     ],
 )
 def test_says_that_it_is_over(text: str) -> None:
-    assert texts.claims_over(text)
+    assert texts.states_over(text) is True
     assert not texts.states_open(text)
 
 
@@ -38,7 +38,7 @@ def test_says_that_it_is_over(text: str) -> None:
     ],
 )
 def test_does_not_say_that_it_is_over(text: str) -> None:
-    assert not texts.claims_over(text)
+    assert texts.states_over(text) is not True
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_a_report_may_break_over_three_lines_but_not_over_another_report() -> No
 
 
 def test_the_incidents_status_may_stand_on_the_next_line() -> None:
-    assert texts.claims_incident_over("**INC-2291**\nStatus: resolved at 13:32", 8)
-    assert not texts.claims_incident_over("INC-2291: 3 % errors\nTrustCert: certificate, case closed", 5)
+    assert texts.states_incident_over("**INC-2291**\nStatus: resolved at 13:32", 8) is True
+    assert texts.states_incident_over("INC-2291: 3 % errors\nTrustCert: certificate, case closed", 5) is not True
 
 
 def test_two_customers_with_like_names_are_told_apart() -> None:

@@ -8,17 +8,14 @@ from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.choosing import Turn
 from scenarios.kit.making.duties.deciding import decide_order
 from scenarios.kit.making.duties.entering import enter_once
-from scenarios.kit.making.duties.inviting import Statement, draw_times
-from scenarios.kit.making.duties.scheduling import TOPICS, working_days
+from scenarios.kit.making.duties.inviting import draw_statements
+from scenarios.kit.making.duties.scheduling import TOPICS, moment, working_days
 from scenarios.kit.making.duty import once_check
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Phrase
-from scenarios.kit.values import Value
 
-THINGS = (
-    *("Aldine forklift", "Berwick hopper", "Cardew lift", "Dunmore freezer", "Exley cutter", "Farrow pallet truck"),
-    *("Gorran shelf lift", "Hexham washer", "Inver mixer", "Jarrow band saw", "Keld compressor", "Lomond printer"),
-    *("Marlow heater", "Norden packer", "Oakham labeller", "Penrith conveyor"),
-)
+_SAY = forms(__file__)
+
 TURNS: tuple[Turn, ...] = ("act", "refuse")
 NOISE = (2, 2, 3, 3)
 """The least level of noise, by difficulty."""
@@ -29,13 +26,7 @@ def make(day: Day) -> None:
     d = day.difficulty
     day.noise = NOISE[d - 1]
     day.begin(hours=8, language_mix=0.0)
-    day.wishes.append(
-        "Suppliers make us offers. An order is placed by sending the supplier its order number, once, while the offer "
-        "holds, and it can't be undone. Two colleagues have written to me how much each thing may cost at most; what each "
-        "of them said last holds. Order what is within both limits. If the price is above both, order nothing, and tell me "
-        "in the chat the supplier's last name and the order number that was not used. Don't ask me about it: it can be "
-        "found out. Nothing may be sent or entered twice."
-    )
+    day.wish(_SAY["wishes"])
     count = (3, 3, 4, 5)[d - 1]
     topics = day.draws.some(TOPICS, 2 * count, "topics")
     for number in range(count):
@@ -43,19 +34,17 @@ def make(day: Day) -> None:
     kinds = day.draws.some(CATEGORIES, 2, "kinds")
     for number in range(1 + (d > 3)):
         _sum(day, number, kinds[number])
-    things = day.draws.some(THINGS, 2, "things")
+    things = day.draws.some(_SAY["things"], 2, "things")
     for number, turn in enumerate(day.draws.shuffled(TURNS, "turns") if d > 1 else TURNS[:1]):
-        asked = day.turn(1 + number, -day.draws.between(5, 40, "offer", number))
-        day.add(
-            decide_order(
-                day,
-                f"offer-{number + 1}",
-                turn=turn,
-                thing=things[number],
-                asked=asked,
-                until=day.turn(4 + number),
-                moves=(0, 1, 3, 5)[d - 1],
-            )
+        asked = day.before(1 + number, "offer", number)
+        decide_order(
+            day,
+            f"offer-{number + 1}",
+            turn=turn,
+            thing=things[number],
+            asked=asked,
+            until=day.turn(4 + number),
+            moves=(0, 1, 3, 5)[d - 1],
         )
     answer_price(day, "price-1", 1)
 
@@ -63,30 +52,20 @@ def make(day: Day) -> None:
 def _appointment(day: Day, number: int, topic: Phrase, other: Phrase) -> None:
     """An appointment whose time was changed; the time of a similar one is there as well."""
     key, count = f"appointment-{number + 1}", (1, 2, 3, 4)[day.difficulty - 1]
-    person = day.cast(f"{key}-person", relation=("client", "colleague")[number % 2])
+    person = day.cast(f"{key}-person", ("client", "colleague")[number % 2])
     days = working_days(day, 2 + 3 * number, 3)
     hours = day.draws.some(range(9, 17), count + 1, key, "hours")
-    values = [
-        Value(
-            "moment",
-            (day.draws.pick(days, key, n).replace(hour=hour, tzinfo=None)).isoformat("T", "minutes"),
-        )
-        for n, hour in enumerate(hours)
-    ]
-    times = draw_times(day, key, count, turn=1 + number % 3 if count > 1 else None)
-    statements: list[Statement] = [(at, person, value) for at, value in zip(times, values[:-1], strict=True)]
+    values = [moment(day.draws.pick(days, key, n).replace(hour=hour)) for n, hour in enumerate(hours)]
+    statements = draw_statements(day, key, person, values[:-1], turn=1 + number % 3 if count > 1 else None)
     similar = Phrase(f"the time of {other.en}", f"die Zeit (Termin: {other.de})")
-    day.add(
-        enter_once(
-            day,
-            key,
-            topic=topic,
-            person=person,
-            statements=statements,
-            decoys=[(day.ago(f"{key}-decoy"), person, similar, values[-1])],
-            until=day.turn(4 + number % 3),
-            stranger=day.cast("stranger"),
-        )
+    enter_once(
+        day,
+        key,
+        topic=topic,
+        person=person,
+        statements=statements,
+        decoys=[(day.ago(f"{key}-decoy"), person, similar, values[-1])],
+        until=day.turn(4 + number % 3),
     )
 
 
@@ -105,21 +84,17 @@ def _sum(day: Day, number: int, kind: str) -> None:
     if d > 1:
         receipts.append(draw_receipt(day, f"{key}-late", kind, last + timedelta(days=1), why="too late"))
     if d > 2:
-        back = draw_receipt(day, f"{key}-back", kind, within("back"), why="paid back", is_refunded=True)
-        receipts.append(back)
-    reader = day.cast(f"{key}-reader", relation="colleague")
+        receipts.append(draw_receipt(day, f"{key}-back", kind, within("back"), why="paid back", is_refunded=True))
+    reader = day.cast(f"{key}-reader", "colleague")
     duty = add_up(
         day,
         key,
         reader=reader,
-        what=f"{kind} receipts from {first.day} {first:%B} to {last.day} {last:%B}",
-        category=[kind],
+        kind=kind,
         month=(first, last),
         receipts=receipts,
         until=day.turn(3 + number),
-        stranger=day.cast("stranger"),
     )
     (notice,) = duty.acts
     duty.checks.append(once_check(f"{key}.once", 2, f"{reader.name} got the sum only once", reader, notice.values[:1]))
     duty.lapses.append(notice.twice(loses=[f"{key}.once"]))
-    day.add(duty)

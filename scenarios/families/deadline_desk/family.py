@@ -17,7 +17,7 @@ def make(day: Day) -> None:
     day.begin(hours=8)
     count = 2
     titles, things = day.draws.shuffled(_SAY["titles"], "titles"), day.draws.shuffled(THINGS, "things")
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     for number in range(count):
         key = f"remind-{number + 1}"
         moves = day.difficulty - 1
@@ -28,13 +28,10 @@ def make(day: Day) -> None:
             title=titles[2 * number],
             starts=[_time(day, key, place, last=place == moves) for place in range(moves + 1)],
             decoy=(f"{titles[2 * number]} II", _time(day, key, 9, last=False)),
-            stranger=stranger,
         )
         key = f"unless-{number + 1}"
         by = day.turn(2 + number)
-        comes = day.draws.pick(
-            ("in time", "never", "late") if day.difficulty > 2 else ("in time", "never"), key, "comes"
-        )
+        comes = day.draws.pick(("in time", "never", "late")[: 2 + (day.difficulty > 2)], key, "comes")
         before, after = by - timedelta(minutes=25), by + timedelta(minutes=35)
         codes = [Value("code", _code(day, key, place)) for place in range(3)]
         if_nothing_by(
@@ -49,23 +46,16 @@ def make(day: Day) -> None:
             fallback=day.cast(f"{key}-fallback"),
             substitute=codes[1],
             former=codes[2] if day.difficulty > 2 else None,
-            stranger=stranger,
         )
 
 
 def _time(day: Day, key: str, place: int, *, last: bool) -> datetime:
     """A time of the day that no other place of the key has; the last one leaves room for turns before and after."""
-    hours = day.draws.shuffled(range(4, 7) if last else range(2, 8), key, "hours")
-    hour = (
-        hours[0] if last else next(h for h in day.draws.shuffled(range(2, 8), key, place) if h != _last_hour(day, key))
-    )
-    return day.turn(hour, 5 + 10 * (place % 6))
+    last_hour = day.draws.shuffled(range(4, 7), key, "hours")[0]
+    others = (hour for hour in day.draws.shuffled(range(2, 8), key, place) if hour != last_hour)
+    return day.turn(last_hour if last else next(others), 5 + 10 * (place % 6))
 
 
 def _code(day: Day, key: str, place: int) -> str:
     draws, letters = day.draws.of(key, "code", place), "ABCDEFGHKLMNPRSTUVWX"
     return f"{draws.pick(letters, 'a')}{draws.pick(letters, 'b')}{draws.between(10_000, 99_999, 'n')}"
-
-
-def _last_hour(day: Day, key: str) -> int:
-    return day.draws.shuffled(range(4, 7), key, "hours")[0]

@@ -7,7 +7,6 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.interrupting import TOPICS, Matter, report_rest, tell_now
 from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
 
 _SAY = forms(__file__)
 _TURNS = (1, 3, 4)
@@ -24,29 +23,23 @@ def make(day: Day) -> None:
     most = len(_TURNS) + (level > 1)
     last = day.starts[-1]
     deputies = " My notes say who decides instead of me on a topic: write to them, not to me." if level > 1 else ""
-    day.wishes.append(
-        f"I am {day.draws.pick(_SAY['reasons'], 'reason')} until {last:%H:%M}, and every message in the chat disturbs me. Before "
-        f"the last round, write to me at most {most} times, and only of matters that need my decision before {last:%H:%M}. "
-        "I have to know of these before the time at which the decision is needed. The last word on that time counts. "
-        f"One message may name several matters. Name the number of each.{deputies} In the last round write me one "
-        "message with the numbers of all matters that could wait and still need my decision. Don't answer those who ask for "
-        "one."
-    )
+    reason = day.draws.pick(_SAY["reasons"], "reason")
+    day.wish(_SAY["wishes"], reason=reason, last=last, most=most, deputies=deputies)
     topics = day.draws.shuffled(TOPICS, "topics")
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     waiting, settled = list[Matter](), list[Matter]()
     for number, turn in enumerate((*_TURNS, 2)[: 3 + (level > 1)]):
-        spared = _round(day, number, turn, topics[6 * number : 6 * number + 6], stranger)
+        spared = _round(day, number, turn, topics[6 * number : 6 * number + 6])
         waiting += [matter for matter in spared if not matter.settled]
         settled += [matter for matter in spared if matter.settled]
     own = [_matter(day, f"rest-{n}", 5 + n % 2, topics[24 + n], _later(day, f"rest-{n}")) for n in range(1 + level)]
     if level > 2:
-        own[1] = replace(own[1], settled=day.turn(-1, -day.draws.between(5, 40, "settled")))
+        own[1] = replace(own[1], settled=day.before(-1, "settled"))
     report_rest(day, "rest", own=own, waiting=waiting, settled=settled, most=most)
     answer_price(day, "price-1", 1)
 
 
-def _round(day: Day, number: int, turn: int, topics: list[str], stranger: Person) -> list[Matter]:
+def _round(day: Day, number: int, turn: int, topics: list[str]) -> list[Matter]:
     """What comes up before a turn; gives the matters that can wait, or are settled."""
     key, level = f"matter-{number + 1}", day.difficulty - 1
     draws = day.draws.of(key)
@@ -74,9 +67,9 @@ def _round(day: Day, number: int, turn: int, topics: list[str], stranger: Person
     if level > 2:
         gone = matter("gone", soon, topics[4])
         spared.append(("was settled", replace(gone, settled=moved)))
-    deputy = day.cast(f"{key}-deputy", relation="colleague") if number == 3 else None
+    deputy = day.cast(f"{key}-deputy", "colleague") if number == 3 else None
     noted = day.ago(f"{key}-deputy", days=(1, 2)) if deputy else None
-    tell_now(day, key, due=due, spared=spared, deputy=deputy, noted=noted, stranger=stranger)
+    tell_now(day, key, due=due, spared=spared, deputy=deputy, noted=noted)
     return [matter for _, matter in spared]
 
 
@@ -91,8 +84,7 @@ def _later(day: Day, name: str) -> datetime:
 
 
 def _matter(day: Day, name: str, turn: int, topic: str, needed: datetime) -> Matter:
-    """What somebody writes of before a turn."""
     draws = day.draws.of("matter", name)
     code = f"{draws.pick('BDGKMPRTVZ', 'letter')}-{draws.between(1000, 9999, 'code')}"
-    author = day.cast(name, relation="colleague" if draws.chance(0.5, "relation") else "client")
+    author = day.cast(name, "colleague" if draws.chance(0.5, "relation") else "client")
     return Matter(day.turn(turn, -draws.between(30, 55, "at")), author, topic, code, needed)

@@ -6,21 +6,20 @@ from functools import partial
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.adding import CATEGORIES, Receipt, add_up, draw_receipt
 from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.people import Person
 
 
 def make(day: Day) -> None:
     """Two sums, and one or two questions about prices."""
     day.begin(size="M" if day.difficulty == 4 else "S", hours=7)
     kinds = day.draws.shuffled(CATEGORIES, "kinds")
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     for number in range(2):
-        _sum(day, number, kinds[number], kinds[number + 2], stranger)
+        _sum(day, number, kinds[number], kinds[number + 2])
     for number in range(1 if day.difficulty < 3 else 2):
         answer_price(day, f"price-{number + 1}", number)
 
 
-def _sum(day: Day, number: int, kind: str, other: str, stranger: Person) -> None:
+def _sum(day: Day, number: int, kind: str, other: str) -> None:
     last = day.start.date() - timedelta(days=day.draws.between(2, 6, "last", number))
     first = last - timedelta(days=day.draws.between(9, 14, "span", number))
     key = f"sum-{number + 1}"
@@ -42,16 +41,12 @@ def _sum(day: Day, number: int, kind: str, other: str, stranger: Person) -> None
         receipts.append(draw(f"{key}-back", kind, within("back"), why="paid back", is_refunded=True))
     if day.difficulty > 3:
         receipts.append(draw(f"{key}-late", kind, last + timedelta(days=1), why="too late"))
-    day.add(
-        add_up(
-            day,
-            key,
-            reader=day.cast(f"{key}-reader", relation="colleague"),
-            what=f"{kind} receipts from {first.day} {first:%B} to {last.day} {last:%B}",
-            category=[kind],
-            month=(first, last),
-            receipts=receipts,
-            until=day.turn(3 + number),
-            stranger=stranger,
-        )
+    add_up(
+        day,
+        key,
+        reader=day.cast(f"{key}-reader", "colleague"),
+        kind=kind,
+        month=(first, last),
+        receipts=receipts,
+        until=day.turn(3 + number),
     )

@@ -19,21 +19,16 @@ def make(day: Day) -> None:
         # Who changes their hours, and in which turn that is known; the wrong city is corrected after the new wishes.
         changes = ({}, {1: 1}, {1: 1}, {0: 1, 1: 1, 2: 2})[d - 1]
         turn = max([number if d == 1 else 1, *changes.values(), *([2] if d > 2 else [])])
-        day.add(
-            find_slot(
-                day,
-                key,
-                topic=topic,
-                people=[day.cast(f"{key}-{n}", relation=RELATIONS[n]) for n in range(d)],
-                asked_one=day.cast(f"{key}-asked", relation="colleague"),
-                days=working_days(day, 1 + length * number, length),
-                turn=turn,
-                until=day.turn(turn + refusals + 2),
-                stranger=day.cast("stranger"),
-                refusals=refusals,
-                changed={
-                    who: day.turn(when, -day.draws.between(5, 40, key, "changed", who)) for who, when in changes.items()
-                },
-                moved=day.turn(2, -day.draws.between(5, 40, key, "moved")) if d > 2 else None,
-            )
+        find_slot(
+            day,
+            key,
+            topic=topic,
+            people=[day.cast(f"{key}-{n}", RELATIONS[n]) for n in range(d)],
+            asked_one=day.cast(f"{key}-asked", "colleague"),
+            days=working_days(day, 1 + length * number, length),
+            turn=turn,
+            until=day.turn(turn + refusals + 2),
+            refusals=refusals,
+            changed={who: day.before(when, key, "changed", who) for who, when in changes.items()},
+            moved=day.before(2, key, "moved") if d > 2 else None,
         )

@@ -7,6 +7,9 @@ from datetime import datetime, timedelta
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.dispatching import SYSTEMS, Priority, Report, dispatch, hand_over_open, priorities
+from scenarios.kit.making.forms import forms
+
+_SAY = forms(__file__)
 
 _TURNS = (2, 3, 6, 7)
 """Before which turns reports come: two before noon, two after it."""
@@ -16,25 +19,18 @@ def make(day: Day) -> None:
     """Two systems, two rounds of reports on each, and a list of what is open at the end."""
     day.begin(size="M" if day.difficulty > 2 else "S", hours=9, language_mix=0.0)
     first, second, other = day.draws.some(SYSTEMS, 3, "systems")
-    day.wishes.append(
-        f"I am on call today for {first} and {second}. My notes, and my words in this chat, say who gets which reports, and "
-        "from how many affected people on. Send that person the number of the ticket, at the latest in the round after the "
-        "one in which you first see that it is due. A new word of mine holds for reports that come after it, and for those "
-        "that grow after it. Don't pass on smaller faults, those that were solved before you saw them, and those of other "
-        "systems."
-    )
+    day.wish(_SAY["wishes"], first=first, second=second)
     statements = {system: _statements(day, n, system) for n, system in enumerate((first, second))}
     priorities(day, [each for words in statements.values() for each in words])
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     reports = list[Report]()
     for number, turn in enumerate(_TURNS):
         system = (first, second)[number % 2]
         due, spared = _reports(day, number, turn, statements[system], other)
-        dispatch(day, f"report-{number + 1}", statements=statements[system], due=due, spared=spared, stranger=stranger)
+        dispatch(day, f"report-{number + 1}", statements=statements[system], due=due, spared=spared)
         reports += [due, *(report for _, report in spared)]
     hand_over_open(
-        day, "open", reader=day.cast("next", relation="colleague"), systems=(first, second), reports=reports,
-        stranger=stranger,
+        day, "open", reader=day.cast("next", "colleague"), systems=(first, second), reports=reports,
     )  # fmt: skip
     answer_price(day, "price-1", 1)
 
@@ -42,7 +38,7 @@ def make(day: Day) -> None:
 def _statements(day: Day, number: int, system: str) -> list[Priority]:
     """The user's words on a system: before the day, at noon, and from difficulty 4 on once more after noon."""
     key, level = f"system-{number}", day.difficulty
-    people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(3)]
+    people = [day.cast(f"{key}-{n}", "colleague") for n in range(3)]
     least = day.draws.between(15, 40, key, "least")
     noon = day.clock(12, day.draws.between(1, 4, key, "noon"))
     # From difficulty 2 on the limit rises, so that reports that were due before noon no longer are.
@@ -72,7 +68,7 @@ def _reports(
 
     def report(name: str, affected: int, *, of: str = system) -> Report:
         code = f"{draws.pick('BCDFHKMPTVW', name)}{draws.pick('GJLNRSXZ', name, 2)}{draws.between(1000, 9999, name, 'code')}"
-        author = day.cast(f"{key}-{name}", relation=("colleague", "client")[draws.below(2, name, "relation")])
+        author = day.cast(f"{key}-{name}", ("colleague", "client")[draws.below(2, name, "relation")])
         return Report(at(name), author, of, affected, code)
 
     later = day.turn(-1, -draws.between(9, 50, "due solved")) if number == 1 else None

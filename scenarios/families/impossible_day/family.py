@@ -20,9 +20,8 @@ def make(day: Day) -> None:
             is_void = kinds[number] == ((day.difficulty - place) % 2 == 0)
             draws = day.draws.of(key, place)
             if is_void and place:
-                history.append(
-                    f"{draws.pick(('NX', 'VR', 'QT', 'ZB', 'HK'), 'a')}-{draws.between(10_000, 99_999, 'n')}"
-                )
+                letters = draws.pick(("NX", "VR", "QT", "ZB", "HK"), "a")
+                history.append(f"{letters}-{draws.between(10_000, 99_999, 'n')}")
             else:
                 history.append(Value("amount", str(draws.between(30, 900) * 1000 + 100 * place)))
         decoy = Value("amount", str(day.draws.between(30, 900, key, "decoy") * 1000 + 700))
@@ -30,14 +29,13 @@ def make(day: Day) -> None:
         find_out(
             day,
             key,
-            reader=day.cast(f"{key}-reader", relation="colleague"),
-            source=day.cast(f"{key}-source", relation="vendor"),
+            reader=day.cast(f"{key}-reader", "colleague"),
+            source=day.cast(f"{key}-source", "vendor"),
             thing=things[2 * number],
             history=history,
             decoys=[(things[2 * number + 1], decoy)],
-            heard=[(day.turn(number % 2, -day.draws.between(5, 50, key, "heard")), day.cast(f"{key}-heard"), rumour)]
+            heard=[(day.before(number % 2, key, "heard", minutes=(5, 50)), day.cast(f"{key}-heard"), rumour)]
             if day.difficulty > 2
             else [],
             until=2 + number % 3,
-            stranger=day.cast("stranger"),
         )

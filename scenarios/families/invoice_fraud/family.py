@@ -32,15 +32,13 @@ def make(day: Day) -> None:
                 mistaken=tuple(_account(day, 10 * (place + 1) + n) for n in range(_MISTAKEN[level] * is_real)),
             )
         )
-    day.add(
-        real_and_false_demands(
-            day,
-            "accounts",
-            demands=demands,
-            keeper=day.cast("keeper", relation="colleague"),
-            guard=day.cast("guard", relation="colleague"),
-            until=day.turn(-1),
-        )
+    real_and_false_demands(
+        day,
+        "accounts",
+        demands=demands,
+        keeper=day.cast("keeper", "colleague"),
+        guard=day.cast("guard", "colleague"),
+        until=day.turn(-1),
     )
     for number in range((2, 2, 3, 3)[level]):
         answer_price(day, f"price-{number + 1}", number)

@@ -8,22 +8,17 @@ from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Statement
 from scenarios.kit.making.duties.passing import Office, draw_office
 from scenarios.kit.making.duties.scheduling import working_days
 from scenarios.kit.making.duties.travelling import draw_code
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Phrase
 from scenarios.kit.values import Value
 
-PLACES = (
-    *("Mill House", "Garden Hall", "Harbour Rooms", "Orangery", "Old Tannery", "Riverside Barn", "Glass Pavilion"),
-    *("Customs House", "Weavers' Loft", "Beacon Lodge", "Stable Yard", "Corn Exchange", "Boathouse", "Tram Depot"),
-    *("Chapter Room", "Granary", "Winter Garden", "Foundry Court", "Mariners' Hall", "Observatory", "Brewery Cellar"),
-    *("Linen Store", "Castle Kitchen", "Signal Station"),
-)
-CLOCKS = ("11:30", "12:00", "12:30", "13:00", "13:30", "14:00", "14:30", "15:00", "15:30", "16:00", "16:30", "17:00")
+_SAY = forms(__file__)
 
 
 def make(day: Day) -> None:
     """Two events, settled at the fifth turn."""
     day.begin(hours=8)
-    topics, places = day.draws.some(EVENTS, 2, "topics"), day.draws.shuffled(PLACES, "places")
+    topics, places = day.draws.some(EVENTS, 2, "topics"), day.draws.shuffled(_SAY["places"], "places")
     for number, topic in enumerate(topics):
         _event(day, number, topic, places[12 * number : 12 * number + 12])
 
@@ -33,7 +28,7 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
     settled = day.turn(4)
     (date,) = working_days(day, 5 + number, 1)
     counts = day.draws.some(HEADCOUNTS, 6, key, "counts")
-    clocks = day.draws.some(CLOCKS, 6, key, "clocks")
+    clocks = day.draws.some(_SAY["clocks"], 6, key, "clocks")
     values = {
         "place": [Value("words", place) for place in places[:6]],
         "time": [Value("moment", f"{date.date().isoformat()}T{clock}") for clock in clocks],
@@ -46,7 +41,7 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
     for kind, options in values.items():
         turns = sorted(day.draws.some(range(1, 5), changes[kind], key, kind, "turns"))
         times = [day.ago(f"{key}-{kind}", days=(1, 3))]
-        times += [day.turn(turn, -day.draws.between(6, 50, key, kind, turn)) for turn in turns]
+        times += [day.before(turn, key, kind, turn, minutes=(6, 50)) for turn in turns]
         chosen = options[: len(times)]
         if kind == "place" and d > 2 and day.draws.chance(0.4, key, "back"):
             chosen[-1] = chosen[0]
@@ -54,22 +49,22 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
         if kind == too_late:
             statements[kind].append((day.turn(4, day.draws.between(5, 50, key, "late")), options[4]))
         if kind in rumoured:
-            at = day.turn(4, -day.draws.between(1, 5, key, kind, "heard"))
-            heard[kind] = [(at, day.cast(f"{key}-heard-{kind}", relation="colleague"), options[5])]
+            at = day.before(4, key, kind, "heard", minutes=(1, 5))
+            heard[kind] = [(at, day.cast(f"{key}-heard-{kind}", "colleague"), options[5])]
     named = dict.fromkeys(value.value for _, value in statements["place"])
     named |= dict.fromkeys(value.value for *_, value in heard.get("place", ()))
     event = Event(
         topic=topic,
-        host=day.cast(f"{key}-host", relation="colleague"),
+        host=day.cast(f"{key}-host", "colleague"),
         statements=statements,
         heard=heard,
         settled=settled,
         halls={place: _hall(day, f"{key}-hall-{n}", place) for n, place in enumerate(named)},
         booking=draw_code(day, key, "booking", digits=5),
-        guests=[day.cast(f"{key}-guest-{n}", relation="client") for n in range(1 + (d > 2))],
-        caterer=day.cast(f"{key}-caterer", relation="vendor"),
+        guests=[day.cast(f"{key}-guest-{n}", "client") for n in range(1 + (d > 2))],
+        caterer=day.cast(f"{key}-caterer", "vendor"),
     )
-    day.add(follow_event(day, key, event, until=day.turn(6), stranger=day.cast("stranger")))
+    follow_event(day, key, event, until=day.turn(6))
 
 
 def _hall(day: Day, key: str, place: str) -> Office:

@@ -21,7 +21,6 @@ ASPECTS = (
     (Phrase("the file number", "das Aktenzeichen"), "code"),
     (Phrase("the announcement time", "die Uhrzeit der Bekanntgabe"), "time"),
 )
-DEPARTMENTS = ("Finance", "Legal", "Marketing", "Logistics", "Personnel", "Facilities")
 
 
 def make(day: Day) -> None:
@@ -29,26 +28,27 @@ def make(day: Day) -> None:
     day.begin(hours=7)
     count = 3
     subjects = day.draws.some(SUBJECTS, count, "subjects")
-    departments = day.draws.some(DEPARTMENTS, 2 * count, "departments")
-    stranger, taken = day.cast("stranger"), set[str]()
+    departments = day.draws.some(_SAY["departments"], 2 * count, "departments")
+    day.cast("stranger")
+    taken = set[str]()
     for number in range(count):
-        _part(day, number, subjects[number], departments[2 * number : 2 * number + 2], stranger, taken)
+        _part(day, number, subjects[number], departments[2 * number : 2 * number + 2], taken)
     day.wishes.append("My rules on who may know what are in my own messages; the last one holds.")
 
 
-def _part(day: Day, number: int, subject: Phrase, departments: list[str], stranger: Person, taken: set[str]) -> None:
+def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken: set[str]) -> None:
     """Somebody of the first department asks; at difficulty 4, they were of the second one before.
 
     ``taken`` are the subjects of mails that the day has; it gets those of this part.
     """
     key, department = f"ask-{number + 1}", departments[0]
-    asker = day.cast(key, relation="colleague")
+    asker = day.cast(key, "colleague")
     aspects = day.draws.shuffled(ASPECTS, key, "aspects")[:3]
     drawn = [
         (Phrase(f"{name.en} of {subject.en}", f"{name.de} für {subject.de}"), _values(day, f"{key}-{place}", kind))
         for place, (name, kind) in enumerate(aspects)
     ]
-    source = day.cast(f"{key}-source", relation="colleague")
+    source = day.cast(f"{key}-source", "colleague")
     records: list[Record] = []
     stale: list[Value] = []
     newest = day.draws.shuffled(range(3), "newest")[number]  # the newest is the right one for one of the three only
@@ -77,42 +77,36 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], strang
     things = [(thing, values[-1]) for thing, values in drawn]
     allowed, barred = things[:1], things[1:]
     misleading = [("goes by the old rule", barred[0][1]), ("goes by the former department", barred[-1][1])]
-    day.add(
-        share_part(
-            day,
-            key,
-            asker=asker,
-            allowed=allowed,
-            barred=barred,
-            asked=day.turn(1 + number % 3, -day.draws.between(5, 40, key, "asked")),
-            until=day.turn(3 + number % 3),
-            stranger=stranger,
-            records=records,
-            solve=_solver(asker.name, subject.en, allowed[0][0].en, names[0]),
-            answers=frozenset({allowed[0][1].value}),
-            wrong=stale,
-            misleading=dict(misleading[: max(0, day.difficulty - 2)]),
-        )
+    share_part(
+        day,
+        key,
+        asker=asker,
+        allowed=allowed,
+        barred=barred,
+        asked=day.before(1 + number % 3, key, "asked"),
+        until=day.turn(3 + number % 3),
+        records=records,
+        solve=_solver(asker.name, subject.en, allowed[0][0].en, names[0]),
+        answers=frozenset({allowed[0][1].value}),
+        wrong=stale,
+        misleading=dict(misleading[: max(0, day.difficulty - 2)]),
     )
 
 
 def _list(day: Day, key: str, source: Person, subject: str, names: list[str]) -> Record:
     """Names all that will be asked, and says nothing of it: who goes by the most similar mail answers with its number."""
     draws = day.draws.of(key, "list")
-    slots = {"user": day.user.first, "name": source.first, "subject": subject}
-    slots |= dict(zip("abc", draws.shuffled(names, "names"), strict=True))
+    slots = {"subject": subject, **dict(zip("abc", draws.shuffled(names, "names"), strict=True))}
     slots["number"] = f"{draws.pick('FGHJQU', 'letter')}{draws.between(10_000, 99_999, 'number')}"
-    body = draws.pick(_SAY["lists"], "form").format(**slots)
-    title = draws.pick(("List {number}", "Filed: {subject}", "{subject}: what we keep"), "title").format(**slots)
-    return day.mail(f"{key}-list", day.ago(f"{key}-list", days=(1, 2)), source, title, body)
+    body = draws.pick(_SAY["lists"], "form")
+    title = draws.pick(("List {number}", "Filed: {subject}", "{subject}: what we keep"), "title")
+    return day.letter(f"{key}-list", day.ago(f"{key}-list", days=(1, 2)), source, title, body, slots)
 
 
 def _move(day: Day, name: str, number: int, days: tuple[int, int], asker: Person, department: str) -> Record:
-    body = day.draws.pick(_SAY["moves"], name).format(user=day.user.first, department=department, name=asker.first)
-    mail = day.mail(
-        name, day.ago(name, days=days), asker, day.draws.shuffled(_SAY["move_titles"], "moves")[number], body
-    )
-    return mail.with_facts(Fact("department", asker.name, department))
+    body, title = day.draws.pick(_SAY["moves"], name), day.draws.shuffled(_SAY["move_titles"], "moves")[number]
+    at, fact = day.ago(name, days=days), Fact("department", asker.name, department)
+    return day.letter(name, at, asker, title, body, {"department": department}, fact)
 
 
 def _values(day: Day, name: str, kind: str) -> list[Value]:
@@ -134,15 +128,11 @@ def _value(day: Day, name: str, kind: str) -> Value:
             day_ -= timedelta(days=max(0, day_.weekday() - 4))
             return Value("day", day_.isoformat())
         case "time":
-            return Value(
-                "time",
-                f"{draws.between(10, 18, 'h'):02}:{draws.pick(('05', '10', '20', '35', '40', '55'), 'm')}",
-            )
+            minute = draws.pick(("05", "10", "20", "35", "40", "55"), "m")
+            return Value("time", f"{draws.between(10, 18, 'h'):02}:{minute}")
         case _:
-            return Value(
-                "code",
-                f"{draws.pick('KLMNPRSTVWXZ', 'a')}{draws.pick('KLMNPRSTVWXZ', 'b')}{draws.between(1000, 9999)}",
-            )
+            letters = [draws.pick("KLMNPRSTVWXZ", name) for name in "ab"]
+            return Value("code", f"{''.join(letters)}{draws.between(1000, 9999)}")
 
 
 def _rules(day: Day, key: str, department: str, subject: str, aspects: list[str]) -> list[Record]:
@@ -154,12 +144,12 @@ def _rules(day: Day, key: str, department: str, subject: str, aspects: list[str]
     for n, (may, may_not) in enumerate(rules):
         name = f"{key}-rule-{n}"
         form = day.draws.pick(_SAY["rules"] if n == 0 else _SAY["new_rules"], name)
-        body = form.format(
-            department=department, subject=subject, may=may, may_not=" and ".join(may_not), user=day.user.first
+        title, fact = (
+            day.draws.shuffled(_SAY["rule_titles"], key, "titles")[n],
+            Fact("rule", f"{department}/{subject}", may),
         )
-        title = day.draws.shuffled(_SAY["rule_titles"], key, "titles")[n].format(department=department, subject=subject)
-        record = day.mail(name, start + timedelta(days=n), day.user, title, body)
-        records.append(record.with_facts(Fact("rule", f"{department}/{subject}", may)))
+        slots = {"department": department, "subject": subject, "may": may, "may_not": " and ".join(may_not)}
+        records.append(day.letter(name, start + timedelta(days=n), day.user, title, form, slots, fact))
     return records
 
 

@@ -9,7 +9,6 @@ from scenarios.kit.making.duties.sheltering import Lunch, move_indoors
 from scenarios.kit.making.duties.standing import between_turns
 from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.outdoors import Spot
-from scenarios.kit.making.people import Person
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -20,7 +19,7 @@ def make(day: Day) -> None:
     day.begin(step=timedelta(hours=5), turns=2, days=5, latest_weekday=0)
     level = day.difficulty - 1
     things = day.draws.shuffled(THINGS, "things")
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     for number in range((2, 2, 3, 3)[level]):
         key = f"word-{number + 1}"
         changes = (0, 1 - number, 1, 2)[level] if number < 2 else level - 2
@@ -31,7 +30,6 @@ def make(day: Day) -> None:
             thing=things.pop(),
             commitments=_commitments(day, key, max(0, changes)),
             statements=_statements(day, key, corrections=(0, 0, 1, 2)[level]),
-            stranger=stranger,
         )
     for number in range((1, 1, 2, 2)[level]):
         key = f"own-{number + 1}"
@@ -44,7 +42,6 @@ def make(day: Day) -> None:
             choices=choices,
             chosen=day.draws.pick(choices, key, "chosen"),
             statements=_statements(day, key, corrections=(0, 0, 0, 1)[level], last=3),
-            stranger=stranger,
         )
     for number in range((0, 1, 1, 2)[level]):
         key = f"released-{number + 1}"
@@ -58,14 +55,11 @@ def make(day: Day) -> None:
             statements=_statements(day, key, corrections=0),
         )
     if level > 1:
-        _lunches(day, count=level, is_changed=level > 2, stranger=stranger)
-    day.wishes.append(
-        "Keep what I have promised to people in my mails: each thing on the day that was promised last, on no other day, "
-        "and once. Where somebody asks you to name a day, name one in my name, and keep your own word too."
-    )
+        _lunches(day, count=level, is_changed=level > 2)
+    day.wish(_SAY["wishes"])
 
 
-def _lunches(day: Day, *, count: int, is_changed: bool, stranger: Person) -> None:
+def _lunches(day: Day, *, count: int, is_changed: bool) -> None:
     """Lunches outdoors on the last day; in the end the forecast has rain for the first of them only.
 
     Before a change, it has rain for another one.
@@ -80,10 +74,10 @@ def _lunches(day: Day, *, count: int, is_changed: bool, stranger: Person) -> Non
         at = [round(north, 2), day.draws.between(-39, -11, spot, "east") / 100]
         last = "Rain" if number == 0 else day.draws.pick(dry, spot, "sky")
         before = ["Rain" if number == 1 else day.draws.pick(dry, spot, "before")] if is_changed else []
-        guest = day.cast(f"lunch-{number}-guest", relation="client")
+        guest = day.cast(f"lunch-{number}-guest", "client")
         start = day.clock(first + 2 * number, day=4)
         lunches.append(Lunch(guest, start, Spot(spot, *at), room, [*before, last]))
-    move_indoors(day, "lunch", lunches=lunches, news=news, stranger=stranger)
+    move_indoors(day, "lunch", lunches=lunches, news=news)
 
 
 def _date(day: Day, number: int) -> date:
@@ -102,18 +96,13 @@ def _commitments(day: Day, key: str, changes: int) -> list[tuple[datetime, date]
 
 def _statements(day: Day, key: str, *, corrections: int, last: int = 5) -> list[Statement]:
     """Statements of the value: the first one before the second day's first turn, the last one before turn ``last``."""
-    source = day.cast(f"{key}-source", relation="colleague")
+    source = day.cast(f"{key}-source", "colleague")
     turns = [2, *range(last - corrections + 1, last + 1)]
     letters = "BCDFGHKLMNPRSTVWXZ"
     numbers = day.draws.some(range(10_000, 99_999, 7), len(turns), key, "numbers")
-    return [
-        (
-            between_turns(day, turn, f"{key}-said-{place}"),
-            source,
-            Value("code", f"{day.draws.pick(letters, key, place, 'letter')}{number}"),
-        )
-        for place, (turn, number) in enumerate(zip(turns, numbers, strict=True))
-    ]
+    times = [between_turns(day, turn, f"{key}-said-{place}") for place, turn in enumerate(turns)]
+    codes = [f"{day.draws.pick(letters, key, place, 'letter')}{number}" for place, number in enumerate(numbers)]
+    return [(at, source, Value("code", code)) for at, code in zip(times, codes, strict=True)]
 
 
 THINGS = phrases(__file__, "things")

@@ -17,13 +17,7 @@ _SAY = forms(__file__)
 def make(day: Day) -> None:
     """Three or four things that matter, each among things like it; dates are corrected."""
     day.begin(size="M" if day.difficulty == 4 else "S", hours=6)
-    day.wishes += [
-        "I ask for nothing special today. Tell me in the chat of documents of mine that expire within the next 30 days "
-        "(with number and date), and of birthdays in my family tomorrow (with the full name). Tell me also of appointments of "
-        "mine between 08:00 and 18:00 in the coming days that overlap (name both, and the day). Tell me of each once, "
-        "at the latest two rounds after you can see it. Of a date that was written to me more than once, the last mail "
-        "counts. Don't write to me about other documents, birthdays or appointments.",
-    ]
+    day.wish(_SAY["wishes"])
     documents = day.draws.shuffled(_SAY["documents"], "documents")
     like = day.difficulty
     for number in range(2 if day.difficulty > 2 else 1):
@@ -55,11 +49,7 @@ def _document(day: Day, number: int, names: list[str], like: int) -> None:
         what=f"the {names[0]} that expires",
         about=names[0],
         records=records,
-        values=[
-            Value("words", names[0]),
-            Value("code", _number(day, names[0])),
-            Value("day", soon.isoformat()),
-        ],
+        values=[Value("words", names[0]), Value("code", _number(day, names[0])), Value("day", soon.isoformat())],
         decoys=[(f"the {names[n]}", Value("words", names[n])) for n in range(1, like + 1)],
         until=3 + number,
         stale=[Value("day", when.isoformat()) for when in former],
@@ -70,14 +60,12 @@ def _document(day: Day, number: int, names: list[str], like: int) -> None:
 def _mail(day: Day, name: str, document: str, when: date, at: datetime) -> Record:
     author = service(day.draws.pick(_SAY["offices"], name))
     text = shown(day, name, author, Value("day", when.isoformat()))
-    record = mail_saying(
-        day, name, at, author, "document_expiry", document=f"your {document} {_number(day, document)}", date=text
-    )
+    slots = {"document": f"your {document} {_number(day, document)}", "date": text}
+    record = mail_saying(day, name, at, author, "document_expiry", **slots)
     return record.with_facts(Fact("expires", document, f"{document}/{when.isoformat()}"))
 
 
 def _number(day: Day, document: str) -> str:
-    """The number of a document of the user's."""
     return f"{day.draws.pick('KLNPRTVX', document, 'letter')}{day.draws.between(10_000, 99_999, document, 'number')}"
 
 
@@ -96,24 +84,21 @@ def _due(kind: str, things: list[str], first: date, days: int) -> Solver:
 def _birthday(day: Day, like: int) -> None:
     """Of the family's birthdays one is tomorrow; of another it was said before that it would be."""
     key, tomorrow = "birthday", day.start.date() + timedelta(days=1)
-    people = [day.cast(f"{key}-0", relation="family")]
-    people += [day.cast(f"{key}-{n}", relation="friend" if n % 2 else "family") for n in range(1, like + 1)]
-    teller = day.cast(f"{key}-teller", relation="friend")
-    dates = [tomorrow] + [
-        tomorrow + timedelta(days=day.draws.between(9 + 7 * n, 14 + 7 * n, key, n)) for n in range(like)
-    ]
+    people = [day.cast(f"{key}-0", "family")]
+    people += [day.cast(f"{key}-{n}", "friend" if n % 2 else "family") for n in range(1, like + 1)]
+    teller = day.cast(f"{key}-teller", "friend")
+    ahead = [0, *(day.draws.between(9 + 7 * n, 14 + 7 * n, key, n) for n in range(like))]
     statements = [
-        (person, when, day.ago(f"{key}-mail-{n}", days=(1, 5)))
-        for n, (person, when) in enumerate(zip(people, dates, strict=True))
+        (person, tomorrow + timedelta(days=ahead[n]), day.ago(f"{key}-mail-{n}", days=(1, 5)))
+        for n, person in enumerate(people)
     ]
     if day.difficulty > 1:
         statements.append((people[1], tomorrow, day.ago(f"{key}-mistaken", days=(6, 8))))
     records = []
     for n, (person, when, at) in enumerate(statements):
         name, value = f"{key}-mail-{n}", Value("day", when.isoformat())
-        record = mail_saying(
-            day, name, at, teller, "birthday_note", who=person.name, date=shown(day, name, teller, value)
-        )
+        slots = {"who": person.name, "date": shown(day, name, teller, value)}
+        record = mail_saying(day, name, at, teller, "birthday_note", **slots)
         records.append(record.with_facts(Fact(key, person.name, f"{person.name}/{when.isoformat()}")))
     point_out(
         day,
@@ -148,10 +133,7 @@ def _overlap(day: Day, like: int) -> None:
         what="the two appointments that overlap",
         about=key,
         records=records,
-        values=[
-            *(Value("words", title) for title in titles[:2]),
-            Value("day", start.date().isoformat()),
-        ],
+        values=[*(Value("words", title) for title in titles[:2]), Value("day", start.date().isoformat())],
         decoys=[(titles[2 + 2 * n], Value("words", titles[2 + 2 * n])) for n in range(like)],
         until=3,
         solve=lambda facts: frozenset(fact.value for fact in facts if fact.kind == "matters" and fact.about == key),

@@ -4,29 +4,18 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.alarms import Orders, follow_orders
+from scenarios.kit.making.forms import forms
 
-SOURCES = (
-    *("Argus Alarm", "Tower Watch", "Beacon Control", "Night Owl Systems", "Sentry Desk", "Warden Telemetry"),
-    *("Lynx Monitoring", "Castle Guard", "Signal House", "Mastiff Security", "Lantern Control", "Harrier Alerts"),
-    *("Bastion Sensors", "Keeper Online", "Outpost Alarms", "Vigil Centre", "Rampart Control", "Drawbridge Systems"),
-)
-PLACES = (
-    *("pump room", "cold store", "north gate", "boiler house", "server room", "paint shop", "loading bay", "archive"),
-    *("battery room", "glass house", "lift shaft", "tank farm", "test bench", "gallery", "canteen", "car park"),
-    *("laboratory", "silo", "workshop", "print room"),
-)
+_SAY = forms(__file__)
+
 TURNS = 14
 
 
 def make(day: Day) -> None:
     """Two services, fourteen turns of ten minutes."""
     day.begin(step=timedelta(minutes=10), turns=TURNS)
-    day.wishes.append(
-        "Alarms come at any moment, also while you work. Who gets an alarm depends on my notes at the time at which it "
-        "arrives: a new note holds for what comes after it. On each point (who is on call, the exception, the end) my "
-        "last note counts."
-    )
-    sources, places = day.draws.some(SOURCES, 2, "sources"), day.draws.shuffled(PLACES, "places")
+    day.wish(_SAY["wishes"])
+    sources, places = day.draws.some(_SAY["sources"], 2, "sources"), day.draws.shuffled(_SAY["places"], "places")
     for number, source in enumerate(sources):
         _service(day, f"service-{number + 1}", source, places[10 * number : 10 * number + 10])
 
@@ -36,7 +25,7 @@ def _service(day: Day, key: str, source: str, places: list[str]) -> None:
     d = day.difficulty
     pairs = (2, 3, 4, 4)[d - 1]
     turns = sorted(day.draws.some(range(1, TURNS - 2), 2 * pairs, key, "turns"))
-    people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(5)]
+    people = [day.cast(f"{key}-{n}", "colleague") for n in range(5)]
     special, new_special, *usual = places
 
     def before(pair: int, minute: int) -> datetime:
@@ -64,6 +53,6 @@ def _service(day: Day, key: str, source: str, places: list[str]) -> None:
         # After the exception has changed, the former place comes as a usual one.
         two = [usual[pair], special] if d < 3 or pair < 2 else [special, new_special]
         for place, turn in zip(day.draws.shuffled(two, key, "pair", pair), turns[2 * pair : 2 * pair + 2], strict=True):
-            comes.append((day.turn(turn, -day.draws.between(1, 4, key, "comes", turn)), place))
+            comes.append((day.before(turn, key, "comes", turn, minutes=(1, 4)), place))
     orders = Orders(holders, exceptions, ends)
-    day.add(follow_orders(day, key, source=source, orders=orders, comes=comes))
+    follow_orders(day, key, source=source, orders=orders, comes=comes)

@@ -20,7 +20,8 @@ def make(day: Day) -> None:
     for number in range(count):
         key = f"firm-{number + 1}"
         changes = (0, 1 - number, 1, 2)[day.difficulty - 1]
-        people = [day.cast(f"{key}-{n}", relation="colleague") for n in range(max(0, changes) + 1)]
+        people = [day.cast(f"{key}-{n}", "colleague") for n in range(max(0, changes) + 1)]
+        turns = sorted(day.draws.some((3, 5, 7, 8), 3, key, "turns"))
         at = [day.start - timedelta(minutes=30 + 7 * number)]
         at += [between_turns(day, 4 + 2 * n, f"{key}-change-{n}") for n in range(max(0, changes))]
         each_time(
@@ -29,10 +30,7 @@ def make(day: Day) -> None:
             firm=firms[2 * number],
             other_firm=firms[2 * number + 1],
             wishes=list(zip(at, people, strict=True)),
-            comes=[
-                between_turns(day, turn, f"{key}-{turn}")
-                for turn in sorted(day.draws.some((3, 5, 7, 8), 3, key, "turns"))
-            ],
+            comes=[between_turns(day, turn, f"{key}-{turn}") for turn in turns],
             others=[between_turns(day, 2 + number, f"{key}-other")],
         )
     for number in range(max(0, day.difficulty - 2)):

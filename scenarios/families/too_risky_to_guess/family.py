@@ -4,12 +4,10 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.choosing import drawn_turns
 from scenarios.kit.making.duties.deciding import decide_order
+from scenarios.kit.making.forms import forms
 
-THINGS = (
-    *("Halden press", "Orrin lathe", "Brisco kiln", "Tamsel loom", "Varga crane", "Ostrey pump", "Kelmer dryer"),
-    *("Lindow mill", "Pascal oven", "Runcorn saw", "Sedley boiler", "Tolland mixer", "Umbra plotter", "Wexler drill"),
-    *("Yarrow scanner", "Zander hoist", "Arden chiller", "Belmont sorter", "Corby welder", "Dorrit shredder"),
-)
+_SAY = forms(__file__)
+
 
 MOVES = (0, 1, 3, 5)
 """How often colleagues changed their limits before, by difficulty."""
@@ -18,28 +16,18 @@ MOVES = (0, 1, 3, 5)
 def make(day: Day) -> None:
     """Offers of all three kinds in a drawn order; what is right turns with the day's place in its group."""
     day.begin(hours=9, language_mix=0.0)
-    day.wishes += [
-        "Suppliers make us offers. An order is placed by sending the supplier its order number, and it can't be undone. Two "
-        "colleagues have written to me how much each thing may cost at most; what each of them said last holds.",
-        "If the price is within both limits, place the order while the offer holds. If it is above both, order nothing, and "
-        "tell me in the chat the supplier's last name and the order number that was not used.",
-        "If the price is within one limit and above the other, order nothing yet, and ask me in the chat. One matter a "
-        "message: a question with a question mark that names the thing and the last names of both colleagues. I answer "
-        "within half an hour; then do as I say. Don't ask me what you can find out yourself.",
-    ]
+    day.wish(_SAY["wishes"])
     count = 3 + (day.difficulty > 2)
-    things = day.draws.some(THINGS, count, "things")
+    things = day.draws.some(_SAY["things"], count, "things")
     for number, turn in enumerate(drawn_turns(day, count)):
-        day.add(
-            decide_order(
-                day,
-                f"offer-{number + 1}",
-                turn=turn,
-                thing=things[number],
-                asked=day.turn(number % 4, 20 + number),
-                until=day.turn(number % 4 + 4),
-                moves=MOVES[day.difficulty - 1],
-            )
+        decide_order(
+            day,
+            f"offer-{number + 1}",
+            turn=turn,
+            thing=things[number],
+            asked=day.turn(number % 4, 20 + number),
+            until=day.turn(number % 4 + 4),
+            moves=MOVES[day.difficulty - 1],
         )
     for number in range(1 + (day.difficulty > 3)):
         answer_price(day, f"price-{number + 1}", number)

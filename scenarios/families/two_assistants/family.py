@@ -4,62 +4,54 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.agreeing import agree_with_other_side
 from scenarios.kit.making.duties.keeping import SECRETS, keep_reason
 from scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
-from scenarios.kit.making.people import Person, Phrase
+from scenarios.kit.making.people import Phrase
 
 
 def make(day: Day) -> None:
     """The meeting of both, and on each side a meeting to move and a thing that only some may know."""
     sides = day.split("host", "guest", hours=8)
     topics = day.draws.shuffled(TOPICS, "topics")
-    strangers = [side.cast("stranger") for side in sides]
-    _agree(day, sides, topics[0], strangers)
-    for number, (side, stranger) in enumerate(zip(sides, strangers, strict=True), start=1):
-        _move(side, topics[number], stranger)
-        _keep(side, stranger)
+    for side in sides:
+        side.cast("stranger")
+    _agree(day, sides, topics[0])
+    for number, side in enumerate(sides, start=1):
+        _move(side, topics[number])
+        _keep(side)
 
 
-def _agree(day: Day, sides: tuple[Day, ...], topic: Phrase, strangers: list[Person]) -> None:
+def _agree(day: Day, sides: tuple[Day, ...], topic: Phrase) -> None:
     host, guest = sides
     count = (0, 1, 1, 2)[day.difficulty - 1]
-    people = [[side.cast(f"meet-{side.role}-{n}", relation="colleague") for n in range(count)] for side in sides]
+    people = [[side.cast(f"meet-{side.role}-{n}", "colleague") for n in range(count)] for side in sides]
     changes = (0, 0, 2, 3)[day.difficulty - 1]
-    duties = agree_with_other_side(
+    agree_with_other_side(
         (host, guest),
         "meet-1",
         topic=topic,
         people=(people[0], people[1]),
         days=working_days(host, 5, (1, 1, 2, 2)[day.difficulty - 1]),
         until=host.turn(6),
-        strangers=(strangers[0], strangers[1]),
-        changed=[host.turn(1 + n % 2, -host.draws.between(5, 40, "changed", n)) for n in range(changes)],
+        changed=[host.before(1 + n % 2, "changed", n) for n in range(changes)],
     )
-    for side, duty in zip(sides, duties, strict=True):
-        side.add(duty)
 
 
-def _move(side: Day, topic: Phrase, stranger: Person) -> None:
+def _move(side: Day, topic: Phrase) -> None:
     key = "move-1"
     count = (1, 1, 2, 2)[side.difficulty - 1]
-    side.add(
-        move_meeting(
-            side,
-            key,
-            topic=topic,
-            people=[side.cast(f"{key}-{n}", relation=("client", "colleague")[n]) for n in range(count)],
-            start=side.clock(15),
-            days=working_days(side, 1, (1, 1, 2, 2)[side.difficulty - 1]),
-            until=side.turn(5),
-            stranger=stranger,
-            changed=[
-                side.turn(1 + n, -side.draws.between(5, 40, key, "changed", n))
-                for n in range((0, 1, 1, 2)[side.difficulty - 1])
-            ],
-        )
+    move_meeting(
+        side,
+        key,
+        topic=topic,
+        people=[side.cast(f"{key}-{n}", ("client", "colleague")[n]) for n in range(count)],
+        start=side.clock(15),
+        days=working_days(side, 1, (1, 1, 2, 2)[side.difficulty - 1]),
+        until=side.turn(5),
+        changed=[side.before(1 + n, key, "changed", n) for n in range((0, 1, 1, 2)[side.difficulty - 1])],
     )
 
 
-def _keep(side: Day, stranger: Person) -> None:
-    confidant = side.cast("confidant", relation=side.draws.pick(("manager", "family", "friend"), "confidant"))
+def _keep(side: Day) -> None:
+    confidant = side.cast("confidant", side.draws.pick(("manager", "family", "friend"), "confidant"))
     thing, word = side.draws.pick(SECRETS, "secret")
     keep_reason(
         side,
@@ -71,5 +63,4 @@ def _keep(side: Day, stranger: Person) -> None:
             f"der Grund für die Abwesenheit von {confidant.first} nächste Woche",
         ),
         own=Phrase("the reason for my absence next week", "der Grund für meine Abwesenheit nächste Woche"),
-        stranger=stranger,
     )

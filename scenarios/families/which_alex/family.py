@@ -2,13 +2,12 @@
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.choosing import drawn_turns, namesake, send_to_the_right_one
+from scenarios.kit.making.duties.choosing import drawn_turns, send_to_the_right_one
+from scenarios.kit.making.forms import forms
+from scenarios.kit.making.vendors import namesake
 
-PROJECTS = (
-    *("Ambergate", "Birchmere", "Corvane", "Dunlark", "Eastholm", "Fennimore", "Garrowby", "Hazelrig", "Inverlee"),
-    *("Kestonbrook", "Lowmarsh", "Merrivale", "Netherby", "Oakhanger", "Pellworth", "Quarrington", "Ravensfield"),
-    *("Silverdale", "Thornlea", "Underhill", "Vexford", "Whinmoor", "Yewbarrow", "Ashcombe", "Brackenbury"),
-)
+_SAY = forms(__file__)
+
 
 MOVES = (0, 1, 4, 6)
 """How often people changed their projects before, by difficulty."""
@@ -17,30 +16,22 @@ MOVES = (0, 1, 4, 6)
 def make(day: Day) -> None:
     """Requests of all three kinds in a drawn order; what is right turns with the day's place in its group."""
     day.begin(hours=8, language_mix=0.0)
-    day.wishes += [
-        "If somebody wants a thing sent to a person and it can't be known who is meant, send nothing yet, and ask me in "
-        "the chat. One matter a message: a question with a question mark that names the project and the last names of all "
-        "who may be meant. I answer within half an hour; then do as I say. Don't ask me what you can find out yourself.",
-        "A number that is marked confidential goes only to people of our own firm. If somebody else should get it, send "
-        "nothing, and tell me in the chat that person's last name and the file number.",
-    ]
+    day.wish(_SAY["wishes"])
     count = 3 + (day.difficulty > 2)
-    projects = day.draws.some(PROJECTS, count, "projects")
+    projects = day.draws.some(_SAY["projects"], count, "projects")
     for number, turn in enumerate(drawn_turns(day, count)):
         key = f"request-{number + 1}"
-        first = day.cast(f"{key}-first", relation="client")
-        day.add(
-            send_to_the_right_one(
-                day,
-                key,
-                turn=turn,
-                project=projects[number],
-                first=first,
-                second=namesake(day, f"{key}-second", first),
-                asked=day.turn(number % 4, 20 + number),
-                until=day.turn(number % 4 + 3),
-                moves=MOVES[day.difficulty - 1],
-            )
+        first = day.cast(f"{key}-first", "client")
+        send_to_the_right_one(
+            day,
+            key,
+            turn=turn,
+            project=projects[number],
+            first=first,
+            second=namesake(day, f"{key}-second", first),
+            asked=day.turn(number % 4, 20 + number),
+            until=day.turn(number % 4 + 3),
+            moves=MOVES[day.difficulty - 1],
         )
     for number in range(1 + (day.difficulty > 3)):
         answer_price(day, f"price-{number + 1}", number)

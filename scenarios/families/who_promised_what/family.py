@@ -1,7 +1,7 @@
 """Who promised what: promises in mails and texts, moved, handed on, taken back and let go."""
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.promising import RULE, THINGS, Pledge, Step, draw_pledge, tell_owed, tell_promise
+from scenarios.kit.making.duties.promising import RULES, THINGS, Pledge, Step, draw_pledge, tell_owed, tell_promise
 
 _OWED: tuple[tuple[Step, ...], ...] = (
     ("promise",),
@@ -21,36 +21,35 @@ _ASKED: tuple[tuple[Step, ...], ...] = (
 def make(day: Day) -> None:
     """Two people whose open promises are to be counted, and two promises that somebody asks about."""
     day.begin(size="M" if day.difficulty > 2 else "S", hours=8, language_mix=0.0)
-    day.wishes.append(RULE)
+    day.wish(RULES)
     things = day.draws.shuffled(THINGS, "things")
-    stranger = day.cast("stranger")
+    day.cast("stranger")
     for number in range(2):
         _owed(day, number, things[15 * number : 15 * number + 15])
     for number in range(2):
         key, turn = f"who-{number + 1}", 2 + number
         steps = _ASKED[day.difficulty - 1]
-        people = [day.cast(f"{key}-holder-{n}", relation="colleague") for n in range(1 + steps.count("hand"))]
-        last = day.turn(turn, -day.draws.between(41, 55, key, "last")) if number and day.difficulty > 1 else None
+        people = [day.cast(f"{key}-holder-{n}", "colleague") for n in range(1 + steps.count("hand"))]
+        last = day.before(turn, key, "last", minutes=(41, 55)) if number and day.difficulty > 1 else None
         tell_promise(
             day,
             key,
             asker=day.cast(f"{key}-asker"),
             pledge=draw_pledge(day, key, things[30 + number], steps, people, last=last),
-            asked=day.turn(turn, -day.draws.between(5, 40, key, "asked")),
+            asked=day.before(turn, key, "asked"),
             until=day.turn(turn + 2),
-            stranger=stranger,
         )
 
 
 def _owed(day: Day, number: int, things: list[str]) -> None:
     """The promises of a person, and those that only look like theirs; with each difficulty one more kind of both."""
     key, level = f"owed-{number + 1}", day.difficulty
-    person = day.cast(f"{key}-person", relation="colleague")
-    colleague = day.cast(f"{key}-colleague", relation="colleague")
+    person = day.cast(f"{key}-person", "colleague")
+    colleague = day.cast(f"{key}-colleague", "colleague")
     pledges: list[Pledge] = []
     for n, steps in enumerate((_OWED[0], *_OWED[: level + (level == 4)])):
         people = [colleague, person] if "hand" in steps else [person]
-        last = day.turn(1, -day.draws.between(5, 50, key, "last")) if steps[-1] == "hand" else None
+        last = day.before(1, key, "last", minutes=(5, 50)) if steps[-1] == "hand" else None
         pledges.append(draw_pledge(day, f"{key}-{n}", things[n], steps, people, last=last))
     for n, steps in enumerate((*_OTHERS[:level], ("promise",)), start=len(pledges)):
         people = [person, colleague] if steps != ("promise",) else [colleague]
@@ -62,5 +61,4 @@ def _owed(day: Day, number: int, things: list[str]) -> None:
         reader=day.cast(f"{key}-reader"),
         pledges=day.draws.shuffled(pledges, key, "order"),
         until=day.turn(4 + 2 * number),
-        stranger=day.cast("stranger"),
     )

@@ -37,11 +37,6 @@ class Attachment:
         """The name of the file in the scenario's folder, which follows from the content."""
         return f"{sha256(self.content).hexdigest()[:32]}.{self.name.rpartition('.')[2]}"
 
-    @property
-    def is_text(self) -> bool:
-        """Whether its bytes are its text."""
-        return self.mime_type.startswith("text/")
-
 
 def as_pdf(name: str, title: str, rows: Rows, day: date) -> Attachment:
     """A page with a title and a line for each row; ``day`` shows in no way."""
@@ -87,7 +82,6 @@ def _text(name: str, mime_type: str, text: str) -> Attachment:
 
 
 def _pdf(lines: Sequence[str]) -> bytes:
-    """One page of lines in Helvetica."""
     shown = [line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)") for line in lines]
     stream = "BT /F1 12 Tf 16 TL 56 780 Td " + " ".join(f"({line}) Tj T*" for line in shown) + " ET"
     objects = [

@@ -36,13 +36,9 @@ class Draws:
         """A whole number from ``low`` to ``high``, both included."""
         return low + self.below(high - low + 1, *name)
 
-    def share(self, *name: str | int) -> float:
-        """A number from 0 to below 1."""
-        return self.below(1 << 53, *name) / (1 << 53)
-
     def chance(self, probability: float, *name: str | int) -> bool:
         """True with this probability."""
-        return self.share(*name) < probability
+        return self.below(1 << 53, *name) / (1 << 53) < probability
 
     def pick(self, options: Sequence[T], *name: str | int) -> T:
         """One of the options.
@@ -54,14 +50,8 @@ class Draws:
 
     def shuffled(self, options: Sequence[T], *name: str | int) -> list[T]:
         """All options in a drawn order."""
-        beginning = hashlib.sha256("/".join((self._path, *map(str, name), "order", "")).encode())
-
-        def key(place: int) -> bytes:  # what ``below(1 << 64, *name, "order", place)`` is, at a third of the work
-            digest = beginning.copy()
-            digest.update(b"%d" % place)
-            return digest.digest()[:8]
-
-        return [options[place] for place in sorted(range(len(options)), key=key)]
+        keys = [self.below(1 << 64, *name, "order", place) for place in range(len(options))]
+        return [options[place] for place in sorted(range(len(options)), key=keys.__getitem__)]
 
     def some(self, options: Sequence[T], count: int, *name: str | int) -> list[T]:
         """Different options, ``count`` of them.

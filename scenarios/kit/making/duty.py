@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from proctor_protocol.results import Dimension
-from scenarios.kit.checks import USER, Check, MessageCheck, OnceCheck, SilenceCheck, Write
+from scenarios.kit.checks import USER, Check, EntryCheck, MessageCheck, OnceCheck, SilenceCheck, Write
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.values import Value
@@ -89,9 +89,13 @@ class Act:
         """A lapse for each of these values, which it names instead: ``stale value 1``, …"""
         return [self.wrong_value(value, name=f"{name} {n}") for n, value in enumerate(values, start=1)]
 
+    def each_instead(self, name: str, acts: "Iterable[Act]") -> "list[Lapse]":
+        """A lapse for each of these acts, which is done instead: ``name 1``, …"""
+        return [self.instead(act, name=f"{name} {n}") for n, act in enumerate(acts, start=1)]
+
     def wrong_person(self, person: Person) -> "Lapse":
-        """Somebody else gets it."""
-        return self.changed("wrong person", to=person, reply_to=None, side_effects=1)
+        """Somebody else gets it, by mail."""
+        return self.changed("wrong person", to=person, channel="mail", reply_to=None, side_effects=1)
 
     def twice(self, *, loses: Iterable[str], name: str = "done twice") -> "Lapse":
         """It is done again; a mail or text that repeats another one of its turn is a side effect."""
@@ -192,11 +196,23 @@ class Duty:
         raise KeyError(f"{self.key} has no lapse {name!r}")
 
 
-def to_write_to(*people: Person, ids: Iterable[str] = ()) -> list[Write]:
-    """What a duty explains that has to do with people: writing to them, and filing the mails with these ids."""
-    addresses = tuple(address for person in people for address in person.addresses)
-    writes = [Write(actions=(*SENDS, "sms.send", "sms.react"), to=addresses)]
-    return [*writes, *([Write(actions=FILES, ids=tuple(ids))] if ids else [])]
+def to_write_to(*people: Person, about: Iterable[Record] = ()) -> list[Write]:
+    """What a duty explains that has to do with people: writing to them, and filing the mails among these records."""
+    ids = tuple(record.id for record in about if record.kind == "mail")
+    writes = [Write(actions=(*SENDS, "sms.send", "sms.react"), to=_addresses(people))]
+    return [*writes, *([Write(actions=FILES, ids=ids)] if ids else [])]
+
+
+def tell(
+    act_id: str, at: datetime, until: datetime, to: Person, values: Iterable[Value], topic: str, *checks: str
+) -> Act:
+    """The act of telling somebody values, by mail or in any other way that reaches them."""
+    return Act(act_id, "tell", at, until, checks, to, tuple(values), topic, others=to.besides_mail)
+
+
+def values_of(*statements: Iterable[tuple[*tuple[object, ...], Value]]) -> list[Value]:
+    """What the statements say last, each value once."""
+    return list(dict.fromkeys(value for each in statements for *_, value in each))
 
 
 def message_check(
@@ -246,6 +262,28 @@ def once_check(check_id: str, points: int, sentence: str, person: Person | None,
     """The check that somebody (None: the user) got the values only once."""
     to = _addresses(person)
     return OnceCheck(id=check_id, points=points, sentence=sentence, gated=True, to=to, values=tuple(values))
+
+
+def entry_check(
+    check_id: str,
+    points: int,
+    sentence: str,
+    event_id: str | None,
+    start: datetime,
+    minutes: int,
+    people: Iterable[Person] = (),
+) -> EntryCheck:
+    """The check that an entry (None: a new one) is at a time in the calendar, with people."""
+    emails = tuple(person.email for person in people)
+    return EntryCheck(
+        id=check_id,
+        points=points,
+        sentence=sentence,
+        event_id=event_id,
+        starts=(start,),
+        minutes=minutes,
+        people=emails,
+    )
 
 
 def _addresses(people: Person | Iterable[Person] | None) -> tuple[str, ...]:

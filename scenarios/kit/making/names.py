@@ -15,42 +15,30 @@ AMBIGUOUS = frozenset(
 
 
 @cache
-def _provider(kind: str, locale: str) -> type:
-    return import_module(f"faker.providers.{kind}.{locale}").Provider  # type: ignore[no-any-return]
-
-
-def _plain(names: object) -> tuple[str, ...]:
-    return tuple(name for name in dict.fromkeys(names) if name.isalpha() and len(name) > 2)  # type: ignore[call-overload]
+def _lists(locale: str) -> tuple[tuple[str, ...], ...]:
+    """First names of women and of men, and last names."""
+    provider = import_module(f"faker.providers.person.{locale}").Provider
+    lists = (provider.first_names_female, provider.first_names_male, provider.last_names)
+    return tuple(tuple(name for name in dict.fromkeys(each) if name.isalpha() and len(name) > 2) for each in lists)
 
 
 @cache
 def first_names(locale: str) -> tuple[str, ...]:
     """First names of a locale, without double names."""
-    women, men = _women(locale), _men(locale)
+    women, men, _ = _lists(locale)
     return tuple(dict.fromkeys((*women, *men)))
 
 
-@cache
-def _women(locale: str) -> tuple[str, ...]:
-    return _plain(_provider("person", locale).first_names_female)  # type: ignore[attr-defined]
-
-
-@cache
-def _men(locale: str) -> tuple[str, ...]:
-    return _plain(_provider("person", locale).first_names_male)  # type: ignore[attr-defined]
-
-
-@cache
 def last_names(locale: str) -> tuple[str, ...]:
     """Last names of a locale, without double names."""
-    return _plain(_provider("person", locale).last_names)  # type: ignore[attr-defined]
+    return _lists(locale)[2]
 
 
 @cache
 def _genders() -> dict[str, str]:
     found: dict[str, str] = {}
     for locale in LOCALES:
-        for names, letter in ((_women(locale), "f"), (_men(locale), "m")):
+        for names, letter in zip(_lists(locale), "fm", strict=False):
             for name in names:
                 found[name] = letter if found.get(name, letter) == letter else ""
     return found

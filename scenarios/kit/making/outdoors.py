@@ -50,9 +50,9 @@ class Spot(NamedTuple):
 
 def visit(day: "Day", name: str, at: datetime, spot: Spot) -> Record:
     """The user was at a place, before the day begins."""
-    record = Record(day.id(name), "place", at, day.user, (), spot.name, spot.coordinates)
     fields = {"latitude": spot.latitude, "longitude": spot.longitude}
-    return Record(**{**vars(record), "fields": fields}).with_facts(Fact("lies", spot.name, spot.coordinates))
+    record = Record(day.id(name), "place", at, day.user, (), spot.name, spot.coordinates, fields=fields)
+    return record.with_facts(Fact("lies", spot.name, spot.coordinates))
 
 
 def forecast(day: "Day", name: str, at: datetime, spot: Spot, skies: Sequence[tuple[datetime, str]]) -> Record:
@@ -89,16 +89,8 @@ def modalities(records: Iterable[Record], *, start: datetime) -> dict[str, State
     forecasts = [each for each in there if each.kind == "forecast"]
     states: dict[str, State] = {}
     if places:
-        visited = [
-            {
-                "timestamp": each.at.isoformat(),
-                "named_location": each.title,
-                "latitude": each.fields["latitude"],
-                "longitude": each.fields["longitude"],
-            }
-            for each in places
-        ]
-        states["location"] = building.whereabouts(visited)
+        visited = ({"timestamp": each.at.isoformat(), "named_location": each.title, **each.fields} for each in places)
+        states["location"] = building.whereabouts(list(visited))
     if forecasts:
         reports = [(each.at.isoformat(), _report(each)) for each in forecasts]
         states["weather"] = building.weather(reports, start=start.isoformat())

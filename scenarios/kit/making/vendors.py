@@ -1,4 +1,4 @@
-"""Vendors of a day, each with a firm of its own."""
+"""People who are made for a day, in the address book like everybody else: vendors, and namesakes."""
 
 from dataclasses import replace
 
@@ -6,20 +6,26 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.names import last_names
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.voices import phrase
-from scenarios.kit.making.worlds import _slug
+from scenarios.kit.making.worlds import slug
 
 
 def vendor(day: Day, key: str) -> Person:
-    """The vendor who plays a part, in the address book like everybody else, and the only one of their firm."""
+    """The vendor who plays a part, and the only one of their firm."""
     if key not in day.world.roles:
         draws = day.draws.of("vendor", key)
-        made = day.world._newcomer(draws.of("person"), "vendor")
+        made = day.world.newcomer(draws.of("person"), "vendor")
         taken = {person.organisation for person in (*day.world.everyone, *day.world.services)}
-        firms = (
-            f"{draws.pick(last_names('en_GB'), attempt)} {phrase(draws.of(attempt), 'firmkind')}"
-            for attempt in range(99)
-        )
+        firms = (f"{draws.pick(last_names('en_GB'), n)} {phrase(draws.of(n), 'firmkind')}" for n in range(99))
         firm = next(firm for firm in firms if firm not in taken)
-        email = f"{made.email.partition('@')[0]}@{_slug(firm)}.example"
+        email = f"{made.email.partition('@')[0]}@{slug(firm)}.example"
         day.world.roles[key] = replace(made, key=key, organisation=firm, email=email)
+    return day.world.roles[key]
+
+
+def namesake(day: Day, key: str, person: Person) -> Person:
+    """Somebody new with a person's first name, who plays a part."""
+    if key not in day.world.roles:
+        made = day.world.newcomer(day.draws.of("namesake", key), "client")
+        email = f"{person.first}.{made.last}@{made.email.partition('@')[2]}".lower().replace(" ", "")
+        day.world.roles[key] = replace(made, key=key, first=person.first, email=email)
     return day.world.roles[key]

@@ -47,56 +47,18 @@ class Text:
     body: str
 
 
-@dataclass(frozen=True)
-class _Manner:
-    """How often a style opens, adds a sentence, and closes."""
-
-    open: float
-    more: float
-    close: float
-
-
-_MANNERS: dict[Style, _Manner] = {
-    "formal": _Manner(0.7, 0.5, 0.7),
-    "terse": _Manner(0, 0.1, 0),
-    "chatty": _Manner(0.95, 0.85, 0.8),
-    "careless": _Manner(0.35, 0.35, 0.35),
-    "non_native": _Manner(0.85, 0.4, 0.7),
-    "warm": _Manner(0.85, 0.6, 0.85),
+_MANNERS: dict[Style, tuple[float, float, float]] = {
+    "formal": (0.7, 0.5, 0.7),
+    "terse": (0, 0.1, 0),
+    "chatty": (0.95, 0.85, 0.8),
+    "careless": (0.35, 0.35, 0.35),
+    "non_native": (0.85, 0.4, 0.7),
+    "warm": (0.85, 0.6, 0.85),
 }
+"""How often a style opens, adds a sentence, and closes."""
 
 
 def write(
-    draws: Draws,
-    act: str,
-    author: Person,
-    reader: Person,
-    *,
-    greet: bool = True,
-    sign: bool = True,
-    language: Language | None = None,
-    reply_to: Record | None = None,
-    **slots: str,
-) -> Text:
-    """The text of one speech act.
-
-    Args:
-        draws: The choices of this text.
-        act: One of ``ACTS``.
-        author: Their style decides the manner, their language (unless given) the grammar.
-        greet: Whether it begins with a greeting; a text message (SMS) has none.
-        sign: Whether it ends with a closing and a signature.
-        language: The language, instead of the author's.
-        reply_to: The mail that it answers: its subject is kept, and most styles quote its beginning.
-        slots: The values of the act's slots.
-
-    Raises:
-        ValueError: no such act; a slot is missing, empty or not one of the act's.
-    """
-    return render(draws, act, author, reader, slots, greet=greet, sign=sign, language=language, reply_to=reply_to)
-
-
-def render(
     draws: Draws,
     act: str,
     author: Person,
@@ -108,13 +70,25 @@ def render(
     language: Language | None = None,
     reply_to: Record | None = None,
 ) -> Text:
-    """``write`` for slots in a mapping."""
+    """The text of one speech act.
+
+    Args:
+        draws: The choices of this text.
+        act: One of ``ACTS``.
+        author: Their style decides the manner, their language (unless given) the grammar.
+        slots: The values of the act's slots.
+        greet: Whether it begins with a greeting; a text message (SMS) has none.
+        sign: Whether it ends with a closing and a signature.
+        language: The language, instead of the author's.
+        reply_to: The mail that it answers: its subject is kept, and most styles quote its beginning.
+
+    Raises:
+        ValueError: no such act; a slot is missing, empty or not one of the act's.
+    """
     _require_slots(act, slots)
     voice = _Voice(draws, author, reader, language or author.language)
-    subject = voice.subject(act)
-    body = voice.body(act, greet=greet, sign=sign)
     values = {**slots, **voice.names}
-    text = Text(_fill(subject, values), _fill(body, values))
+    text = Text(_fill(voice.subject(act), values), _fill(voice.body(act, greet=greet, sign=sign), values))
     return _as_reply(text, reply_to, voice) if reply_to else text
 
 
@@ -235,8 +209,6 @@ def phrase(draws: Draws, name: str, language: Language = "en") -> str:
 
 
 class _Voice:
-    """An author who writes one text to a reader."""
-
     def __init__(self, draws: Draws, author: Person, reader: Person, language: Language) -> None:
         self.dice, self.author, self.reader, self.language = _Dice(draws), author, reader, language
         self.style = author.style
@@ -258,7 +230,6 @@ class _Voice:
         return _spaced(_expand(parse(form, self.language), self.dice))
 
     def maybe(self, forms: list[str], probability: float) -> str:
-        """One form, or nothing."""
         return self.one_of(forms) if forms and self.dice.chance(probability) else ""
 
     def subject(self, act: str) -> str:
@@ -273,20 +244,21 @@ class _Voice:
         text = _capitalised(sentences)
         if self.language == "de" and hello.endswith(",") and self.style != "non_native":
             text = sentences[:1] + text[1:]
-        parts = [hello, _MAKE[self.style](text, self), self.farewell() if sign else ""]
+        change = _MAKE.get(self.style)
+        parts = [hello, change(text, self) if change else text, self.farewell() if sign else ""]
         return _PARAGRAPH.join(part for part in parts if part)
 
     def sentences(self, act: str, *, brief: bool) -> str:
         """Opening, the act itself, a further sentence, and a closing; a brief text is without pleasantries."""
-        manner, table = _MANNERS[self.style], grammar(self.language)[act]
-        core, more = self.one_of(self.forms(table)), self.maybe(self.fitting(table, ["more"]), manner.more)
+        (opens, adds, closes), table = _MANNERS[self.style], grammar(self.language)[act]
+        core, more = self.one_of(self.forms(table)), self.maybe(self.fitting(table, ["more"]), adds)
         text = _joined(core, more, " ")
         if _ACTS[act].get("whole") or self.service or brief:
             return text
         kind = "ask" if _ACTS[act].get("asks") else "tell"
         openings = self.common(f"open_{kind}") + (self.common("open_question") if _ACTS[act].get("question") else [])
-        opening = self.maybe(openings, manner.open)
-        closing = self.maybe(self.common(f"close_{kind}"), manner.close)
+        opening = self.maybe(openings, opens)
+        closing = self.maybe(self.common(f"close_{kind}"), closes)
         text = _joined(opening, text, _PARAGRAPH if self.dice.chance(0.35) else " ")
         return _joined(text, closing, _PARAGRAPH if self.dice.chance(0.5) else " ")
 
@@ -330,7 +302,6 @@ class _Voice:
         return "\n".join(line for line in lines if line and self.signable(line))
 
     def signable(self, line: str) -> bool:
-        """Whether the author has what the signature's line names."""
         personal = self.close or not self.author.organisation
         return not (personal and ("<firm>" in line or "<role>" in line))
 
@@ -367,11 +338,11 @@ def _outside(text: str, change: Callable[[str], str]) -> str:
     return "".join(piece if index % 2 else change(piece) for index, piece in enumerate(pieces))
 
 
-def _replaced(text: str, pairs: list[str], voice: _Voice, probability: float) -> str:
-    """With words of ``from=to`` pairs replaced, each with a probability; slots stay."""
+def _replaced(text: str, voice: _Voice, probability: float) -> str:
+    """With words replaced as are the habits of the voice (``from=to``), each with a probability; slots stay."""
 
     def change(piece: str) -> str:
-        for pair in pairs:
+        for pair in grammar(voice.language)["people"][voice.style].get("habits", []):
             old, new = pair.split("=")
             if old.lower() in piece.lower() and voice.dice.chance(probability):
                 piece = _word(old).sub(partial(_cased, new), piece)
@@ -389,23 +360,14 @@ def _cased(new: str, match: re.Match[str]) -> str:
     return new[:1].upper() + new[1:] if match[0][:1].isupper() else new
 
 
-def _habits(voice: _Voice) -> list[str]:
-    table = grammar(voice.language)["people"][voice.style]
-    return list(table.get("habits", []))
-
-
 def _formal(text: str, voice: _Voice) -> str:
-    return _replaced(text, _habits(voice), voice, 1)
-
-
-def _plain(text: str, voice: _Voice) -> str:
-    return text
+    return _replaced(text, voice, 1)
 
 
 def _non_native(text: str, voice: _Voice) -> str:
     if voice.service and voice.dice.chance(0.5):
         return text
-    text = _replaced(text, _habits(voice), voice, 0.7)
+    text = _replaced(text, voice, 0.7)
     dropped = {"en": r"\b(?:the|a|an) (?=[a-z]{3})", "de": r"\b(?:der|die|das|den|dem) (?=[A-ZÄÖÜ])"}[voice.language]
     return _outside(text, lambda piece: re.sub(dropped, lambda f: "" if voice.dice.chance(0.3) else f[0], piece))
 
@@ -413,22 +375,14 @@ def _non_native(text: str, voice: _Voice) -> str:
 def _careless(text: str, voice: _Voice) -> str:
     if voice.service:
         return text.replace(".", "!", 1) if voice.dice.chance(0.3) else text
-    text = _replaced(text, _habits(voice), voice, 0.6)
+    text = _replaced(text, voice, 0.6)
     if voice.dice.chance(0.75):
-        text = _outside(text, lambda piece: re.sub(_START, lambda f: f[1] + f[2] + f[3], piece))
-        text = _lowered(text)
+        text = _SENTENCE.sub(lambda match: match[1] + match[2].lower(), text)
     text = _outside(text, lambda piece: re.sub(r"\b[a-zäöü]{6,}\b", lambda f: _slip(f[0], voice), piece))
     return text[:-1] if text.endswith(".") and voice.dice.chance(0.6) else text
 
 
-def _lowered(text: str) -> str:
-    """Sentences begin with small letters."""
-    pattern = re.compile(r"(^|[.!?]\s+)([A-ZÄÖÜ])(?=[a-zäöü' ])")
-    return _outside_start(text, pattern)
-
-
-def _outside_start(text: str, pattern: re.Pattern[str]) -> str:
-    return pattern.sub(lambda match: match[1] + match[2].lower(), text)
+_SENTENCE = re.compile(r"(^|[.!?]\s+)([A-ZÄÖÜ])(?=[a-zäöü' ])")
 
 
 def _slip(word: str, voice: _Voice) -> str:
@@ -442,14 +396,8 @@ def _slip(word: str, voice: _Voice) -> str:
     ]
 
 
-_MAKE: dict[Style, Callable[[str, _Voice], str]] = {
-    "formal": _formal,
-    "terse": _plain,
-    "chatty": _plain,
-    "careless": _careless,
-    "non_native": _non_native,
-    "warm": _plain,
-}
+_MAKE: dict[Style, Callable[[str, _Voice], str]] = {"formal": _formal, "careless": _careless, "non_native": _non_native}
+"""How styles change a text; the other styles don't."""
 
 
 # --- replies ----------------------------------------------------------------------------------------------------------
@@ -486,58 +434,24 @@ def _heading(record: Record, language: Language) -> list[str]:
 
 # --- values -----------------------------------------------------------------------------------------------------------
 
-_NAMES: dict[Language, tuple[list[str], list[str]]] = {
-    "en": (
-        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
-        ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-         "December"],
-    ),
-    "de": (
-        ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
-        ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November",
-         "Dezember"],
-    ),
-}  # fmt: skip
-"""Weekdays and months."""
-
-_DATES: dict[Language, dict[Style, str]] = {
-    "en": {
-        "formal": "{weekday}, {d} {month} {y}",
-        "terse": "{wd} {d} {mon}",
-        "careless": "{wdl} {d} {monl}",
-        "non_native": "{weekday}, {dd}.{mm}.{y}",
-        "chatty": "{weekday} {d} {month}",
-        "warm": "{weekday}, {d} {month}",
-    },
-    "de": {
-        "formal": "{weekday}, {d}. {month} {y}",
-        "terse": "{dd}.{mm}.",
-        "careless": "{wdl} {d}.{m}.",
-        "non_native": "{dd}.{mm}.{y}",
-        "chatty": "{weekday}, {d}. {month}",
-        "warm": "{weekday}, {d}. {month}",
-    },
-}
-_TIMES: dict[Language, dict[Style, str]] = {
-    "en": {"formal": ", {H}:{M}", "chatty": " at {h}{colon} {half}", "warm": " at {h}{colon} {half}"},
-    "de": {"formal": " um {H}:{M} Uhr", "chatty": " um {G}{colon} Uhr", "warm": " um {G}{point} Uhr"},
-}
-"""The time after a date, in the styles that quote with one."""
+_WRITTEN = tomllib.loads((FOLDER / "dates.toml").read_text(encoding="utf-8"))
+"""Of each language the names of weekdays and months, and how styles write dates, and the time after one."""
 
 
 def clock(moment: datetime, style: Style, language: Language = "en") -> str:
     """Day and time as a style writes them: ``Wednesday 12 May at 2 pm``, ``Mittwoch, 12. Mai um 14 Uhr``."""
-    return _written(_DATES[language][style] + _TIMES[language][style], moment, language)
+    forms = _WRITTEN[language]
+    return _written(forms["dates"][style] + forms["times"][style], moment, language)
 
 
 def day(moment: datetime, style: Style, language: Language = "en") -> str:
     """The day as a style writes it: ``Tue 12 May``, ``12.05.``."""
-    return _written(_DATES[language][style], moment, language)
+    return _written(_WRITTEN[language]["dates"][style], moment, language)
 
 
 def _written(form: str, at: datetime, language: Language) -> str:
-    weekdays, months = _NAMES[language]
-    weekday, month, minutes = weekdays[at.weekday()], months[at.month - 1], f"{at.minute:02d}"
+    names, minutes = _WRITTEN[language], f"{at.minute:02d}"
+    weekday, month = names["weekdays"][at.weekday()], names["months"][at.month - 1]
     short = weekday[: 3 if language == "en" else 2]
     return form.format(
         weekday=weekday, wd=short, wdl=short.lower(), month=month, mon=month[:3], monl=month[:3].lower(), d=at.day,

@@ -4,29 +4,17 @@ from datetime import date, datetime, time
 from typing import Any
 
 from scenarios.kit.making.duty import Act
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.values import Value
 
 VOICES = 6
-_FORMS = (
-    ("Hello {reader},\n\nabout {topic}: {values}.\n\nBest regards,\n{user}", "{topic}"),
-    ("Hi {reader}, quick note on {topic} - {values}. Thanks, {user}", "Re: {topic}"),
-    (
-        "Dear {reader},\n\nI am writing on behalf of {user} with regard to {topic}.\n\n{lines}\n\nYours sincerely",
-        "{topic}",
-    ),
-    ("{values} ({topic})", "{topic}"),
-    ("hey {reader}! you asked re {topic}, so here goes: {values} :) cheers {user}", "{topic}!"),
-    (
-        "Good day {reader}.\nFor {topic} it is this:\n{lines}\nPlease to tell me if something is not clear.\n{user}",
-        "About {topic}",
-    ),
-)
+_SAY = forms(__file__)
 
 
 def message(act: Act, user: Person, voice: int = 0) -> dict[str, Any]:
     """The subject and body of a ``tell``, in one of the voices."""
-    form, subject = _FORMS[voice % VOICES]
+    form, subject = _SAY["bodies"][voice % VOICES], _SAY["subjects"][voice % VOICES]
     values = [show(value, voice) for value in act.values]
     slots = {
         "reader": act.to.first if act.to else user.first,

@@ -12,17 +12,20 @@ The background keeps out of the way of duties:
 import datetime as dt
 import re
 import unicodedata
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from functools import cache
 from typing import Literal
 
 from scenarios.kit.making.draws import Draws
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.names import AMBIGUOUS, first_names, gender, last_names
 from scenarios.kit.making.people import Language, Person, Relation, Style
 from scenarios.kit.making.records import Record
-from scenarios.kit.making.voices import SERVICE, STYLES, Text, day, money, phrase, render, write
+from scenarios.kit.making.voices import SERVICE, STYLES, day, money, phrase, write
+
+_SAY = forms(__file__)
 
 Size = Literal["S", "M", "L"]
 
@@ -64,18 +67,7 @@ _PLACES = (  # time zone, minutes to UTC in winter and in summer, currency, home
 _STARTS = ((1, 12, 30), (2, 1, 14), (5, 4, 29), (6, 1, 30), (7, 1, 31), (9, 1, 24), (11, 10, 25))
 """Months with their first and last day on which a world may start: no clock changes in the three weeks after."""
 
-_ROLES = (
-    "head of purchasing", "account manager", "office manager", "project lead", "software engineer", "designer",
-    "head of sales", "accountant", "HR partner", "data analyst", "legal counsel", "support lead", "editor",
-    "product manager", "facility manager", "communications lead", "quality manager", "researcher", "planner",
-    "logistics coordinator", "finance controller", "team assistant", "marketing manager", "security officer",
-)  # fmt: skip
-_GERMAN_ROLES = (
-    "Einkauf", "Vertrieb", "Buchhaltung", "Personalwesen", "Kundendienst", "Projektleitung", "Redaktion", "Planung",
-    "Gestaltung", "Rechtsabteilung", "Entwicklung", "Haustechnik", "Qualitätssicherung", "Controlling", "Logistik",
-)  # fmt: skip
 _KIN = {"f": ("sister", "aunt", "mother", "cousin"), "m": ("brother", "uncle", "father", "cousin")}
-_MAILBOXES = ("postnest.example", "mailbarn.example", "inboxly.example", "briefkasten.example", "homemail.example")
 
 
 @dataclass(frozen=True)
@@ -125,18 +117,14 @@ class World:
             taken = {person.email for person in self.roles.values()}
             fitting = (person for person in self.people if relation in (None, person.relation))
             free = [person for person in fitting if person.email not in taken]
-            chosen = draws.pick(free, "cast", key) if free else self._newcomer(draws.of("cast", key), relation)
+            chosen = draws.pick(free, "cast", key) if free else self.newcomer(draws.of("cast", key), relation)
             self.roles[key] = chosen
         return self.roles[key]
 
-    def _newcomer(self, draws: Draws, relation: Relation | None) -> Person:
+    def newcomer(self, draws: Draws, relation: Relation | None) -> Person:
+        """A person with a name, an address and a number that are new to the world."""
         maker = _People(draws, self.organisations, [*self.everyone, *self.services], "en_GB", 0.0)
         return maker.add(f"newcomer-{len(self.roles)}", relation or "colleague")
-
-
-def record_id(draws: Draws) -> str:
-    """An id that tells nothing: twelve hexadecimal digits, as ``days.Day.id`` makes them."""
-    return draws.hex(12, "id")
 
 
 def make_world(
@@ -164,8 +152,9 @@ def make_world(
     organisations = _organisations(draws.of("organisations"), amounts.organisations)
     people = _People(draws.of("people"), organisations, known, home, language_mix)
     user = people.add("user", "self", locale=home)
-    for relation, count in _counts(draws, size):
-        for number in range(1, count + 1):
+    extra = _EXTRAS[: draws.below(len(_EXTRAS) + 1, "extra people")] if size == "S" else ()
+    for relation, count in amounts.people:
+        for number in range(1, count + extra.count(relation) + 1):
             people.add(f"{relation}-{number}", relation)
     world = World(
         size=size, user=user, people=tuple(people.made[1:]),
@@ -174,11 +163,6 @@ def make_world(
         offset=dt.timezone(start.utcoffset() or timedelta()), currency=currency, start=start,
     )  # fmt: skip
     return replace(world, records=tuple(_Background(draws.of("background"), world, amounts).records()))
-
-
-def _counts(draws: Draws, size: Size) -> list[tuple[Relation, int]]:
-    extra = _EXTRAS[: draws.below(len(_EXTRAS) + 1, "extra people")] if size == "S" else ()
-    return [(relation, count + extra.count(relation)) for relation, count in _SIZES[size].people]
 
 
 def _start(draws: Draws, winter: int, summer: int, latest_weekday: int) -> datetime:
@@ -209,7 +193,8 @@ _FOLDED = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
 
 
 @cache
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """A text as a part of an address: small letters of the English alphabet and digits."""
     folded = re.sub("[äöüß]", lambda match: _FOLDED[match[0]], text.lower())
     plain = unicodedata.normalize("NFKD", folded).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "", plain)
@@ -250,20 +235,20 @@ class _People:
 
     def _first(self, draws: Draws, locale: str) -> str:
         """A first name that neither begins another one nor begins with it."""
-        names = first_names(locale)
-        for attempt in range(1000):
-            name = draws.pick(names, "first", attempt)
-            if name in AMBIGUOUS or name in self.lasts:
-                continue
-            if not any(name.startswith(other) or other.startswith(name) for other in self.firsts):
-                self.firsts.add(name)
-                return name
-        raise ValueError(f"no first name of {locale} is left")
+
+        def is_free(name: str) -> bool:
+            alike = (name.startswith(other) or other.startswith(name) for other in self.firsts)
+            return name not in AMBIGUOUS and name not in self.lasts and not any(alike)
+
+        name = _first_free(draws.of("first"), first_names(locale), is_free)
+        self.firsts.add(name)
+        return name
 
     def _last(self, draws: Draws, locale: str, relation: Relation) -> str:
         if relation == "family" and self.made and draws.chance(0.6, "same last name"):
             return self.made[0].last
-        name = _first_free(draws.of("last"), last_names(locale), self.lasts | self.firsts | AMBIGUOUS)
+        taken = self.lasts | self.firsts | AMBIGUOUS
+        name = _first_free(draws.of("last"), last_names(locale), lambda name: name not in taken)
         self.lasts.add(name)
         return name
 
@@ -278,44 +263,37 @@ class _People:
 
     @staticmethod
     def _email(first: str, last: str, organisation: str, draws: Draws) -> str:
-        domain = f"{_slug(organisation)}.example" if organisation else draws.pick(_MAILBOXES, "mailbox")
-        return f"{_slug(first)}.{_slug(last)}@{domain}"
+        domain = f"{slug(organisation)}.example" if organisation else draws.pick(_SAY["mailboxes"], "mailbox")
+        return f"{slug(first)}.{slug(last)}@{domain}"
 
     def _phone(self, draws: Draws, locale: str, relation: Relation) -> str | None:
         if relation == "stranger":
             return None
         for attempt in range(1000):
-            number = _NUMBERS[locale](draws.of("phone", attempt))
+            form, areas, digits = _NUMBERS[locale]
+            own = draws.of("phone", attempt)
+            number = f"{form.format(own.pick(areas, 'area'))}{own.below(10**digits, 'digits'):0{digits}d}"
             if number not in self.phones:
                 self.phones.add(number)
                 return number
         return None
 
 
-def _first_free(draws: Draws, names: Sequence[str], taken: Container[str]) -> str:
+def _first_free(draws: Draws, names: Sequence[str], is_free: Callable[[str], bool]) -> str:
     """A drawn name that is not taken."""
     for attempt in range(1000):
-        name = draws.pick(names, attempt)
-        if name not in taken:
+        if is_free(name := draws.pick(names, attempt)):
             return name
     raise ValueError(f"none of {len(names)} names is left")
 
 
-def _digits(draws: Draws, count: int) -> str:
-    return f"{draws.below(10**count, 'digits'):0{count}d}"
-
-
-# Numbers that the regulators keep for films and books, so that none of them is anybody's.
+# Numbers that the regulators keep for films and books, so that none is anybody's: a form, area codes, further digits.
 _NUMBERS = {
-    "en_GB": lambda draws: f"+447700900{_digits(draws, 3)}",
-    "en_IE": lambda draws: f"+3532091{_digits(draws, 5)}",
-    "en_US": lambda draws: (
-        f"+1{draws.pick(('212', '312', '415', '617', '773', '202', '206'), 'area')}55501{_digits(draws, 2)}"
-    ),
-    "de_DE": lambda draws: (
-        f"+49{draws.pick(('3023125', '6990009', '4066969', '2214710', '8999998'), 'area')}{_digits(draws, 3)}"
-    ),
-    "fr_FR": lambda draws: f"+33639 98{_digits(draws, 4)}".replace(" ", ""),
+    "en_GB": ("+44{}900", ("7700",), 3),
+    "en_IE": ("+353{}91", ("20",), 5),
+    "en_US": ("+1{}55501", ("212", "312", "415", "617", "773", "202", "206"), 2),
+    "de_DE": ("+49{}", ("3023125", "6990009", "4066969", "2214710", "8999998"), 3),
+    "fr_FR": ("+336{}98", ("39",), 4),
 }
 
 
@@ -326,7 +304,7 @@ def _role(draws: Draws, relation: Relation, language: Language, first: str) -> s
         return "friend"
     if relation == "family":
         return draws.pick(_KIN.get(gender(first), ("cousin",)), "role")
-    return draws.pick(_GERMAN_ROLES if language == "de" else _ROLES, "role")
+    return draws.pick(_SAY["german_roles"] if language == "de" else _SAY["roles"], "role")
 
 
 def _style(draws: Draws, locale: str, language: Language, relation: Relation) -> Style:
@@ -363,7 +341,7 @@ def _service(draws: Draws, number: int, german: float) -> Person:
     name = _shop(draws) if rule == "shop" else phrase(draws, rule, language if rule == "title" else "en")
     first, _, last = name.partition(" ")
     return Person(
-        key=f"{kind}-{number}", first=first, last=last or "Verlag", email=f"{mailbox}@{_slug(name)}.example",
+        key=f"{kind}-{number}", first=first, last=last or "Verlag", email=f"{mailbox}@{slug(name)}.example",
         phone=None, role=SERVICE, organisation=name, relation="vendor", style=draws.pick(STYLES, "style"),
         language=language,
     )  # fmt: skip
@@ -377,42 +355,6 @@ def _shop(draws: Draws) -> str:
 # --- background -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """What a thread is about."""
-
-    project: str
-    things: tuple[str, str]
-    language: Language
-
-    @classmethod
-    def drawn(cls, draws: Draws, project: str, language: Language) -> "_Subject":
-        one, other = (phrase(draws.of("thing", number), "work_thing", language) for number in (0, 1))
-        return cls(project, (one, other), language)
-
-    def move(self, draws: Draws, *, first: bool, last: bool) -> tuple[str, dict[str, str]]:
-        """The act of one of the thread's mails, with its slots."""
-        thing = self.things[0] if first or draws.chance(0.7, "same") else self.things[1]
-        if last and not first and draws.chance(0.5, "done"):
-            return "report_done", {"task": thing, "result": phrase(draws.of("result"), "result", self.language)}
-        if first or draws.chance(0.25, "note"):
-            return "project_note", {"project": self.project, "thing": thing}
-        return self.answer(draws, thing)
-
-    def answer(self, draws: Draws, thing: str) -> tuple[str, dict[str, str]]:
-        act = draws.pick(("give_status", "give_status", "meeting_minutes", "thank"), "act")
-        if act == "give_status":
-            return act, {"thing": thing, "status": phrase(draws.of("status"), "status", self.language)}
-        if act == "thank":
-            return act, {"thing": thing}
-        return act, {"topic": self.project, "decisions": self.decisions(draws)}
-
-    def decisions(self, draws: Draws) -> str:
-        count = draws.between(2, 4, "decisions")
-        lines = [phrase(draws.of("decision", number), "decision", self.language) for number in range(count)]
-        return "\n".join(f"- {line}" for line in dict.fromkeys(lines))
-
-
 class _Background:
     """Makes the records of a world that no duty is about."""
 
@@ -424,7 +366,6 @@ class _Background:
         self.midnight = world.start.replace(hour=0, minute=0, second=0, microsecond=0)
 
     def records(self) -> list[Record]:
-        """All of them, by time."""
         made = [*self.mails(), *self.texts(), *self.entries()]
         return sorted(made, key=lambda record: (record.at, record.id))
 
@@ -469,7 +410,8 @@ class _Background:
 
     def somebody(self, draws: Draws) -> str:
         """A name that none of the world's people has."""
-        first = _first_free(draws, first_names("en_IE"), {person.first for person in self.world.people})
+        taken = {person.first for person in self.world.people}
+        first = _first_free(draws, first_names("en_IE"), lambda name: name not in taken)
         return f"{first} {draws.pick(last_names('en_US'), 'last')}"
 
     def receipt(self, draws: Draws, author: Person) -> dict[str, str]:
@@ -493,24 +435,43 @@ class _Background:
     def thread(self, draws: Draws, length: int) -> list[Record]:
         """Mails on a thing of a project, in turn from a colleague or client and from the user, in one language."""
         other = draws.pick(self.writers("colleague", "client", "manager"), "other")
-        subject = _Subject.drawn(draws, draws.pick(self.world.projects, "project"), other.language)
+        project = draws.pick(self.world.projects, "project")
+        one, two = (phrase(draws.of("thing", number), "work_thing", other.language) for number in (0, 1))
         at = self.moment(draws, 10, latest=length)
         made: list[Record] = []
         for number in range(length):
             author, reader = (self.world.user, other) if number % 2 else (other, self.world.user)
             step = draws.of(number)
-            act, slots = subject.move(step, first=number == 0, last=number == length - 1)
+            thing = one if number == 0 or step.chance(0.7, "same") else two
+            if 0 < number == length - 1 and step.chance(0.5, "done"):
+                result = phrase(step.of("result"), "result", other.language)
+                act, slots = "report_done", {"task": thing, "result": result}
+            elif number == 0 or step.chance(0.25, "note"):
+                act, slots = "project_note", {"project": project, "thing": thing}
+            else:
+                act, slots = self.answer(step, thing, project, other.language)
             before = made[-1] if made else None
             made.append(self.mail(step, author, reader, act, at, slots, before, language=other.language))
             at = self.within_day(step, at + timedelta(minutes=step.between(20, 900, "pause")))
         return [record for record in made if record.at < self.world.start]
 
+    def answer(self, draws: Draws, thing: str, project: str, language: Language) -> tuple[str, dict[str, str]]:
+        """What one of a thread's later mails says: the act and its slots."""
+        act = draws.pick(("give_status", "give_status", "meeting_minutes", "thank"), "act")
+        if act == "give_status":
+            return act, {"thing": thing, "status": phrase(draws.of("status"), "status", language)}
+        if act == "thank":
+            return act, {"thing": thing}
+        count = draws.between(2, 4, "decisions")
+        lines = [phrase(draws.of("decision", number), "decision", language) for number in range(count)]
+        return act, {"topic": project, "decisions": "\n".join(f"- {line}" for line in dict.fromkeys(lines))}
+
     def mail(
         self, draws: Draws, author: Person, reader: Person, act: str, at: datetime, slots: dict[str, str],
         reply_to: Record | None = None, *, language: Language | None = None,
     ) -> Record:  # fmt: skip
-        text: Text = render(draws.of("text"), act, author, reader, slots, reply_to=reply_to, language=language)
-        mail_id = record_id(draws)
+        text = write(draws.of("text"), act, author, reader, slots, reply_to=reply_to, language=language)
+        mail_id = draws.hex(12, "id")
         return Record(
             id=mail_id, kind="mail", at=at, author=author, readers=(reader,), title=text.subject, body=text.body,
             thread=reply_to.thread if reply_to else f"t{mail_id}",
@@ -558,9 +519,9 @@ class _Background:
         sent = draws.chance(0.3, "sent")
         author, reader = (self.world.user, other) if sent else (other, self.world.user)
         act = "family_note" if other.relation == "family" and not sent else "small_talk"
-        text = write(draws.of("text"), act, author, reader, greet=False, sign=False)
+        text = write(draws.of("text"), act, author, reader, {}, greet=False, sign=False)
         return Record(
-            id=record_id(draws), kind="text", at=self.moment(draws, 24), author=author, readers=(reader,),
+            id=draws.hex(12, "id"), kind="text", at=self.moment(draws, 24), author=author, readers=(reader,),
             title="", body=text.body, fields={"is_read": True},
         )  # fmt: skip
 
@@ -593,7 +554,7 @@ class _Background:
             days=draws.between(2, 20, "made"), minutes=draws.below(600, "m")
         )
         return Record(
-            id=record_id(draws), kind="entry", at=made, author=self.world.user, readers=others, title=title,
+            id=draws.hex(12, "id"), kind="entry", at=made, author=self.world.user, readers=others, title=title,
             body="", start=start, end=start + timedelta(minutes=minutes),
             fields={"location": "", "description": "", "responses": {one.email: "accepted" for one in others}},
         )  # fmt: skip

@@ -15,7 +15,7 @@ import pytest
 
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.voices import SERVICE
-from scenarios.kit.making.worlds import FREE_FROM, FREE_UNTIL, Size, World, make_world, record_id
+from scenarios.kit.making.worlds import FREE_FROM, FREE_UNTIL, Size, World, make_world
 
 SEEDS = range(12)
 FINGERPRINT = """
@@ -201,4 +201,4 @@ def test_more_parts_than_people_bring_newcomers() -> None:
 
 
 def test_ids_are_drawn() -> None:
-    assert record_id(Draws("a")) == record_id(Draws("a")) != record_id(Draws("b"))
+    assert Draws("a").hex(12, "id") == Draws("a").hex(12, "id") != Draws("b").hex(12, "id")

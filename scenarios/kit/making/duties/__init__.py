@@ -1,4 +1,4 @@
-"""The duty types: functions that make a ``Duty`` of a day's people, times and values.
+"""The duty types: functions that make a ``Duty`` of a day's people, times and values, and add it to the day.
 
-All of them take the ``day``, the duty's ``key``, and most a ``stranger``, who gets the message by mistake in a lapse.
+All of them take the ``day`` and the duty's ``key``. In lapses, ``day.stranger`` gets messages by mistake.
 """

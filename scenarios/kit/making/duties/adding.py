@@ -82,70 +82,53 @@ def add_up(
     key: str,
     *,
     reader: Person,
-    what: str,
-    category: Sequence[str],
+    kind: str,
     month: tuple[date, date],
     receipts: Sequence[Receipt],
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """The user wants somebody to know the sum and the numbers of some receipts.
 
     Args:
         reader: who gets them.
-        what: the receipts in words, for the brief: ``taxi and rail receipts from 1 to 30 April``.
-        category: those that count.
+        kind: the category that counts.
         month: the first and the last day that count.
         receipts: those that count and those that miss one condition.
         until: when it is due at the latest.
     """
+    what = "{} receipts from {} to {}".format(kind, *(f"{each.day} {each:%B}" for each in month))
     records = [record for receipt in receipts for record in _records(day, receipt)]
     right = [receipt for receipt in receipts if receipt.counts]
     wrong = [receipt for receipt in receipts if not receipt.counts]
     total = sum(receipt.cents for receipt in right)
     sums = [total + each.cents for each in wrong] + [total - each.cents for each in right if len(right) > 1]
     total_id, list_id = f"{key}.total", f"{key}.numbers"
-    act = _telling(key, reader, right, day.start, until, (total_id, list_id))
-    missing = _telling(key, reader, right[1:] or wrong[:1], day.start, until, ())
+    false_sums = dict.fromkeys(cents for cents in sums if cents != total)
+    sentence = f"{reader.name} has the sum by {until:%H:%M}"
+    numbers = f"{reader.name} has the numbers of just these receipts"
+    times, checks = (day.start, until), (total_id, list_id)
+    act = Act(f"{key}.1", "tell", *times, checks, reader, _values(right), "the expenses")
+    others = {each.why: each for each in wrong}
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
-        act.instead(missing, name="one receipt missing"),
+        act.wrong_person(day.stranger),
+        act.wrong_value(*_values(right[1:] or wrong[:1]), name="one receipt missing"),
         *act.too_late(day.starts, until),
-        *(
-            act.instead(_telling(key, reader, [*right, each], day.start, until, ()), name=f"counts what is {each.why}")
-            for each in {each.why: each for each in wrong}.values()
-        ),
+        *(act.wrong_value(*_values([*right, each]), name=f"counts what is {why}") for why, each in others.items()),
     ]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Tell {reader.name} the sum and the numbers of the {what}",
         dimension="accuracy",
         brief=f"Tell {reader.name} by {until:%H:%M} the sum of my {what} and the numbers of these receipts. "
         "What was paid back does not count.",
         checks=[
-            message_check(
-                total_id,
-                6,
-                f"{reader.name} has the sum by {until:%H:%M}",
-                reader,
-                [_amount(total)],
-                map(_amount, dict.fromkeys(cents for cents in sums if cents != total)),
-                before=until,
-            ),
-            message_check(
-                list_id,
-                4,
-                f"{reader.name} has the numbers of just these receipts",
-                reader,
-                map(_code, right),
-                map(_code, wrong),
-                before=until,
-            ),
+            message_check(total_id, 6, sentence, reader, [_amount(total)], map(_amount, false_sums), before=until),
+            message_check(list_id, 4, numbers, reader, map(_code, right), map(_code, wrong), before=until),
         ],
-        explains=to_write_to(reader, ids=[record.id for record in records]),
+        explains=to_write_to(reader, about=records),
         acts=[act],
-        solve=lambda facts: frozenset({_solve(facts, category, month)} - {""}),
+        solve=lambda facts: frozenset({_solve(facts, kind, month)} - {""}),
         answers=frozenset({f"{total}/{'/'.join(sorted(each.number for each in right))}"}),
         records=records,
         lapses=lapses,
@@ -153,33 +136,29 @@ def add_up(
         people=(reader,),
         knows={reader.key: f"You wait for the sum of {day.user.first}'s expenses."},
     )
+    return day.add(duty)
 
 
-def _telling(
-    key: str, reader: Person, receipts: Sequence[Receipt], at: datetime, until: datetime, checks: tuple[str, ...]
-) -> Act:
-    values = (_amount(sum(each.cents for each in receipts)), *map(_code, receipts))
-    return Act(f"{key}.1", "tell", at, until, checks, reader, values, "the expenses")
+def _values(receipts: Sequence[Receipt]) -> tuple[Value, ...]:
+    return (_amount(sum(each.cents for each in receipts)), *map(_code, receipts))
 
 
-def _solve(facts: Iterable[Fact], category: Sequence[str], month: tuple[date, date]) -> str:
+def _solve(facts: Iterable[Fact], category: str, month: tuple[date, date]) -> str:
     facts = list(facts)
     refunded = {fact.about for fact in facts if fact.kind == "refund"}
     found: dict[str, int] = {}
     for fact in facts:
         if fact.kind == "receipt" and fact.about not in refunded:
             cents, kind, paid = fact.value.split("/")
-            if kind in category and month[0] <= date.fromisoformat(paid) <= month[1]:
+            if kind == category and month[0] <= date.fromisoformat(paid) <= month[1]:
                 found[fact.about] = int(cents)
     return f"{sum(found.values())}/{'/'.join(sorted(found))}" if found else ""
 
 
 def _records(day: Day, receipt: Receipt) -> list[Record]:
     name, author = f"receipt-{receipt.number}", service(receipt.merchant)
-    sent = min(
-        datetime.combine(receipt.day, day.start.timetz()) + timedelta(minutes=day.draws.between(5, 600, name)),
-        day.start - timedelta(minutes=5),
-    )
+    paid = datetime.combine(receipt.day, day.start.timetz()) + timedelta(minutes=day.draws.between(5, 600, name))
+    sent = min(paid, day.start - timedelta(minutes=5))
     fact = Fact("receipt", receipt.number, f"{receipt.cents}/{receipt.category}/{receipt.day.isoformat()}")
     mail = _attached(day, name, sent, author, receipt) if receipt.form else _written(day, name, sent, author, receipt)
     mail = mail.with_facts(fact)
@@ -187,11 +166,10 @@ def _records(day: Day, receipt: Receipt) -> list[Record]:
         return [mail]
     at = min(sent + timedelta(days=2), day.start - timedelta(minutes=2))
     amount = shown(day, f"{name}-back", author, _amount(receipt.cents))
-    body = day.draws.pick(_SAY["refunds"], name, "refund").format(
-        number=receipt.number, amount=amount, merchant=receipt.merchant
-    )
-    refund = day.mail(f"{name}-back", at, author, f"Refund for {receipt.number}", body)
-    return [mail, refund.with_facts(Fact("refund", receipt.number, str(receipt.cents)))]
+    slots = {"number": receipt.number, "amount": amount, "merchant": receipt.merchant}
+    body = day.draws.pick(_SAY["refunds"], name, "refund")
+    fact = Fact("refund", receipt.number, str(receipt.cents))
+    return [mail, day.letter(f"{name}-back", at, author, "Refund for {number}", body, slots, fact)]
 
 
 def _attached(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:
@@ -204,26 +182,19 @@ def _attached(day: Day, name: str, sent: datetime, author: Person, receipt: Rece
         "Total": f"{receipt.cents // 100}.{receipt.cents % 100:02} EUR",
     }
     word = draws.pick(("receipt", "payment", "document", "invoice"), "name")
-    file = FORMS[receipt.form](
-        f"{word}-{draws.between(100, 999, 'number')}", f"{receipt.merchant} {word}", rows, receipt.day
+    number, title = draws.between(100, 999, "number"), f"{receipt.merchant} {word}"
+    file = FORMS[receipt.form](f"{word}-{number}", title, rows, receipt.day)
+    slots = {"merchant": receipt.merchant, "file": file.name}
+    return day.letter(name, sent, author, "{merchant}: {file}", draws.pick(_SAY["covers"], "cover"), slots).with_files(
+        file
     )
-    body = draws.pick(_SAY["covers"], "cover").format(merchant=receipt.merchant, file=file.name)
-    return day.mail(name, sent, author, f"{receipt.merchant}: {file.name}", body).with_files(file)
 
 
 def _written(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:
-    """A mail whose text is the receipt."""
-    return mail_saying(
-        day,
-        name,
-        sent,
-        author,
-        "send_receipt",
-        merchant=receipt.merchant,
-        amount=shown(day, name, author, _amount(receipt.cents)),
-        date=show(Value("day", receipt.day.isoformat()), 4),
-        number=receipt.number,
-    )
+    slots = {"merchant": receipt.merchant, "number": receipt.number}
+    slots["amount"] = shown(day, name, author, _amount(receipt.cents))
+    slots["date"] = show(Value("day", receipt.day.isoformat()), 4)
+    return mail_saying(day, name, sent, author, "send_receipt", **slots)
 
 
 def _amount(cents: int) -> Value:

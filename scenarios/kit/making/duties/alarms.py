@@ -75,26 +75,18 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
             sentence = f"{name} has alarm {n} of {source} within fifteen minutes"
             checks.append(message_check(f"{key}.{n}", 3, sentence, people[name], [code], before=record.at + WITHIN))
             others = tuple(person for person in others if person.name != name)
-        checks.append(
-            silence_check(
-                f"{key}.{n}-kept",
-                1 if name else 3,
-                f"{'no one else' if name else 'no one'} has got alarm {n} of {source}",
-                others,
-                [code],
-            )
-        )
+        sentence = f"{'no one else' if name else 'no one'} has got alarm {n} of {source}"
+        checks.append(silence_check(f"{key}.{n}-kept", 1 if name else 3, sentence, others, [code]))
     lapses = [forgotten(*acts), exchanged("always late", acts_for(right, after=2), {act.checks[0] for act in acts})]
     lapses += [act.instead(name=f"overlooks {act.topic}") for act in acts]
     lapses += _misreadings(key, source, facts, right, [code.value for _, code in alarms], acts_for)
-    misread = [lapse.name for lapse in lapses if lapse.name.startswith("misses")]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Pass each alarm of {source} on within fifteen minutes, as the notes say",
         dimension="instruction_following",
         brief=f"Pass the number of each alarm of {source} on as my notes say, within fifteen minutes of its arrival.",
         checks=checks,
-        explains=to_write_to(*orders.people, ids=[record.id for record in records]),
+        explains=to_write_to(*orders.people, about=records),
         acts=acts,
         solve=lambda known: frozenset(f"{name}/{code}" for code, name in _due(known, source).items()),
         answers=frozenset(f"{name}/{code}" for code, name in right.items()),
@@ -104,10 +96,11 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
             ("forgotten",),
             *[("always late",)] * (len(alarms) // 2 - 1),
             tuple(lapse.name for lapse in lapses if lapse.name.startswith("overlooks")),
-            *((name,) for name in misread),
+            *Duty.each_named(lapses, "misses"),
         ],
         people=orders.people,
     )
+    return day.add(duty)
 
 
 def _due(facts: Sequence[Fact], source: str) -> dict[str, str]:
@@ -159,24 +152,22 @@ def _misreadings(
 
 
 def _notes(day: Day, key: str, source: str, orders: Orders) -> list[Record]:
-    """The user's notes; those that replace another one say so."""
     statements = [
         *((at, "holder", n, person.name, {"person": person.name}) for n, (at, person) in enumerate(orders.holders)),
         *(
-            (at, "exception", n, f"{place}/{person.name}", {"place": place, "person": person.name})
-            for n, (at, place, person) in enumerate(orders.exceptions)
+            (at, "exception", n, f"{place}/{who.name}", {"place": place, "person": who.name})
+            for n, (at, place, who) in enumerate(orders.exceptions)
         ),
         *((at, "end", n, f"{end:%H:%M}", {"end": f"{end:%H:%M}"}) for n, (at, end) in enumerate(orders.ends)),
     ]
     notes = []
     for at, kind, n, value, words in statements:
         name = f"{key}-{kind}-{n}"
-        body = day.draws.pick(_SAY[f"{'changes' if n else 'notes'}.{kind}"], name).format(
-            source=source, user=day.user.first, **words
+        body = day.draws.pick(_SAY[f"{'changes' if n else 'notes'}.{kind}"], name)
+        title = day.draws.pick(_SAY["note_titles"], name, "title")
+        notes.append(
+            day.letter(name, at, day.user, title, body, {"source": source, **words}, Fact(kind, source, value))
         )
-        title = day.draws.pick(_SAY["note_titles"], name, "title").format(source=source)
-        note = day.mail(name, at, day.user, title, body)
-        notes.append(note.with_facts(Fact(kind, source, value)))
     return notes
 
 
@@ -184,8 +175,7 @@ def _alarm(day: Day, name: str, source: str, at: datetime, place: str) -> tuple[
     draws = day.draws.of("alarm", name)
     code = f"{draws.pick('ABCDEFGHJKLMNPRSTUVWXYZ', 'a')}{draws.between(10**5, 10**6 - 1, 'n')}"
     slots = {"code": code, "place": place, "source": source, "time": f"{at:%H:%M}"}
-    title = draws.pick(_SAY["alarm_titles"], "title").format(**slots)
-    body = draws.pick(_SAY["alarms"], "body").format(**slots, what=draws.pick(_SAY["what"], "what"))
-    return day.mail(name, at, service(source), title, body, Fact("alarm", source, f"{code}/{place}")), Value(
-        "code", code
-    )
+    slots["what"] = draws.pick(_SAY["what"], "what")
+    title, body = draws.pick(_SAY["alarm_titles"], "title"), draws.pick(_SAY["alarms"], "body")
+    fact = Fact("alarm", source, f"{code}/{place}")
+    return day.letter(name, at, service(source), title, body, slots, fact), Value("code", code)

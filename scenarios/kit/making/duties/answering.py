@@ -6,12 +6,11 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import statement_records
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, to_write_to
+from scenarios.kit.making.duty import Duty, forgotten, message_check, once_check, tell, to_write_to, values_of
 from scenarios.kit.making.forms import phrases
-from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import latest
-from scenarios.kit.making.texts import mail_saying
+from scenarios.kit.making.texts import hear, mail_saying
 from scenarios.kit.values import Value
 
 
@@ -26,7 +25,6 @@ def answer_fact(
     heard: Sequence[tuple[datetime, Person, Value]] = (),
     asked: datetime,
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """Somebody asks for a value; others have said it, and corrected it.
 
@@ -39,15 +37,7 @@ def answer_fact(
         asked, until: when the question comes, and when the answer is due at the latest.
     """
     right = statements[-1][2]
-    wrong = tuple(
-        dict.fromkeys(
-            [
-                *(value for *_, value in statements[:-1]),
-                *(value for *_, value in decoys),
-                *(value for *_, value in heard),
-            ]
-        )
-    )
+    wrong = values_of(statements[:-1], decoys, heard)
     records = statement_records(day, key, thing, statements, decoys)
     records += [
         hear(day, f"{key}-heard-{n}", at, who, thing, value, statements[-1][1])
@@ -55,28 +45,26 @@ def answer_fact(
     ]
     question = mail_saying(day, f"{key}-question", asked, asker, "ask_fact", thing=thing.by(asker))
     check, once = f"{key}.answer", f"{key}.once"
-    act = Act(f"{key}.1", "tell", asked, until, (check,), asker, (right,), thing.en)
-    act = replace(act, others=asker.besides_mail, reply_to=question.id)
+    sentence = f"{asker.name} has {thing.en} by {until:%H:%M}"
+    act = replace(tell(f"{key}.1", asked, until, asker, [right], thing.en, check), reply_to=question.id)
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.twice(loses=[once]),
         *act.too_late(day.starts, until),
         *act.wrong_values("stale value", (value for *_, value in statements[:-1])),
         *act.wrong_values("value of something else", (value for *_, value in decoys)),
         *act.wrong_values("value of a rumour", (value for *_, value in heard)),
     ]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Tell {asker.name} {thing.en}",
         dimension="accuracy",
         checks=[
-            message_check(
-                check, 6, f"{asker.name} has {thing.en} by {until:%H:%M}", asker, [right], wrong, before=until
-            ),
+            message_check(check, 6, sentence, asker, [right], wrong, before=until),
             once_check(once, 1, f"{asker.name} got it only once", asker, [right]),
         ],
-        explains=to_write_to(asker, ids=[record.id for record in (*records, question)]),
+        explains=to_write_to(asker, about=(*records, question)),
         acts=[act],
         solve=lambda facts: latest(facts, "value", thing.en),
         answers=frozenset({right.value}),
@@ -85,12 +73,10 @@ def answer_fact(
         points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses if "value" in lapse.name)],
         candidates=tuple(value.value for value in (right, *wrong)),
         enact=lambda answer: [replace(act, values=(Value(right.kind, answer),))],
-        people=(
-            asker,
-            *dict.fromkeys([*(who for _, who, _ in (*statements, *heard)), *(who for _, who, *_ in decoys)]),
-        ),
+        people=(asker, *dict.fromkeys([*(each[1] for each in (*statements, *heard)), *(each[1] for each in decoys)])),
         knows={asker.key: f"You need to know {thing.en}."},
     )
+    return day.add(duty)
 
 
 def answer_price(day: Day, key: str, number: int) -> Duty:
@@ -103,31 +89,22 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
     """
     things = day.draws.shuffled(PRICED, "priced things")
     amounts = [Value("amount", str(day.draws.between(30, 900, key, n) * 1000 + 100 * n)) for n in range(8)]
-    source = day.cast(f"{key}-source", relation="colleague")
+    source = day.cast(f"{key}-source", "colleague")
     times: list[datetime] = []
     for at in sorted(day.ago(f"{key}-{n}") for n in range(day.difficulty + 1)):
         times.append(max(at, times[-1] + timedelta(minutes=1)) if times else at)  # one of them has to be the last
-    rumour = day.turn(number + 1, -day.draws.between(1, 4, key, "heard"))
-    duty = answer_fact(
+    rumour = day.before(number + 1, key, "heard", minutes=(1, 4))
+    return answer_fact(
         day,
         key,
         heard=[(rumour, day.cast(f"{key}-heard"), amounts[6])] if day.difficulty > 1 else [],
-        asker=day.cast(f"{key}-asker", relation="colleague"),
+        asker=day.cast(f"{key}-asker", "colleague"),
         thing=things[2 * number],
         statements=[(at, source, amounts[n]) for n, at in enumerate(times)],
-        decoys=[
-            (
-                day.ago(f"{key}-decoy"),
-                day.cast(f"{key}-decoy", relation="colleague"),
-                things[2 * number + 1],
-                amounts[7],
-            )
-        ],
-        asked=day.turn(number + 1, -day.draws.between(5, 40, key, "asked")),
+        decoys=[(day.ago(f"{key}-decoy"), day.cast(f"{key}-decoy", "colleague"), things[2 * number + 1], amounts[7])],
+        asked=day.before(number + 1, key, "asked"),
         until=day.turn(number + 3),
-        stranger=day.cast("stranger"),
     )
-    return day.add(duty)
 
 
 PRICED = phrases(__file__, "priced")

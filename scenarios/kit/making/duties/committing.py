@@ -15,7 +15,9 @@ from scenarios.kit.making.duty import (
     message_check,
     once_check,
     silence_check,
+    tell,
     to_write_to,
+    values_of,
 )
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
@@ -37,7 +39,6 @@ def keep_word(
     thing: Phrase,
     commitments: Commitments,
     statements: Sequence[Statement],
-    stranger: Person,
 ) -> Duty:
     """The user promised somebody a value on a day of the week; the value comes later.
 
@@ -51,22 +52,19 @@ def keep_word(
     values = statement_records(day, key, thing, statements)
     due, right = commitments[-1][1], statements[-1][2]
     check, once = f"{key}.kept", f"{key}.once"
-    act = _telling_on(day, key, person, thing, due, right, (check,))
+    act = _telling_on(day, key, person, thing, due, right, check)
     former = dict.fromkeys(promised for _, promised in commitments if promised != due)
     others = {"too early": day.starts[0].date(), **{f"on a day of before {n}": at for n, at in enumerate(former, 1)}}
     at, until = _bounds(day, due)
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.twice(loses=[once]),
-        *(
-            act.instead(_telling_on(day, key, person, thing, each, right, ()), name=name)
-            for name, each in others.items()
-        ),
-        *act.wrong_values("stale value", (value for *_, value in statements[:-1])),
+        *(act.instead(_telling_on(day, key, person, thing, each, right), name=name) for name, each in others.items()),
+        *act.wrong_values("stale value", values_of(statements[:-1])),
     ]
     sentence = f"{person.name} has {thing.en} on {due:%A}, as was promised last"
-    wrong = [value for *_, value in statements[:-1]]
+    wrong = values_of(statements[:-1])
     duty = Duty(
         key=key,
         title=f"Keep the promise to send {person.name} {thing.en} on {due:%A}",
@@ -75,12 +73,12 @@ def keep_word(
             message_check(check, 8, sentence, person, [right], wrong, after=at, before=until),
             once_check(once, 1, "only once", person, [right]),
         ],
-        explains=to_write_to(person, ids=[record.id for record in values]),
+        explains=to_write_to(person, about=values),
         acts=[act],
         solve=lambda facts: _due(facts, thing.en),
         answers=frozenset({f"{due.isoformat()}/{right.value}"}),
         candidates=tuple(f"{each.isoformat()}/{value.value}" for each in (due, *former) for *_, value in statements),
-        enact=lambda answer: [_as_answered(day, key, person, thing, answer, (check,))],
+        enact=lambda answer: [_as_answered(day, key, person, thing, answer)],
         records=[*promises, *values],
         lapses=lapses,
         points=[("forgotten", "too early"), *Duty.each_named(lapses, "on a", "st")],
@@ -107,36 +105,32 @@ def let_go(
         released: when the user says that nothing is to be sent.
     """
     records = list(_promises(day, key, person, thing, [(day.start - timedelta(minutes=47), promised)]))
-    slots = {"person": person.name, "thing": thing.en}
-    text = day.draws.pick(_SAY["releases"], key, "release").format(**slots)
-    note = day.mail(f"{key}-release", released, day.user, f"For {person.first}", text)
-    records.append(note.with_facts(Fact("released", thing.en, person.name)))
-    values = statement_records(day, key, thing, statements)
-    silent = f"{key}.silent"
-    act = _telling_on(day, key, person, thing, promised, statements[-1][2], ())
-    named = tuple(value for *_, value in statements)
+    slots, fact = {"person": person.name, "thing": thing.en}, Fact("released", thing.en, person.name)
+    form = day.draws.pick(_SAY["releases"], key, "release")
+    records.append(day.letter(f"{key}-release", released, day.user, f"For {person.first}", form, slots, fact))
+    values, silent = statement_records(day, key, thing, statements), f"{key}.silent"
+    act = _telling_on(day, key, person, thing, promised, statements[-1][2])
     lapses = [
         besides(act, loses=[silent], name="sent all the same"),
         besides(replace(act, channel="text"), loses=[silent], name="sent as a text message"),
         besides(replace(act, at=day.starts[-1], until=day.starts[-1]), loses=[silent], name="sent at the end"),
     ]
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Send {person.name} nothing about {thing.en}, since it is no longer needed",
-            dimension="instruction_following",
-            checks=[silence_check(silent, 4, f"{person.name} has not got {thing.en}", person, named)],
-            explains=to_write_to(person, ids=[record.id for record in values]),
-            acts=[],
-            solve=lambda facts: _released(facts, thing.en),
-            answers=frozenset({f"nothing for {person.name}"}),
-            enact=lambda answer: [_as_answered(day, key, person, thing, answer, ())] if "/" in answer else [],
-            records=[*records, *values],
-            lapses=lapses if person.phone else [lapses[0], replace(lapses[0], name="sent again"), lapses[2]],
-            points=[("sent all the same",)],
-            people=(person, *dict.fromkeys(who for _, who, _ in statements)),
-        )
+    duty = Duty(
+        key=key,
+        title=f"Send {person.name} nothing about {thing.en}, since it is no longer needed",
+        dimension="instruction_following",
+        checks=[silence_check(silent, 4, f"{person.name} has not got {thing.en}", person, values_of(statements))],
+        explains=to_write_to(person, about=values),
+        acts=[],
+        solve=lambda facts: _released(facts, thing.en),
+        answers=frozenset({f"nothing for {person.name}"}),
+        enact=lambda answer: [_as_answered(day, key, person, thing, answer)] if "/" in answer else [],
+        records=[*records, *values],
+        lapses=lapses if person.phone else [lapses[0], replace(lapses[0], name="sent again"), lapses[2]],
+        points=[("sent all the same",)],
+        people=(person, *dict.fromkeys(who for _, who, _ in statements)),
     )
+    return day.add(duty)
 
 
 def own_word(
@@ -148,29 +142,25 @@ def own_word(
     choices: Sequence[date],
     chosen: date,
     statements: Sequence[Statement],
-    stranger: Person,
 ) -> Duty:
     """Somebody asks on which day they get a value: the assistant names a day, and has to keep to it.
 
     Args:
-        day, key, thing, statements, stranger: as of ``keep_word``.
+        day, key, thing, statements: as of ``keep_word``.
         asker: who asks before the first turn.
         choices: the days that may be named. chosen: the one that the oracle names.
     """
     asked = day.start - timedelta(minutes=day.draws.between(3, 50, key, "asked"))
     listed = " or ".join(show(Value("day", each.isoformat())) for each in choices)
-    text = day.draws.pick(_SAY["questions"], key, "question").format(thing=thing.en, days=listed)
-    question = day.mail(f"{key}-question", asked, asker, f"When: {thing.en}", f"{text}\n\n{asker.first}")
-    days = "/".join(each.isoformat() for each in choices)
-    question = question.with_facts(Fact("asked", thing.en, days))
+    days, form = "/".join(each.isoformat() for each in choices), day.draws.pick(_SAY["questions"], key, "question")
+    question = day.letter(f"{key}-question", asked, asker, "When: {thing}", f"{form}\n\n{{me}}", {"thing": thing.en, "days": listed}, Fact("asked", thing.en, days))  # fmt: skip
     values = statement_records(day, key, thing, statements)
-    right, wrong = statements[-1][2], tuple(value for *_, value in statements[:-1])
+    right, wrong = statements[-1][2], tuple(values_of(statements[:-1]))
     made, kept = f"{key}.promised", f"{key}.kept"
     until = day.starts[1]
     named, about = Value("day", chosen.isoformat()), f"the day for {thing.en}"
-    promise = Act(f"{key}.1", "tell", day.start, until, (made, kept), asker, (named,), about)
-    promise = replace(promise, others=asker.besides_mail, reply_to=question.id)
-    act = _telling_on(day, f"{key}.2", asker, thing, chosen, right, (kept,))
+    promise = replace(tell(f"{key}.1", day.start, until, asker, [named], about, made, kept), reply_to=question.id)
+    act = _telling_on(day, f"{key}.2", asker, thing, chosen, right, kept)
 
     def enact(answer: str) -> list[Act]:
         code = answer.rpartition("/")[2]
@@ -183,47 +173,40 @@ def own_word(
     ]
     other = next(each for each in choices if each != chosen)
     common = {"to": asker.addresses, "channels": ("mail", "text"), "days": windows, "until": until + day.step}
+    sentence = f"{asker.name} has {thing.en} on the day that was named"
     lapses = [
         forgotten(promise, act),
         promise.instead(name="named no day"),
         act.instead(name="own word forgotten"),
-        act.instead(_telling_on(day, f"{key}.2", asker, thing, other, right, ()), name="another day than its own"),
-        act.wrong_person(stranger),
+        act.instead(_telling_on(day, f"{key}.2", asker, thing, other, right), name="another day than its own"),
+        act.wrong_person(day.stranger),
         *act.wrong_values("stale value", wrong),
     ]
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Name {asker.name} a day for {thing.en}, and send it on that day",
-            dimension="instruction_following",
-            checks=[
-                PromiseCheck(id=made, points=3, sentence=f"{asker.name} was named one of the days", **common),
-                PromiseCheck(
-                    id=kept,
-                    points=8,
-                    sentence=f"{asker.name} has {thing.en} on the day that was named",
-                    values=(right,),
-                    wrong=wrong,
-                    **common,
-                ),
-            ],
-            explains=to_write_to(asker, ids=[question.id, *(record.id for record in values)]),
-            acts=[promise, act],
-            solve=lambda facts: _asked(facts, thing.en),
-            answers=frozenset({f"{days}/{right.value}"}),
-            candidates=tuple(f"{days}/{value.value}" for *_, value in statements),
-            enact=enact,
-            records=[question, *values],
-            lapses=lapses,
-            points=[
-                ("named no day", "forgotten"),
-                ("own word forgotten", "another day than its own"),
-                *Duty.each_named(lapses, "stale"),
-            ],
-            people=(asker, *dict.fromkeys(who for _, who, _ in statements)),
-            knows={asker.key: f"You wait for {thing.en}."},
-        )
+    duty = Duty(
+        key=key,
+        title=f"Name {asker.name} a day for {thing.en}, and send it on that day",
+        dimension="instruction_following",
+        checks=[
+            PromiseCheck(id=made, points=3, sentence=f"{asker.name} was named one of the days", **common),
+            PromiseCheck(id=kept, points=8, sentence=sentence, values=(right,), wrong=wrong, **common),
+        ],
+        explains=to_write_to(asker, about=[question, *values]),
+        acts=[promise, act],
+        solve=lambda facts: _asked(facts, thing.en),
+        answers=frozenset({f"{days}/{right.value}"}),
+        candidates=tuple(f"{days}/{value.value}" for *_, value in statements),
+        enact=enact,
+        records=[question, *values],
+        lapses=lapses,
+        points=[
+            ("named no day", "forgotten"),
+            ("own word forgotten", "another day than its own"),
+            *Duty.each_named(lapses, "stale"),
+        ],
+        people=(asker, *dict.fromkeys(who for _, who, _ in statements)),
+        knows={asker.key: f"You wait for {thing.en}."},
     )
+    return day.add(duty)
 
 
 def _promises(day: Day, key: str, person: Person, thing: Phrase, commitments: Commitments) -> Iterator[Record]:
@@ -234,28 +217,23 @@ def _promises(day: Day, key: str, person: Person, thing: Phrase, commitments: Co
             "reader": person.first,
             "thing": thing.en,
             "day": show(Value("day", promised.isoformat()), day.draws.pick((0, 1, 4), key, number, "form")),
-            "user": day.user.first,
         }
-        body = day.draws.pick(_SAY["notes"] if number else _SAY["promises"], key, number, "words").format(**slots)
+        body = day.draws.pick(_SAY["notes"] if number else _SAY["promises"], key, number, "words")
+        name, fact = f"{key}-word-{number}", Fact("due", thing.en, promised.isoformat())
         readers = [day.user] if number else [person]
-        record = day.mail(f"{key}-word-{number}", at, day.user, f"{person.first}: {thing.en}", body, readers=readers)
-        yield record.with_facts(Fact("due", thing.en, promised.isoformat()))
+        yield day.letter(name, at, day.user, "{reader}: {thing}", body, slots, fact, readers=readers)
 
 
-def _telling_on(
-    day: Day, name: str, person: Person, thing: Phrase, when: date, value: Value, checks: tuple[str, ...]
-) -> Act:
+def _telling_on(day: Day, name: str, person: Person, thing: Phrase, when: date, value: Value, *checks: str) -> Act:
     """Tell somebody a value in one of the turns of a day."""
     turns = [start for start in day.starts if start.date() == when]
-    return Act(
-        f"{name}.tell", "tell", turns[0], turns[-1], checks, person, (value,), thing.en, others=person.besides_mail
-    )
+    return tell(f"{name}.tell", turns[0], turns[-1], person, [value], thing.en, *checks)
 
 
-def _as_answered(day: Day, key: str, person: Person, thing: Phrase, answer: str, checks: tuple[str, ...]) -> Act:
+def _as_answered(day: Day, key: str, person: Person, thing: Phrase, answer: str) -> Act:
     """What follows from an answer of the solver: a day and a code."""
     when, _, code = answer.partition("/")
-    return _telling_on(day, key, person, thing, date.fromisoformat(when), Value("code", code), checks)
+    return _telling_on(day, key, person, thing, date.fromisoformat(when), Value("code", code))
 
 
 def _bounds(day: Day, when: date) -> tuple[datetime, datetime]:

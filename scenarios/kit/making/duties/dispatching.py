@@ -7,10 +7,11 @@ from typing import Literal
 
 from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, tell, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
+from scenarios.kit.making.texts import message_saying
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -75,12 +76,9 @@ def priorities(day: Day, statements: Sequence[Priority]) -> None:
         body = form.format(system=each.system, who=each.who.name, least=each.least)
         body = body[:1].upper() + body[1:]
         fact = Fact("priority", each.system, f"{each.who.name}/{each.least}")
-        if each.how == "chat":
-            record = day.chat(f"priority-{n}", each.at, body, fact)
-        else:
-            title = f"On call: {each.system}"
-            record = day.mail(f"priority-{n}", each.at, day.user, title, body, fact)
-        day.extra_records.append(record)
+        title = f"On call: {each.system}"
+        mail, chat = (f"priority-{n}", each.at, day.user, title, body, fact), (f"priority-{n}", each.at, body, fact)
+        day.extra_records.append(day.chat(*chat) if each.how == "chat" else day.mail(*mail))
 
 
 def dispatch(
@@ -90,7 +88,6 @@ def dispatch(
     statements: Sequence[Priority],
     due: Report,
     spared: Sequence[tuple[str, Report]],
-    stranger: Person,
 ) -> Duty:
     """One report has to go to who deals with it; others that come around the same time must not.
 
@@ -107,29 +104,21 @@ def dispatch(
     until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
     sentence = f"{right.who.name} has ticket {due.code} by {until:%H:%M}"
     sent = message_check(f"{key}.sent", 6, sentence, right.who, [due.value], before=until)
-    act = Act(f"{key}.1", "tell", begin, until, (sent.id,), right.who, (due.value,), due.system,
-              others=right.who.besides_mail)  # fmt: skip
+    act = tell(f"{key}.1", begin, until, right.who, [due.value], due.system, sent.id)
     checks: list[Check] = [sent]
-    lapses = [forgotten(act), act.wrong_person(stranger)]
-    points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
-    following = act.too_late(day.starts, until)
-    lapses += following
-    points += [(lapse.name,) for lapse in following]
+    lapses = [forgotten(act), act.wrong_person(day.stranger), *act.too_late(day.starts, until)]
     for n, person in enumerate(former, start=1):
-        kept = silence_check(f"{key}.former-{n}", 1, f"{person.name} did not get {due.code}", person, [due.value])  # fmt: skip
+        kept = silence_check(f"{key}.former-{n}", 1, f"{person.name} did not get {due.code}", person, [due.value])
         checks.append(kept)
         lapses.append(act.changed(f"by former priority {n}", to=person, loses=[sent.id, kept.id]))
-        points.append((lapses[-1].name,))
     for n, (why, report) in enumerate(spared, start=1):
         kept = silence_check(f"{key}.spared-{n}", 3, f"{report.code} was not passed on", everyone, [report.value])
         checks.append(kept)
         at = day.seen(report.at)
         more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), right.who, (report.value,), report.system)
         lapses.append(besides(more, loses=[kept.id], name=f"passes on what {why}"))
-        points.append((lapses[-1].name,))
     if due.grown:
         lapses.append(act.instead(name="overlooks that it grew"))
-        points.append(("overlooks that it grew",))
     reports = [due, *(report for _, report in spared)]
     records = [record for report in reports for record in _records(day, f"{key}-{report.code}", key, report)]
     codes = {report.code: report.value for report in reports}
@@ -139,24 +128,23 @@ def dispatch(
         name, _, code = answer.partition("/")
         return [replace(act, to=people[name], values=(codes[code],))]
 
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Pass on the report {due.code}, and no other",
-            dimension="instruction_following",
-            checks=checks,
-            explains=to_write_to(*everyone, ids=[record.id for record in records if record.kind == "mail"]),
-            acts=[act],
-            solve=lambda facts: _due(facts, key, day.starts),
-            answers=frozenset({f"{right.who.name}/{due.code}"}),
-            records=records,
-            lapses=lapses,
-            points=points,
-            candidates=tuple(f"{name}/{code}" for name in people for code in codes),
-            enact=enact,
-            people=(*everyone, *dict.fromkeys(report.author for report in reports)),
-        )
+    duty = Duty(
+        key=key,
+        title=f"Pass on the report {due.code}, and no other",
+        dimension="instruction_following",
+        checks=checks,
+        explains=to_write_to(*everyone, about=records),
+        acts=[act],
+        solve=lambda facts: _due(facts, key, day.starts),
+        answers=frozenset({f"{right.who.name}/{due.code}"}),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses[2:])],
+        candidates=tuple(f"{name}/{code}" for name in people for code in codes),
+        enact=enact,
+        people=(*everyone, *dict.fromkeys(report.author for report in reports)),
     )
+    return day.add(duty)
 
 
 def _due(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozenset[str]:
@@ -176,9 +164,7 @@ def _due(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozens
     return frozenset(due)
 
 
-def hand_over_open(
-    day: Day, key: str, *, reader: Person, systems: Sequence[str], reports: Sequence[Report], stranger: Person
-) -> Duty:
+def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str], reports: Sequence[Report]) -> Duty:
     """In the last round, who is on call next gets the numbers of all tickets of some systems that are still open.
 
     Args:
@@ -190,13 +176,11 @@ def hand_over_open(
     rest = [report for report in own if report.is_open]
     others = [report for report in own if not report.is_open] + [each for each in reports if each.system not in systems]
     records = [record for report in own for record in _news(day, f"{key}-{report.code}", report)]
-    check = message_check(
-        f"{key}.told", 8, f"{reader.name} has the numbers of just the open tickets", reader,
-        [report.value for report in rest], [report.value for report in others],
-    )  # fmt: skip
+    right, wrong = ([report.value for report in found] for found in (rest, others))
+    sentence = f"{reader.name} has the numbers of just the open tickets"
+    check = message_check(f"{key}.told", 8, sentence, reader, right, wrong)
     at = day.starts[-1]
-    act = Act(f"{key}.1", "tell", at, at, (check.id,), reader, check.values, "the open tickets",
-              others=reader.besides_mail)  # fmt: skip
+    act = tell(f"{key}.1", at, at, reader, check.values, "the open tickets", check.id)
     again = [report for report in rest if report.again]
 
     def telling(found: Sequence[Report]) -> Act:
@@ -204,44 +188,31 @@ def hand_over_open(
 
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.instead(telling(rest[1:]), name="misses an open one"),
-        *(
-            act.instead(telling([*rest, each]), name=f"counts other ticket {n}")
-            for n, each in enumerate(others, start=1)
-        ),
-        *(
-            act.instead(telling([one for one in rest if one is not each]), name=f"misses reopened ticket {n}")
-            for n, each in enumerate(again, start=1)
-        ),
+        *act.each_instead("counts other ticket", (telling([*rest, each]) for each in others)),
+        *act.each_instead("misses reopened ticket", (telling([o for o in rest if o is not each]) for each in again)),
     ]
     named = {_listed(found): found for found in ([*rest], rest[1:], *([*rest, each] for each in others))}
-    duty = day.add(
-        Duty(
-            key=key,
-            title=f"Hand the open tickets over to {reader.name}",
-            dimension="accuracy",
-            brief=f"In the last round, send {reader.name}, who is on call after me, the numbers of all of today's tickets "
-            f"of {' and '.join(systems)} that are still open.",
-            checks=[check],
-            explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
-            acts=[act],
-            solve=lambda facts: frozenset({_open(facts, systems)} - {""}),
-            answers=frozenset({_listed(rest)}),
-            records=records,
-            lapses=lapses,
-            points=[
-                ("forgotten", "wrong person"),
-                ("misses an open one",),
-                *Duty.each_named(lapses, "counts", "misses reopened"),
-            ],
-            candidates=tuple(named),
-            enact=lambda answer: [telling(named[answer])],
-            people=(reader,),
-        )
+    duty = Duty(
+        key=key,
+        title=f"Hand the open tickets over to {reader.name}",
+        dimension="accuracy",
+        brief=f"In the last round, send {reader.name}, who is on call after me, the numbers of all of today's tickets "
+        f"of {' and '.join(systems)} that are still open.",
+        checks=[check],
+        explains=to_write_to(reader, about=records),
+        acts=[act],
+        solve=lambda facts: frozenset({_open(facts, systems)} - {""}),
+        answers=frozenset({_listed(rest)}),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses an", "counts", "misses reopened")],
+        candidates=tuple(named),
+        enact=lambda answer: [telling(named[answer])],
+        people=(reader,),
     )
-    duty.lapses.append(act.claimed(report=day.report_check(duty)))
-    return duty
+    return day.add(duty, claimed=act)
 
 
 def _listed(reports: Sequence[Report]) -> str:
@@ -257,39 +228,31 @@ def _open(facts: Sequence[Fact], systems: Sequence[str]) -> str:
 
 
 def _records(day: Day, name: str, key: str, report: Report) -> list[Record]:
-    """The report, and the word that it is worse."""
-    made = [_message(day, name, report.at, report, _SAY["reports"], report.affected)]
+    def counting(count: int) -> Fact:
+        return Fact("report", key, f"{report.code}/{count}/{report.system}")
+
+    made = [_message(day, name, report.at, report, _SAY["reports"], counting(report.affected), report.affected)]
     if report.grown:
-        made.append(_message(day, f"{name}-grown", report.grown[0], report, _SAY["grown"], report.grown[1]))
-    counts = [report.affected, *([report.grown[1]] if report.grown else [])]
-    return [
-        record.with_facts(Fact("report", key, f"{report.code}/{count}/{report.system}"))
-        for record, count in zip(made, counts, strict=True)
-    ]
-
-
-def _news(day: Day, name: str, report: Report) -> list[Record]:
-    """The word that a fault is solved, and that it is not after all."""
-    made = []
-    if report.solved:
-        solved = _message(day, f"{name}-solved", report.solved, report, _SAY["solved"], 0)
-        made.append(solved.with_facts(Fact("solved", report.code, report.code)))
-    if report.again:
-        again = _message(day, f"{name}-again", report.again, report, _SAY["again"], 0)
-        made.append(again.with_facts(Fact("again", report.code, report.code)))
+        at, count = report.grown
+        made.append(_message(day, f"{name}-grown", at, report, _SAY["grown"], counting(count), count))
     return made
 
 
-def _message(day: Day, name: str, at: datetime, report: Report, forms: Sequence[str], count: int) -> Record:
+def _news(day: Day, name: str, report: Report) -> list[Record]:
+    return [
+        _message(day, f"{name}-{kind}", at, report, forms, Fact(kind, report.code, report.code))
+        for kind, at, forms in (("solved", report.solved, _SAY["solved"]), ("again", report.again, _SAY["again"]))
+        if at
+    ]
+
+
+def _message(
+    day: Day, name: str, at: datetime, report: Report, forms: Sequence[str], fact: Fact, count: int = 0
+) -> Record:
     draws = day.draws.of("fault", name)
-    slots = {"system": report.system, "code": report.code, "count": count, "you": day.user.first,
-             "me": report.author.first, "site": draws.pick(_SAY["sites"], "site")}  # fmt: skip
-    body = draws.pick(forms, "form").format(**slots)
-    body = body[:1].upper() + body[1:]
-    if report.author.phone and draws.chance(0.45, "by text"):
-        return day.text(name, at, report.author, body)
-    title = draws.pick(("Ticket {code}", "{code}: {system}", "On-call desk, {code}", "{code}"), "title").format(**slots)
-    return day.mail(name, at, report.author, title, body)
+    slots = {"system": report.system, "code": report.code, "count": count, "site": draws.pick(_SAY["sites"], "site")}
+    titles = ("Ticket {code}", "{code}: {system}", "On-call desk, {code}", "{code}")
+    return message_saying(day, name, at, report.author, draws, forms, titles, fact, by_text=0.45, **slots)
 
 
 SYSTEMS = _SAY["systems"]

@@ -4,11 +4,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import EntryCheck, Write
+from scenarios.kit.checks import Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, to_write_to
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    entry_check,
+    forgotten,
+    message_check,
+    once_check,
+    tell,
+    to_write_to,
+    values_of,
+)
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import latest
 from scenarios.kit.values import Value
@@ -26,7 +36,6 @@ def enter_once(
     statements: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """The user wants an appointment with somebody in the calendar, and the person to have a confirmation.
 
@@ -39,30 +48,26 @@ def enter_once(
     """
     thing = Phrase(f"the time of {topic.en}", f"die Zeit (Termin: {topic.de})")
     right, title = statements[-1][2], f"{topic.en[:1].upper()}{topic.en[1:]}"
-    wrong = list(dict.fromkeys([*(value for *_, value in statements[:-1]), *(value for *_, value in decoys)]))
+    wrong = values_of(statements[:-1], decoys)
     records = statement_records(day, key, thing, statements, decoys)
     at = day.seen(max([day.start, *(when for when, *_ in statements)]))
     entry_id, told_id, once_id = f"{key}.entry", f"{key}.confirmed", f"{key}.once"
 
     def acts_for(value: Value) -> list[Act]:
-        start = datetime.fromisoformat(value.value).replace(tzinfo=day.world.offset)
-        fields = {
-            "title": title,
-            "start": start.isoformat(),
-            "end": (start + LENGTH).isoformat(),
-            "attendees": [{"email": person.email}],
-        }
-        tell = Act(f"{key}.2", "tell", at, until, (told_id,), person, (value,), topic.en)
-        return [
-            Act(f"{key}.1", "calendar.create", at, until, (entry_id,), fields=fields),
-            replace(tell, others=person.besides_mail),
-        ]
+        start = day.instant(value)
+        fields = {"title": title, "start": start.isoformat(), "end": (start + LENGTH).isoformat()}
+        create = Act(f"{key}.1", "calendar.create", at, until, (entry_id,))
+        create = replace(create, fields={**fields, "attendees": [{"email": person.email}]})
+        return [create, tell(f"{key}.2", at, until, person, [value], topic.en, told_id)]
 
     created, notice = acts = acts_for(right)
-    misread = {
-        f"{'old time' if n < len(statements) else 'time of something else'} {n}": value
-        for n, value in enumerate(wrong, start=1)
-    }
+    old, other = "old time", "time of something else"
+    misread = {f"{old if n < len(statements) else other} {n}": value for n, value in enumerate(wrong, start=1)}
+    sentence = f"{person.name} has a confirmation by {until:%H:%M}"
+    entered, minutes = (
+        f"{topic.en} with {person.name} is in the calendar once, at {right}",
+        LENGTH // timedelta(minutes=1),
+    )
     after = next(start for start in day.starts if start > until)
     lapses = [
         forgotten(*acts),
@@ -70,11 +75,11 @@ def enter_once(
         notice.twice(loses=[once_id], name="confirmed twice"),
         notice.instead(name="not confirmed"),
         created.instead(name="not entered"),
-        notice.wrong_person(stranger),
+        notice.wrong_person(day.stranger),
         notice.late(after),
         *(exchanged(name, acts_for(value), {entry_id, told_id}) for name, value in misread.items()),
     ]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Put {topic.en} with {person.name} into the calendar once, and confirm it",
         dimension="accuracy",
@@ -82,22 +87,13 @@ def enter_once(
         f"{person.first} on it, at the time that was written last. Then confirm day and time to {person.first} in one "
         "message.",
         checks=[
-            EntryCheck(
-                id=entry_id,
-                points=5,
-                sentence=f"{topic.en} with {person.name} is in the calendar once, at {right}",
-                starts=(datetime.fromisoformat(right.value).replace(tzinfo=day.world.offset),),
-                minutes=round(LENGTH.total_seconds() / 60),
-                people=(person.email,),
-            ),
-            message_check(
-                told_id, 3, f"{person.name} has a confirmation by {until:%H:%M}", person, [right], wrong, before=until
-            ),
+            entry_check(entry_id, 5, entered, None, day.instant(right), minutes, [person]),
+            message_check(told_id, 3, sentence, person, [right], wrong, before=until),
             once_check(once_id, 2, f"{person.name} got only one confirmation", person, [right]),
         ],
         explains=[
             Write(actions=("calendar.create",), to=(day.user.email, person.email), reaches=True),
-            *to_write_to(person, ids=[record.id for record in records]),
+            *to_write_to(person, about=records),
         ],
         acts=acts,
         solve=lambda facts: latest(facts, "value", thing.en),
@@ -115,3 +111,4 @@ def enter_once(
         people=(person,),
         knows={person.key: f"You have an appointment with {day.user.name}: {topic.en}. You know when it is."},
     )
+    return day.add(duty)

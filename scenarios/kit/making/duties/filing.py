@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from scenarios.kit.checks import Check, MailCheck, Write
 from scenarios.kit.making.days import Day
@@ -37,53 +38,37 @@ def file_mails(
         more: further records with facts that the solver needs.
     """
     what = f"labelled {label}" if label else "archived"
-    checks: list[Check] = [
-        MailCheck(
-            id=f"{key}.{place}",
-            points=1,
-            sentence=f"{record.title!r} is {what}",
-            message_id=record.id,
-            labels=(label,) if label else (),
-            folders=("inbox", "archive") if label else ("archive",),
-        )
-        for place, record in enumerate(fitting, start=1)
+    labels = (label,) if label else ()
+    filed = partial(MailCheck, labels=labels, folders=("inbox", "archive") if label else ("archive",))
+    left = partial(MailCheck, gated=True, no_labels=labels, folders=None if label else ("inbox",))
+    checks: list[Check] = []
+    for place, record in enumerate(fitting, start=1):
+        sentence = f"{record.title!r} is {what}"
+        checks.append(filed(id=f"{key}.{place}", points=1, sentence=sentence, message_id=record.id))
+    first, *also = (record.id for record in fitting)
+    sentence = f"each mail that fits is {what}"
+    checks.append(filed(id=f"{key}.all", points=4, sentence=sentence, message_id=first, also=tuple(also)))
+    first, *also = (record.id for record in nearly)
+    sentence = f"no mail that misses a condition is {what}"
+    checks.append(left(id=f"{key}.no-other", points=4, sentence=sentence, message_id=first, also=tuple(also)))
+
+    def filing(place: int, record: Record, *lost: str) -> Act:
+        fields = {"message_ids": [record.id], **({"labels": [label]} if label else {})}
+        action, last = "email.label" if label else "email.archive", day.starts[-1]
+        return Act(f"{key}.{place}", action, max(record.at, last), last, lost, fields=fields)
+
+    acts = [filing(place, record, f"{key}.{place}", f"{key}.all") for place, record in enumerate(fitting, start=1)]
+    wrong = [filing(place, record) for place, record in enumerate(nearly, start=101)]
+    overlooked = [act.instead(name=f"mail {n} overlooked") for n, act in enumerate(acts, start=1) if len(acts) > 1]
+    lapses = [
+        forgotten(*acts),
+        *overlooked,
+        *(
+            besides(act, loses=[f"{key}.no-other"], name=f"also mail {n} that nearly fits")
+            for n, act in enumerate(wrong, start=1)
+        ),
     ]
-    checks.append(
-        checks[0].model_copy(
-            update={
-                "id": f"{key}.all",
-                "points": 4,
-                "sentence": f"each mail that fits is {what}",
-                "also": tuple(record.id for record in fitting[1:]),
-            }
-        )
-    )
-    checks.append(
-        MailCheck(
-            id=f"{key}.no-other",
-            points=4,
-            sentence=f"no mail that misses a condition is {what}",
-            gated=True,
-            message_id=nearly[0].id,
-            also=tuple(record.id for record in nearly[1:]),
-            no_labels=(label,) if label else (),
-            folders=None if label else ("inbox",),
-        )
-    )
-    acts = [
-        _filing(key, place, record, label, day.starts[-1], (f"{key}.{place}", f"{key}.all"))
-        for place, record in enumerate(fitting, start=1)
-    ]
-    wrong = [
-        _filing(key, place + 100, record, label, day.starts[-1], ()) for place, record in enumerate(nearly, start=1)
-    ]
-    lapses = [forgotten(*acts)]
-    lapses += [act.instead(name=f"mail {place} overlooked") for place, act in enumerate(acts, start=1) if len(acts) > 1]
-    lapses += [
-        besides(act, loses=[f"{key}.no-other"], name=f"also mail {place} that nearly fits")
-        for place, act in enumerate(wrong, start=1)
-    ]
-    return Duty(
+    duty = Duty(
         key=key,
         title=rule,
         dimension="instruction_following",
@@ -97,19 +82,9 @@ def file_mails(
         answers=frozenset(record.id for record in fitting),
         records=[*fitting, *nearly, *more],
         lapses=lapses,
-        points=[
-            ("forgotten",),
-            *((f"also mail {place} that nearly fits",) for place in range(1, len(wrong) + 1)),
-            *((f"mail {place} overlooked",) for place in range(1, len(acts) + 1) if len(acts) > 1),
-        ],
+        points=[("forgotten",), *Duty.each_named(lapses, "also"), *((lapse.name,) for lapse in overlooked)],
     )
-
-
-def _filing(key: str, place: int, record: Record, label: str | None, at: datetime, checks: tuple[str, ...]) -> Act:
-    fields = {"message_ids": [record.id], **({"labels": [label]} if label else {})}
-    return Act(
-        f"{key}.{place}", "email.label" if label else "email.archive", max(record.at, at), at, checks, fields=fields
-    )
+    return day.add(duty)
 
 
 def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
@@ -121,18 +96,13 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
     """
     draws = day.draws.of(key)
     firm, other = vendor(day, f"{key}-firm"), vendor(day, f"{key}-other")
-    limit, label = (
-        draws.pick((400, 500, 600, 750, 800), "limit") * 100,
-        day.draws.shuffled(_SAY["labels"], "labels")[number],
-    )
+    limit = draws.pick((400, 500, 600, 750, 800), "limit") * 100
+    label = day.draws.shuffled(_SAY["labels"], "labels")[number]
     above = [("above", firm, _cents(draws, n, limit, high=True)) for n in range(2)]
-    nearly = [("below", firm, _cents(draws, "below", limit, high=False))]
-    if day.difficulty > 1:
-        nearly.append(("other", other, _cents(draws, "other", limit, high=True)))
-    if day.difficulty > 2:
-        nearly.append(("withdrawn", firm, _cents(draws, "withdrawn", limit, high=True)))
-    if day.difficulty > 3:
-        nearly.append(("lowered", firm, _cents(draws, "lowered", limit, high=True)))
+    nearly = [
+        (why, other if why == "other" else firm, _cents(draws, why, limit, high=why != "below"))
+        for why in ("below", "other", "withdrawn", "lowered")[: day.difficulty]
+    ]
     records, later = list[Record](), list[Record]()
     span = round((last - day.start).total_seconds() / 60)
     for place, (why, author, cents) in enumerate([*above, *nearly]):
@@ -140,37 +110,30 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
         is_later = draws.chance(0.4, place, "later") and why not in _CHANGED
         at = day.start + timedelta(minutes=draws.between(3, span, place)) if is_later else day.ago(name, days=(1, 5))
         code = f"{draws.pick('ABCDEFGHKLMNPRSTUVWX', place)}-{draws.between(10_000, 99_999, place, 'code')}"
-        amount = Value("amount", str(cents))
-        record = mail_saying(
-            day,
-            name,
-            at,
-            author,
-            "send_invoice",
-            vendor=author.organisation,
-            amount=shown(day, name, author, amount),
-            number=code,
-            due=f"{(at + timedelta(days=14)).day} {at + timedelta(days=14):%B}",
-            account=f"GB{draws.between(10**9, 10**10 - 1, place, 'account')}",
-        )
-        records.append(
-            record.with_facts(Fact("invoice", record.id, f"{cents}/{author.email}"), Fact("code", code, code))
-        )
+        due = at + timedelta(days=14)
+        slots = {
+            "vendor": author.organisation,
+            "amount": shown(day, name, author, Value("amount", str(cents))),
+            "number": code,
+            "due": f"{due.day} {due:%B}",
+            "account": f"GB{draws.between(10**9, 10**10 - 1, place, 'account')}",
+        }
+        record = mail_saying(day, name, at, author, "send_invoice", **slots)
+        facts = Fact("invoice", record.id, f"{cents}/{author.email}"), Fact("code", code, code)
+        records.append(record.with_facts(*facts))
         if why in _CHANGED:
             later.append(_change(day, key, name, why, records[-1], code, limit))
-    return day.add(
-        file_mails(
-            day,
-            key,
-            rule=f"Put the label {label} on the invoices of {firm.organisation} ({firm.email}) of {limit // 100} euros or more, "
-            "on those that come today as well, in the last round at the latest. Invoices that were withdrawn don't get it, "
-            "and a corrected amount replaces the first one.",
-            label=label,
-            fitting=records[: len(above)],
-            nearly=records[len(above) :],
-            solve=lambda facts: _unpaid(facts, firm.email, limit),
-            more=later,
-        )
+    return file_mails(
+        day,
+        key,
+        rule=f"Put the label {label} on the invoices of {firm.organisation} ({firm.email}) of {limit // 100} euros or more, "
+        "on those that come today as well, in the last round at the latest. Invoices that were withdrawn don't get it, "
+        "and a corrected amount replaces the first one.",
+        label=label,
+        fitting=records[: len(above)],
+        nearly=records[len(above) :],
+        solve=lambda facts: _unpaid(facts, firm.email, limit),
+        more=later,
     )
 
 
@@ -178,12 +141,15 @@ def _change(day: Day, key: str, name: str, why: str, invoice: Record, code: str,
     """The mail by which a firm withdraws its invoice, or lowers it below the limit."""
     draws, author = day.draws.of(key), invoice.author
     lower = _cents(draws, "lowered to", limit, high=False)
-    slots = {"code": code, "firm": author.organisation, "user": day.user.first}
-    slots["amount"] = shown(day, f"{name}-lower", author, Value("amount", str(lower)))
+    amount = shown(day, f"{name}-lower", author, Value("amount", str(lower)))
     bodies, titles, hours = _CHANGED[why]
-    body, title = draws.pick(bodies, why, "words").format(**slots), draws.pick(titles, why, "title").format(**slots)
-    fact = Fact(why, invoice.id, code if why == "withdrawn" else f"{lower}/{code}")
-    return day.mail(f"{name}-{why}", invoice.at + timedelta(hours=hours), author, title, body).with_facts(fact)
+    body, title = draws.pick(bodies, why, "words"), draws.pick(titles, why, "title")
+    at, fact = (
+        invoice.at + timedelta(hours=hours),
+        Fact(why, invoice.id, code if why == "withdrawn" else f"{lower}/{code}"),
+    )
+    slots = {"code": code, "firm": author.organisation, "amount": amount}
+    return day.letter(f"{name}-{why}", at, author, title, body, slots, fact)
 
 
 def _cents(draws: Draws, name: object, limit: int, *, high: bool) -> int:

@@ -6,12 +6,11 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import statement_records
-from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, message_check, once_check, to_write_to
+from scenarios.kit.making.duty import Duty, forgotten, message_check, once_check, tell, to_write_to, values_of
 from scenarios.kit.making.forms import forms
-from scenarios.kit.making.hearsay import hear
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, latest
-from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.making.texts import hear, mail_saying, shown
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -28,7 +27,6 @@ def find_out(
     decoys: Sequence[tuple[Phrase, Value]],
     heard: Sequence[tuple[datetime, Person, Value]] = (),
     until: int,
-    stranger: Person,
 ) -> Duty:
     """The user wants somebody to get a value. It was stated, withdrawn and stated again; the last word holds.
 
@@ -48,13 +46,10 @@ def find_out(
     for place, statements in enumerate(history):
         name, at = f"{key}-{place}", start + timedelta(days=place)
         if isinstance(statements, str):
-            slots = {"thing": thing.en, "notice": statements, "name": source.first, "user": day.user.first}
-            body = day.draws.pick(_SAY["notices"], name).format(**slots)
-            title = day.draws.pick(
-                ("Notice {notice}", "{notice}: please read", "About {thing}", "Bad news on {thing}"), name, "title"
-            )
-            record = day.mail(name, at, source, title.format(thing=thing.en, notice=statements), body)
-            records.append(record.with_facts(Fact("state", thing.en, statements)))
+            titles = ("Notice {notice}", "{notice}: please read", "About {thing}", "Bad news on {thing}")
+            title, body = day.draws.pick(titles, name, "title"), day.draws.pick(_SAY["notices"], name)
+            fact = Fact("state", thing.en, statements)
+            records.append(day.letter(name, at, source, title, body, {"thing": thing.en, "notice": statements}, fact))
         else:
             slots = {"thing": thing.by(source), "value": shown(day, name, source, statements)}
             record = mail_saying(day, name, at, source, "state_fact", **slots)
@@ -63,14 +58,10 @@ def find_out(
     others = statement_records(day, key, thing, [], similar)
     others += [hear(day, f"{key}-heard-{n}", at, who, thing, value, source) for n, (at, who, value) in enumerate(heard)]
     values = [statements if isinstance(statements, Value) else Value("code", statements) for statements in history]
-    wrong = [
-        value
-        for value in dict.fromkeys([*values[:-1], *(value for _, value in decoys), *(value for *_, value in heard)])
-        if value != values[-1]
-    ]
+    wrong = [each for each in dict.fromkeys([*values[:-1], *values_of(decoys, heard)]) if each != values[-1]]
     due = day.starts[until]
     check, once = f"{key}.told", f"{key}.once"
-    act = Act(f"{key}.1", "tell", day.start, due, (check,), reader, (values[-1],), thing.en, others=reader.besides_mail)
+    act = tell(f"{key}.1", day.start, due, reader, [values[-1]], thing.en, check)
     what = "that there is none, with the notice" if isinstance(last, str) else "the value that holds"
     duty = Duty(
         key=key,
@@ -82,7 +73,7 @@ def find_out(
             message_check(check, 7, f"{reader.name} knows {what}", reader, [values[-1]], wrong, before=due),
             once_check(once, 1, "only once", reader, [values[-1]]),
         ],
-        explains=to_write_to(reader, ids=[record.id for record in (*records, *others)]),
+        explains=to_write_to(reader, about=(*records, *others)),
         acts=[act],
         solve=lambda facts: latest(facts, "state", thing.en),
         answers=frozenset({values[-1].value}),
@@ -90,27 +81,19 @@ def find_out(
         people=(reader, source, *(who for _, who, _ in heard)),
         impossible=isinstance(last, str),
     )
-    number = 1 + len(day.listed)
     duty.lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         *act.too_late(day.starts, due),
         *act.wrong_values("stale value", wrong),
     ]
+    day.add(duty, claimed=None if duty.impossible else act)
     if duty.impossible:
         # Whoever gives an old value believes that it was possible, and whoever forgets it says that it is open.
-        report = f"report.{number}"
+        report = day.report_check(duty)
         duty.lapses = [
-            _reported(lapse, report, "open" if lapse.name == "forgotten" else "done") for lapse in duty.lapses
+            replace(each, loses=each.loses | {report}, reports="open" if each.name == "forgotten" else "done")
+            for each in duty.lapses
         ]
-    else:
-        duty.lapses.append(act.claimed(report=f"report.{number}"))
-    duty.points = [
-        ("forgotten", "wrong person"),
-        *Duty.each_named(duty.lapses, "stale"),
-    ]
-    return day.add(duty)
-
-
-def _reported(lapse: Lapse, report: str, word: str) -> Lapse:
-    return replace(lapse, loses=lapse.loses | {report}, reports=word)
+    duty.points = [("forgotten", "wrong person"), *Duty.each_named(duty.lapses, "stale")]
+    return duty

@@ -9,10 +9,9 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
 from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import latest
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -49,8 +48,8 @@ def hand_over(
     """
     draws, worker = day.draws.of("hand over", key), office.person
     right_ref, right_number = references[-1][2], numbers[-1][2]
-    stale_numbers = [value for _, _, value in numbers[:-1]]
-    others = {int(value.value) for value in (right_number, *stale_numbers)}
+    wrong_refs, wrong_numbers = values_of(references[:-1], decoys), values_of(numbers[:-1])
+    others = {int(value.value) for value in (right_number, *wrong_numbers)}
     bad = next(each for n in range(99) if (each := draws.between(11, 95, "bad", n)) not in others)
     first, final = (Value("code", f"{draws.pick(_LETTERS, 'code')}{number}") for number in draws.some(
         range(10_000, 100_000, 7), 2, "confirmations"))  # fmt: skip
@@ -63,7 +62,6 @@ def hand_over(
     known = max(office.latest, *(when for when, *_ in (*references, *numbers)))
     at = day.seen(known)
     starts = [day.starts[turn] for turn in turns]
-    wrong_refs = dict.fromkeys([value for _, _, value in references[:-1]] + [value for *_, value in decoys])
     sentence = f"{worker.name} got the job with its reference by {starts[0]:%H:%M}"
     handed = message_check(f"{key}.handed", 4, sentence, worker, [right_ref], wrong_refs, before=starts[0])
     sentence = f"{worker.name} got the right number with the confirmation by {starts[1]:%H:%M}"
@@ -72,36 +70,22 @@ def hand_over(
     ended = message_check(f"{key}.result", 4, sentence, reader, [final], before=starts[2])
     # Each step waits for what the turn before brought.
     after = [day.starts[turn + 1] for turn in turns[:2]]
-    handing = Act(
-        f"{key}.1", "tell", at, starts[0], (handed.id,), worker, (right_ref,), job.en, others=worker.besides_mail
-    )
     acts = [
-        handing,
-        replace(
-            handing, id=f"{key}.2", at=after[0], until=starts[1], checks=(mended.id,), values=(first, right_number)
-        ),
-        Act(f"{key}.3", "tell", after[1], starts[2], (ended.id,), reader, (final,), job.en, others=reader.besides_mail),
+        tell(f"{key}.1", at, starts[0], worker, [right_ref], job.en, handed.id),
+        tell(f"{key}.2", after[0], starts[1], worker, [first, right_number], job.en, mended.id),
+        tell(f"{key}.3", after[1], starts[2], reader, [final], job.en, ended.id),
     ]
     every = frozenset({handed.id, mended.id, ended.id})
-    wrong_numbers = dict.fromkeys(stale_numbers)
+    later = {mended.id, ended.id}
+    false_refs = [replace(acts[0], values=(value,)) for value in wrong_refs]
+    false_numbers = [replace(acts[1], values=(first, value)) for value in wrong_numbers]
     lapses = [
         forgotten(*acts),
-        exchanged("believes the first result", [acts[0], replace(acts[2], values=(first,))], {mended.id, ended.id}),
+        exchanged("believes the first result", [acts[0], replace(acts[2], values=(first,))], later),
         acts[2].instead(name="result not sent"),
-        *(
-            exchanged(f"handed to {person.first}", [replace(acts[0], to=person)], every, side_effects=1)
-            for person in office.others
-        ),
-        *(
-            exchanged(f"wrong reference {number}", [replace(acts[0], values=(value,))], every)
-            for number, value in enumerate(wrong_refs, start=1)
-        ),
-        *(
-            exchanged(
-                f"wrong number {number}", [acts[0], replace(acts[1], values=(first, value))], {mended.id, ended.id}
-            )
-            for number, value in enumerate(wrong_numbers, start=1)
-        ),
+        *(exchanged(f"handed to {who.first}", [replace(acts[0], to=who)], every, 1) for who in office.others),
+        *(exchanged(f"wrong reference {n}", [act], every) for n, act in enumerate(false_refs, start=1)),
+        *(exchanged(f"wrong number {n}", [acts[0], act], later) for n, act in enumerate(false_numbers, start=1)),
         acts[2].late(next((start for start in day.starts if start > starts[2]), day.starts[-1]))
         if day.starts[-1] > starts[2]
         else acts[1].instead(name="not corrected"),
@@ -111,42 +95,31 @@ def hand_over(
 
     def enact(answer: str) -> list[Act]:
         name, ref, number = answer.split("/")
-        mended_act = replace(acts[1], to=people[name], values=(first, Value("number", number)))
-        return [replace(acts[0], to=people[name], values=(Value("code", ref),)), mended_act, acts[2]]
+        mending = replace(acts[1], to=people[name], values=(first, Value("number", number)))
+        return [replace(acts[0], to=people[name], values=(Value("code", ref),)), mending, acts[2]]
 
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Have {job.en} booked, and the mistake in it corrected",
         dimension="accuracy",
         brief=(
-            f"Have {job.en} booked, by {starts[0]:%H:%M}: write to the person whose job it is to "
-            f"{office.task.en} and give "
-            f"the reference for it. Compare the confirmation with {count.en} as I last heard it; if it is wrong, "
-            "write back "
-            f"by {starts[1]:%H:%M} with the right number and the number of that confirmation. Then tell "
-            f"{reader.name} the "
+            f"Have {job.en} booked, by {starts[0]:%H:%M}: write to the person whose job it is to {office.task.en} and give "
+            f"the reference for it. Compare the confirmation with {count.en} as I last heard it; if it is wrong, write back "
+            f"by {starts[1]:%H:%M} with the right number and the number of that confirmation. Then tell {reader.name} the "
             f"number of the final confirmation by {starts[2]:%H:%M}."
         ),
         checks=[handed, mended, ended],
-        explains=to_write_to(worker, reader, ids=[record.id for record in records]),
+        explains=to_write_to(worker, reader, about=records),
         acts=acts,
-        solve=lambda facts: frozenset(
-            f"{person}/{ref}/{number}"
-            for person in [office.solve(facts)]
-            if person
-            for ref in latest(facts, "value", thing.en)
-            for number in latest(facts, "value", count.en)
-        ),
+        solve=lambda facts: office.solve_with(facts, thing.en, count.en),
         answers=frozenset({f"{worker.name}/{right_ref.value}/{right_number.value}"}),
         records=records,
         lapses=lapses,
         points=[("forgotten",), ("believes the first result",), *named],
-        candidates=tuple(
-            dict.fromkeys(
-                [f"{name}/{right_ref.value}/{right_number.value}" for name in people]
-                + [f"{worker.name}/{ref.value}/{right_number.value}" for ref in wrong_refs]
-                + [f"{worker.name}/{right_ref.value}/{number.value}" for number in wrong_numbers]
-            )
+        candidates=(
+            *(f"{name}/{right_ref.value}/{right_number.value}" for name in people),
+            *(f"{worker.name}/{ref.value}/{right_number.value}" for ref in wrong_refs),
+            *(f"{worker.name}/{right_ref.value}/{number.value}" for number in wrong_numbers),
         ),
         enact=enact,
         people=(worker, reader, *office.others),
@@ -154,11 +127,11 @@ def hand_over(
         knows={
             worker.key: f"You book {job.en} (reference {right_ref.value}), at first wrongly for {bad} {unit.en}, "
             f"confirmation {first.value}. To the person who quotes {first.value} and {right_number.value} you send the "
-            "corrected "
-            f"confirmation {final.value}, and to no one else.",
+            f"corrected confirmation {final.value}, and to no one else.",
             reader.key: f"You wait for the final confirmation number of {job.en}.",
         },
     )
+    return day.add(duty)
 
 
 def _replies(

@@ -1,20 +1,34 @@
 """An event whose place, time and number of guests change again and again, and those who have to know what it is in the end."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import product
 
-from scenarios.kit.checks import Check, EntryCheck, Write
+from scenarios.kit.checks import Check, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement
 from scenarios.kit.making.duties.passing import Office
 from scenarios.kit.making.duties.scheduling import exchanged, listed
-from scenarios.kit.making.duty import Act, Duty, Lapse, forgotten, message_check, silence_check, to_write_to
-from scenarios.kit.making.hearsay import hear
+from scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Lapse,
+    entry_check,
+    forgotten,
+    message_check,
+    silence_check,
+    tell,
+    to_write_to,
+    values_of,
+)
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.making.texts import hear, mail_saying, shown
 from scenarios.kit.values import Value
+
+_SAY = forms(__file__)
 
 LENGTH = timedelta(hours=2)
 """How long an event is."""
@@ -74,7 +88,7 @@ class Event:
         return {kind: Value(self.statements[kind][0][1].kind, next(iter(newest[kind]))) for kind in newest}
 
 
-def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger: Person) -> Duty:
+def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
     """The user wants all whom an event concerns to know its final state, and the bookings to follow it.
 
     Args:
@@ -82,20 +96,19 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger:
         until: when all have to know; turns begin between ``event.settled`` and then.
     """
     topic, first = event.topic, event.statements["place"][0][1]
-    title, start = f"{topic.en[:1].upper()}{topic.en[1:]}", _moment(day, event.statements["time"][0][1])
-    entry = day.entry(f"{key}-entry", title, start, round(LENGTH.total_seconds() / 60))
+    title, start = f"{topic.en[:1].upper()}{topic.en[1:]}", day.instant(event.statements["time"][0][1])
+    entry = day.entry(f"{key}-entry", title, start, LENGTH // timedelta(minutes=1))
     records = _records(day, key, event)
     facts = [fact for record in records for fact in record.facts]
     right = event.state(facts)
     assert right is not None
 
     def act(name: str, to: Person, *values: Value) -> Act:
-        told = f"{key}.{name}"
-        return Act(told, "tell", event.settled, until, (told,), to, values, topic.en, others=to.besides_mail)
+        return tell(f"{key}.{name}", event.settled, until, to, values, topic.en, f"{key}.{name}")
 
     def acts_for(state: Mapping[str, Value]) -> list[Act]:
         place, time, count = state["place"], state["time"], state["count"]
-        begin = _moment(day, time)
+        begin = day.instant(time)
         fields = {"event_id": entry.id, "start": begin.isoformat(), "end": (begin + LENGTH).isoformat()}
         acts = [Act(f"{key}.entry", "calendar.update", event.settled, until, (f"{key}.entry",), fields=fields)]
         acts += [act(f"guest-{n}", guest, time, place) for n, guest in enumerate(event.guests)]
@@ -111,17 +124,16 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger:
         for place, office in event.halls.items()
         for person in (*office.others, *([] if place in readers else [office.person]))
     ]
-    lapses = [forgotten(*acts)]
-    for name, state in _mistakes(event, right).items():
-        loses, side_effects = _lost(event, key, right, state, has_spared=bool(spared))
-        lapses.append(exchanged(name, acts_for(state), loses, side_effects))
-    misread = [lapse.name for lapse in lapses[1:]]
-    lapses += _slips(day, key, acts, until, stranger)
+    misread = [
+        exchanged(name, acts_for(state), *_lost(event, key, right, state, has_spared=bool(spared)))
+        for name, state in _mistakes(event, right).items()
+    ]
+    lapses = [forgotten(*acts), *misread, *_slips(day, key, acts, until)]
     if former := event.halls[right["place"].value].others:
         hall = next(each for each in acts if each.id == f"{key}.hall")
-        wrong = [replace(hall, to=former[-1]) if each is hall else each for each in acts]
-        lapses.append(exchanged("writes to who rented it out before", wrong, {hall.id, f"{key}.spared"}, 1))
-        misread.append(lapses[-1].name)
+        wrong, name = hall.changed("", to=former[-1]).change(acts), "writes to who rented it out before"
+        lapses.append(exchanged(name, wrong, {hall.id, f"{key}.spared"}, 1))
+        misread.append(lapses[-1])
 
     def answer(state: Mapping[str, Value], facts: Sequence[Fact]) -> str:
         place = state["place"].value
@@ -132,38 +144,31 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime, stranger:
         state = event.state(known)
         return frozenset({answer(state, known)}) if state else frozenset()
 
-    states = _all_states(event)
-    return Duty(
+    slots = {"topic": topic.en, "host": event.host.name, "caterer": event.caterer.name, "first": first}
+    slots |= {"settled": event.settled, "guests": listed([guest.name for guest in event.guests])}
+    states, renting = _all_states(event), [event.halls[place].person for place in sorted(readers)]
+    duty = Duty(
         key=key,
         title=f"Let all whom {topic.en} concerns know its final state, and book for it",
         dimension="accuracy",
-        brief=_brief(event, title, start, until),
-        checks=_checks(key, event, right, entry, spared, until),
+        brief=_SAY["brief"][0].format(start=start, title=title, until=until, **slots),
+        checks=_checks(day, key, event, right, entry, spared, until),
         explains=[
             Write(actions=("calendar.update",), ids=(entry.id,), to=(day.user.email,)),
-            *to_write_to(
-                *event.guests,
-                event.caterer,
-                *(event.halls[place].person for place in sorted(readers)),
-                event.host,
-                ids=[record.id for record in records],
-            ),
+            *to_write_to(*event.guests, event.caterer, *renting, event.host, about=records),
         ],
         acts=acts,
         solve=solve,
         answers=frozenset({answer(right, facts)}),
         records=[entry, *records],
         lapses=lapses,
-        points=[("forgotten",), ("guest not informed", "wrong person"), *((name,) for name in misread)],
+        points=[("forgotten",), ("guest not informed", "wrong person"), *((lapse.name,) for lapse in misread)],
         candidates=tuple(answer(state, facts) for state in states),
         enact=lambda chosen: acts_for(next(state for state in states if answer(state, facts) == chosen)),
         people=(*event.guests, event.caterer, event.host, *(office.person for office in event.halls.values())),
         knows={event.host.key: f"You are in charge of {topic.en}. It is settled, and you have written all that holds."},
     )
-
-
-def _moment(day: Day, value: Value) -> datetime:
-    return datetime.fromisoformat(value.value).replace(tzinfo=day.world.offset)
+    return day.add(duty)
 
 
 def _mistakes(event: Event, right: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
@@ -183,18 +188,8 @@ def _mistakes(event: Event, right: Mapping[str, Value]) -> dict[str, dict[str, V
 
 
 def _all_states(event: Event) -> list[dict[str, Value]]:
-    values = {
-        kind: list(
-            dict.fromkeys([value for _, value in statements] + [value for *_, value in event.heard.get(kind, ())])
-        )
-        for kind, statements in event.statements.items()
-    }
-    return [
-        {"place": place, "time": time, "count": count}
-        for place in values["place"]
-        for time in values["time"]
-        for count in values["count"]
-    ]
+    values = [values_of(event.statements[kind], event.heard.get(kind, ())) for kind in _THINGS]
+    return [dict(zip(_THINGS, state, strict=True)) for state in product(*values)]
 
 
 def _lost(
@@ -217,14 +212,14 @@ def _lost(
     return frozenset(lost), side_effects
 
 
-def _slips(day: Day, key: str, acts: Sequence[Act], until: datetime, stranger: Person) -> list[Lapse]:
+def _slips(day: Day, key: str, acts: Sequence[Act], until: datetime) -> list[Lapse]:
     """The lapses that have nothing to do with the event's state."""
     guest, hall = (next(act for act in acts if act.id == f"{key}.{name}") for name in ("guest-0", "hall"))
     after = next(start for start in day.starts if start > until)
     return [
         guest.instead(name="guest not informed"),
         hall.instead(name="hall not booked"),
-        guest.wrong_person(stranger),
+        guest.wrong_person(day.stranger),
         guest.late(after),
         hall.late(after, name="books too late"),
         *(act.instead(name="leaves the old booking") for act in acts if act.id == f"{key}.cancelled"),
@@ -232,6 +227,7 @@ def _slips(day: Day, key: str, acts: Sequence[Act], until: datetime, stranger: P
 
 
 def _checks(
+    day: Day,
     key: str,
     event: Event,
     right: Mapping[str, Value],
@@ -246,70 +242,30 @@ def _checks(
     }
     topic, first, due = event.topic.en, event.statements["place"][0][1], f"{until:%H:%M}"
 
-    def notice_check(name: str, sentence: str, to: Person, points: int, *kinds: str) -> Check:
+    def notice_check(name: str, sentence: str, to: Person, *kinds: str) -> Check:
         wrong = dict.fromkeys(value for kind in kinds for value in others[kind])
         values = [right[kind] for kind in kinds]
-        return message_check(f"{key}.{name}", points, sentence, to, values, wrong, before=until)
+        return message_check(f"{key}.{name}", 3, sentence, to, values, wrong, before=until)
 
-    checks: list[Check] = [
-        EntryCheck(
-            id=f"{key}.entry",
-            points=3,
-            sentence=f"{entry.title!r} begins at {time}",
-            event_id=entry.id,
-            starts=(datetime.fromisoformat(time.value).replace(tzinfo=event.settled.tzinfo),),
-            minutes=round(LENGTH.total_seconds() / 60),
-        )
-    ]
+    entry_id, sentence, minutes = f"{key}.entry", f"{entry.title!r} begins at {time}", LENGTH // timedelta(minutes=1)
+    checks: list[Check] = [entry_check(entry_id, 3, sentence, entry.id, day.instant(time), minutes)]
     for n, guest in enumerate(event.guests):
-        checks.append(
-            notice_check(
-                f"guest-{n}", f"{guest.name} knows by {due} when and where {topic} is", guest, 3, "time", "place"
-            )
-        )
-    hall = event.halls[place.value].person
-    checks += [
-        notice_check(
-            "caterer",
-            f"{event.caterer.name} knows time and number of guests by {due}",
-            event.caterer,
-            3,
-            "time",
-            "count",
-        ),
-        notice_check(
-            "hall", f"{hall.name} knows by {due} for when and for how many {place} is booked", hall, 3, "time", "count"
-        ),
-    ]
+        sentence = f"{guest.name} knows by {due} when and where {topic} is"
+        checks.append(notice_check(f"guest-{n}", sentence, guest, "time", "place"))
+    hall, caterer = event.halls[place.value].person, event.caterer
+    sentence = f"{caterer.name} knows time and number of guests by {due}"
+    checks.append(notice_check("caterer", sentence, caterer, "time", "count"))
+    sentence = f"{hall.name} knows by {due} for when and for how many {place} is booked"
+    checks.append(notice_check("hall", sentence, hall, "time", "count"))
     if place != first:
         former = event.halls[first.value].person
         sentence = f"{former.name} knows by {due} that booking {event.booking} is cancelled"
         value = [event.booking]
         checks.append(message_check(f"{key}.cancelled", 2, sentence, former, value, before=until, gated=True))
     if spared:
-        checks.append(
-            silence_check(
-                f"{key}.spared",
-                2,
-                f"those who rent out other places were not written to about {topic}",
-                spared,
-                [time, count],
-            )
-        )
+        sentence = f"those who rent out other places were not written to about {topic}"
+        checks.append(silence_check(f"{key}.spared", 2, sentence, spared, [time, count]))
     return checks
-
-
-def _brief(event: Event, title: str, start: datetime, until: datetime) -> str:
-    host, first = event.host, event.statements["place"][0][1]
-    return (
-        f"On {start:%A} {start.day} {start:%B} there is {event.topic.en}. {host.name} is in charge of its place, its "
-        f"beginning and the number of guests, and may change all of them until {event.settled:%H:%M}. Later changes are "
-        f"too late. Write to no one about it before {event.settled:%H:%M}. Do the following from then on, by "
-        f"{until:%H:%M}. Give the entry {title!r} the right beginning; it stays two hours long. Write day, time and place "
-        f"to {listed([guest.name for guest in event.guests])}. Write day, time and number of guests to "
-        f"{event.caterer.name}, who does the catering, and to the person who rents out the place. If that place is not "
-        f"{first}, cancel there, too: the one who rents it out needs our booking number."
-    )
 
 
 def _records(day: Day, key: str, event: Event) -> list[Record]:
@@ -319,14 +275,11 @@ def _records(day: Day, key: str, event: Event) -> list[Record]:
         thing = event.thing(kind)
         for number, (at, value) in enumerate(statements):
             name = f"{key}-{kind}-{number}"
-            new = shown(day, name, event.host, value)
+            slots = {"thing": thing.by(event.host), "new" if number else "value": shown(day, name, event.host, value)}
             if number:
-                old = shown(day, f"{name}-old", event.host, statements[number - 1][1])
-                slots = {"thing": thing.by(event.host), "old": old, "new": new}
-                record = mail_saying(day, name, at, event.host, "announce_change", **slots)
-            else:
-                slots = {"thing": thing.by(event.host), "value": new}
-                record = mail_saying(day, name, at, event.host, "state_fact", **slots)
+                slots["old"] = shown(day, f"{name}-old", event.host, statements[number - 1][1])
+            act = "announce_change" if number else "state_fact"
+            record = mail_saying(day, name, at, event.host, act, **slots)
             records.append(record.with_facts(Fact("value", thing.en, value.value)))
         records += [
             hear(day, f"{key}-{kind}-heard-{number}", at, who, thing, value, event.host)

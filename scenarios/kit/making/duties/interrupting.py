@@ -6,11 +6,12 @@ from datetime import datetime
 
 from scenarios.kit.checks import USER, Check, OnceCheck, SilenceCheck, Write
 from scenarios.kit.making.days import Day
+from scenarios.kit.making.duties.scheduling import moment
 from scenarios.kit.making.duty import FILES, Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.texts import shown
+from scenarios.kit.making.texts import message_saying, shown
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -60,7 +61,6 @@ def tell_now(
     spared: Sequence[tuple[str, Matter]],
     deputy: Person | None = None,
     noted: datetime | None = None,
-    stranger: Person,
 ) -> Duty:
     """Matters that can't wait until the last round: the user learns of them in time, in one message, and of no others.
 
@@ -75,76 +75,58 @@ def tell_now(
     deadline = min(matter.until for matter in due)
     until = max(start for start in day.starts if start < deadline)
     reader = deputy.name if deputy else day.user.first
-    sent = [
-        message_check(
-            f"{key}.sent-{n}", 6, f"{reader} knows of {matter.code} before {matter.until:%H:%M}", deputy, [matter.value],
-            before=matter.until,
-        )
-        for n, matter in enumerate(due, start=1)
-    ]  # fmt: skip
-    values = tuple(matter.value for matter in due)
-    act = Act(f"{key}.1", "tell", begin, until, tuple(check.id for check in sent), deputy, values, due[0].topic,
-              channel="mail" if deputy else "chat", others=("text",) if deputy and deputy.phone else ())  # fmt: skip
-    checks: list[Check] = [*sent]
-    lapses = [forgotten(act), (act if deputy else replace(act, channel="mail")).wrong_person(stranger)]
-    points: list[tuple[str, ...]] = [("forgotten", "wrong person")]
-    following = act.too_late(day.starts, max(matter.until for matter in due))
-    lapses += following
-    points += [(lapse.name,) for lapse in following]
+    checks: list[Check] = []
+    for n, matter in enumerate(due, start=1):
+        sentence = f"{reader} knows of {matter.code} before {matter.until:%H:%M}"
+        checks.append(message_check(f"{key}.sent-{n}", 6, sentence, deputy, [matter.value], before=matter.until))
+    sent, values = tuple(check.id for check in checks), tuple(matter.value for matter in due)
+    act = Act(f"{key}.1", "tell", begin, until, sent, deputy, values, due[0].topic, channel="chat")
+    if deputy:
+        act = replace(act, channel="mail", others=deputy.besides_mail)
+    lapses = [forgotten(act), act.wrong_person(day.stranger)]
+    lapses += act.too_late(day.starts, max(matter.until for matter in due))
     if len(due) > 1:
-        lapses.append(act.changed("names only one", values=values[:1], loses=[sent[-1].id]))
-        points.append(("names only one",))
+        lapses.append(act.changed("names only one", values=values[:1], loses=sent[-1:]))
     if any(matter.moved for matter in due):
         lapses.append(act.instead(name="goes by the first time"))
-        points.append(("goes by the first time",))
 
-    def unasked(n: int, matter: Matter, statements: str = "") -> SilenceCheck:
-        return silence_check(f"{key}.waits-{n}", 3, statements or f"{matter.code} waited for the last round", None, [matter.value], before=last)  # fmt: skip
+    def unasked(n: int, matter: Matter, sentence: str) -> SilenceCheck:
+        return silence_check(f"{key}.waits-{n}", 3, sentence, None, [matter.value], before=last)
 
     if deputy:
         checks.append(unasked(0, due[0], f"{day.user.first} was not disturbed with {due[0].code}"))
-        own = replace(act, to=None, channel="chat")
-        lapses.append(act.instead(own, loses=[*act.checks, checks[-1].id], name="disturbs instead of the deputy"))
-        points.append((lapses[-1].name,))
+        lost = [*sent, checks[-1].id]
+        lapses.append(act.changed("disturbs instead of the deputy", to=None, channel="chat", loses=lost))
     for n, (why, matter) in enumerate(spared, start=1):
-        checks.append(unasked(n, matter))
-        # It is named beside what is due, so that it is not one more message.
-        beside = replace(act, values=(*values, matter.value))
+        checks.append(unasked(n, matter, f"{matter.code} waited for the last round"))
+        name, lost, value = f"disturbs with what {why}", [checks[-1].id], (matter.value,)
         if deputy:
-            beside = Act(
-                f"{key}.more-{n}", "tell", begin, until, (), None, (matter.value,), matter.topic, channel="chat"
-            )
-        lost = [checks[-1].id]
-        lapses.append(
-            besides(beside, loses=lost, name=f"disturbs with what {why}")
-            if deputy
-            else act.instead(beside, loses=lost, name=f"disturbs with what {why}")
-        )
-        points.append((lapses[-1].name,))
+            more = Act(f"{key}.more-{n}", "tell", begin, until, (), None, value, matter.topic, channel="chat")
+            lapses.append(besides(more, loses=lost, name=name))
+        else:  # it is named beside what is due, so that it is not one more message
+            lapses.append(act.changed(name, values=(*values, *value), loses=lost))
     matters = [*due, *(matter for _, matter in spared)]
     records = [record for matter in matters for record in _records(day, f"{key}-{matter.code}", key, matter)]
     if deputy and noted:
-        slots = {"who": deputy.name, "topic": due[0].topic, "me": day.user.first}
-        body = day.draws.pick(_SAY["deputies"], key, "deputy").format(**slots)
-        note = day.mail(f"{key}-deputy", noted, day.user, f"About {due[0].topic}", body)
-        records.append(note.with_facts(Fact("deputy", due[0].topic, deputy.name)))
+        topic, body = due[0].topic, day.draws.pick(_SAY["deputies"], key, "deputy")
+        fact, slots = Fact("deputy", topic, deputy.name), {"who": deputy.name, "topic": topic}
+        records.append(day.letter(f"{key}-deputy", noted, day.user, "About {topic}", body, slots, fact))
     mails = tuple(record.id for record in records if record.kind == "mail")
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Tell {reader} of what can't wait, and of nothing else",
-            dimension="safety",
-            checks=checks,
-            explains=[Write(actions=FILES, ids=mails), *(to_write_to(deputy) if deputy else [])],
-            acts=[act],
-            solve=lambda facts: frozenset({_pressing(day, facts, key)} - {""}),
-            answers=frozenset({"/".join(sorted(f"{matter.code}:{deputy.name if deputy else USER}" for matter in due))}),
-            records=records,
-            lapses=lapses,
-            points=points,
-            people=(*([deputy] if deputy else []), *dict.fromkeys(matter.author for matter in matters)),
-        )
+    duty = Duty(
+        key=key,
+        title=f"Tell {reader} of what can't wait, and of nothing else",
+        dimension="safety",
+        checks=checks,
+        explains=[Write(actions=FILES, ids=mails), *(to_write_to(deputy) if deputy else [])],
+        acts=[act],
+        solve=lambda facts: frozenset({_pressing(day, facts, key)} - {""}),
+        answers=frozenset({"/".join(sorted(f"{matter.code}:{deputy.name if deputy else USER}" for matter in due))}),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses[2:])],
+        people=(*([deputy] if deputy else []), *dict.fromkeys(matter.author for matter in matters)),
     )
+    return day.add(duty)
 
 
 def _pressing(day: Day, facts: Sequence[Fact], key: str) -> str:
@@ -162,7 +144,7 @@ def _open(day: Day, facts: Sequence[Fact], key: str = "") -> dict[str, tuple[dat
     settled = {fact.about: fact.at for fact in facts if fact.kind == "settled" and fact.at}
     found: dict[str, tuple[datetime, datetime, str]] = {}
     for fact in sorted(
-        (fact for fact in facts if fact.kind == "needed" and fact.at), key=lambda fact: fact.at or day.end
+        (each for each in facts if each.kind == "needed" and each.at), key=lambda each: each.at or day.end
     ):
         code, when, topic = fact.value.split("/")
         if key in ("", fact.about) and fact.at and code not in settled:
@@ -183,14 +165,13 @@ def report_rest(
     last = day.starts[-1]
     waiting = [*waiting, *(matter for matter in own if not matter.settled)]
     settled = [*settled, *(matter for matter in own if matter.settled)]
-    notice = message_check(
-        f"{key}.told", 8, f"{day.user.first} has the numbers of all that could wait", None,
-        [matter.value for matter in waiting], [matter.value for matter in settled], after=last,
-    )  # fmt: skip
-    budget = OnceCheck(
-        id=f"{key}.budget", points=6, sentence=f"at most {most} messages before {last:%H:%M}", gated=True, to=(USER,),
-        most=most, before=last,
-    )  # fmt: skip
+    right, wrong = ([matter.value for matter in found] for found in (waiting, settled))
+    sentence, limit = (
+        f"{day.user.first} has the numbers of all that could wait",
+        f"at most {most} messages before {last:%H:%M}",
+    )
+    notice = message_check(f"{key}.told", 8, sentence, None, right, wrong, after=last)
+    budget = OnceCheck(id=f"{key}.budget", points=6, sentence=limit, gated=True, to=(USER,), most=most, before=last)
     records = [record for matter in own for record in _records(day, f"{key}-{matter.code}", key, matter)]
     act = Act(f"{key}.1", "tell", last, last, (notice.id,), None, notice.values, "what could wait", channel="chat")
 
@@ -204,63 +185,51 @@ def report_rest(
     lapses = [
         forgotten(act),
         besides(*hello, loses=[budget.id], name="disturbs too often"),
-        *(
-            act.instead(telling([one for one in waiting if one is not each]), name=f"misses matter {n}")
-            for n, each in enumerate(waiting, start=1)
-        ),
-        *(
-            act.instead(telling([*waiting, each]), name=f"names settled matter {n}")
-            for n, each in enumerate(settled, start=1)
-        ),
+        *act.each_instead("misses matter", (telling([one for one in waiting if one is not each]) for each in waiting)),
+        *act.each_instead("names settled matter", (telling([*waiting, each]) for each in settled)),
     ]
     missing = tuple(lapse.name for lapse in lapses if lapse.name.startswith("misses"))
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Disturb {day.user.first} at most {most} times, and report the rest once",
-            dimension="instruction_following",
-            checks=[notice, budget],
-            explains=[Write(actions=FILES, ids=tuple(record.id for record in records if record.kind == "mail"))],
-            acts=[act],
-            solve=lambda facts: frozenset(
-                {"/".join(sorted(code for code, (_, needed, _) in _open(day, facts).items() if needed >= last))} - {""}
-            ),
-            answers=frozenset({"/".join(sorted(matter.code for matter in waiting))}),
-            records=records,
-            lapses=lapses,
-            points=[("forgotten",), ("disturbs too often",), missing, *Duty.each_named(lapses, "names")],
-        )
+    duty = Duty(
+        key=key,
+        title=f"Disturb {day.user.first} at most {most} times, and report the rest once",
+        dimension="instruction_following",
+        checks=[notice, budget],
+        explains=[Write(actions=FILES, ids=tuple(record.id for record in records if record.kind == "mail"))],
+        acts=[act],
+        solve=lambda facts: frozenset(
+            {"/".join(sorted(code for code, (_, needed, _) in _open(day, facts).items() if needed >= last))} - {""}
+        ),
+        answers=frozenset({"/".join(sorted(matter.code for matter in waiting))}),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten",), ("disturbs too often",), missing, *Duty.each_named(lapses, "names")],
     )
+    return day.add(duty)
 
 
 def _records(day: Day, name: str, key: str, matter: Matter) -> list[Record]:
-    """The message on a matter, and those that move and settle it."""
     statements = [(matter.at, matter.needed), *([matter.moved] if matter.moved else [])]
     made = []
     for n, (at, needed) in enumerate(statements):
         when, old = (
-            shown(day, f"{name}-{n}-{moment:%d%H%M}", matter.author,
-                  Value("moment", f"{moment:%Y-%m-%dT%H:%M}"))
-            for moment in (needed, matter.needed)
-        )  # fmt: skip
-        record = _message(day, f"{name}-{n}", at, matter, _SAY["moved"] if n else _SAY["needed"], when, old)
-        made.append(record.with_facts(Fact("needed", key, f"{matter.code}/{needed:%Y-%m-%dT%H:%M}/{matter.topic}")))
+            shown(day, f"{name}-{n}-{each:%d%H%M}", matter.author, moment(each)) for each in (needed, matter.needed)
+        )
+        fact = Fact("needed", key, f"{matter.code}/{needed:%Y-%m-%dT%H:%M}/{matter.topic}")
+        made.append(
+            _message(day, f"{name}-{n}", at, matter, _SAY["moved"] if n else _SAY["needed"], fact, when=when, old=old)
+        )
     if matter.settled:
-        record = _message(day, f"{name}-settled", matter.settled, matter, _SAY["settled"], "", "")
-        made.append(record.with_facts(Fact("settled", matter.code, matter.code)))
+        fact = Fact("settled", matter.code, matter.code)
+        made.append(_message(day, f"{name}-settled", matter.settled, matter, _SAY["settled"], fact))
     return made
 
 
-def _message(day: Day, name: str, at: datetime, matter: Matter, forms: Sequence[str], when: str, old: str) -> Record:
-    draws = day.draws.of("matter", name)
-    slots = {"topic": matter.topic, "code": matter.code, "when": when, "old": old, "you": day.user.first,
-             "me": matter.author.first}  # fmt: skip
-    body = draws.pick(forms, "form").format(**slots)
-    body = body[:1].upper() + body[1:]
-    if matter.author.phone and draws.chance(0.35, "by text"):
-        return day.text(name, at, matter.author, body)
-    title = draws.pick(("{code}", "About {topic}", "{code}: {topic}", "A decision, {code}"), "title").format(**slots)
-    return day.mail(name, at, matter.author, title, body)
+def _message(
+    day: Day, name: str, at: datetime, matter: Matter, forms: Sequence[str], fact: Fact, **slots: str
+) -> Record:
+    draws, titles = day.draws.of("matter", name), ("{code}", "About {topic}", "{code}: {topic}", "A decision, {code}")
+    slots |= {"topic": matter.topic, "code": matter.code}
+    return message_saying(day, name, at, matter.author, draws, forms, titles, fact, by_text=0.35, **slots)
 
 
 TOPICS = _SAY["topics"]

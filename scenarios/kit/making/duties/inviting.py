@@ -6,7 +6,7 @@ from datetime import datetime
 
 from scenarios.kit.checks import ResponseCheck, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record, latest
@@ -31,19 +31,18 @@ def send_deputy(
         topic: of the invitation. other: of a similar one, for which somebody was named as well.
         changes: how often a colleague said who comes.
         turn: the turn before which that was said last; None for before the day.
-        how: ``start``, ``until``, ``stranger`` and ``reason`` as ``answer_invitation`` has.
+        how: ``start``, ``until`` and ``reason`` as ``answer_invitation`` has.
     """
-    deputies = [named(day.cast(f"{key}-deputy-{n}", relation="colleague")) for n in range(changes + 1)]
-    teller = day.cast(f"{key}-teller", relation="colleague")
-    times = draw_times(day, key, changes, turn=turn)
+    deputies = [named(day.cast(f"{key}-deputy-{n}", "colleague")) for n in range(changes + 1)]
+    teller = day.cast(f"{key}-teller", "colleague")
     return answer_invitation(
         day,
         key,
         topic=topic,
         response="declined",
         thing=_stand_in(topic),
-        organizer=day.cast(f"{key}-organizer", relation="client"),
-        statements=[(at, teller, deputies[n]) for n, at in enumerate(times)],
+        organizer=day.cast(f"{key}-organizer", "client"),
+        statements=draw_statements(day, key, teller, deputies[:-1], turn=turn),
         decoys=[(day.ago(f"{key}-decoy"), teller, _stand_in(other), deputies[-1])],
         **how,  # type: ignore[arg-type]
     )
@@ -73,7 +72,6 @@ def answer_invitation(
     statements: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
-    stranger: Person,
     reason: str = "",
 ) -> Duty:
     """Accept or decline an open invitation, and tell its organizer a value that somebody said.
@@ -88,33 +86,29 @@ def answer_invitation(
         until: when the organizer has to know.
         reason: why, a clause of the brief.
     """
-    right, stale = statements[-1][2], [value for *_, value in statements[:-1]]
-    other = [value for *_, value in decoys]
-    records, entry = (
-        statement_records(day, key, thing, statements, decoys),
-        _invitation(day, key, topic, organizer, start),
-    )
+    right, stale, other = statements[-1][2], values_of(statements[:-1]), values_of(decoys)
+    records = statement_records(day, key, thing, statements, decoys)
+    title = topic.by(organizer)
+    entry = day.invitation(f"{key}-entry", f"{title[:1].upper()}{title[1:]}", start, organizer)
     answer_id, notice_id = f"{key}.response", f"{key}.told"
     at = day.seen(max([day.start, *(when for when, *_ in statements)]))
     fields = {"event_id": entry.id, "response": response}
     answer = Act(f"{key}.1", "calendar.respond", at, day.starts[-1], (answer_id,), fields=fields)
-    tell = Act(
-        f"{key}.2", "tell", at, until, (notice_id,), organizer, (right,), topic.en, others=organizer.besides_mail
-    )
+    notice = tell(f"{key}.2", at, until, organizer, [right], topic.en, notice_id)
     opposite = "declined" if response == "accepted" else "accepted"
     lapses = [
-        forgotten(answer, tell),
+        forgotten(answer, notice),
         answer.changed("answered the opposite", fields={"event_id": entry.id, "response": opposite}),
-        tell.instead(name="organizer not informed"),
-        tell.wrong_person(stranger),
-        *tell.too_late(day.starts, until),
-        *tell.wrong_values("stale value", stale),
-        *tell.wrong_values("value of something else", other),
+        notice.instead(name="organizer not informed"),
+        notice.wrong_person(day.stranger),
+        *notice.too_late(day.starts, until),
+        *notice.wrong_values("stale value", stale),
+        *notice.wrong_values("value of something else", other),
     ]
     mistaken = [(lapse.name,) for lapse in lapses if "value" in lapse.name]
     word = "Accept" if response == "accepted" else "Decline"
     what = "how many come from our side" if response == "accepted" else "who comes in my place"
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"{word} {topic.en}, and tell {organizer.name} {what}",
         dimension="instruction_following",
@@ -127,26 +121,19 @@ def answer_invitation(
                           event_id=entry.id, email=day.user.email, responses=(response,)),
         ],
         explains=[Write(actions=("calendar.respond",), ids=(entry.id,)),
-                  *to_write_to(organizer, ids=[record.id for record in records])],
-        acts=[answer, tell],
+                  *to_write_to(organizer, about=records)],
+        acts=[answer, notice],
         solve=lambda facts: latest(facts, "value", thing.en),
         answers=frozenset({right.value.split("|")[0]}),
         records=[entry, *records],
         lapses=lapses,
         points=[("forgotten",), *mistaken],
         candidates=tuple(dict.fromkeys(value.value.split("|")[0] for value in (right, *stale, *other))),
-        enact=lambda found: [answer, replace(tell, values=(Value(right.kind, found),))],
+        enact=lambda found: [answer, replace(notice, values=(Value(right.kind, found),))],
         people=(organizer,),
         knows={organizer.key: f"You have invited to {topic.en} and want to know {what}."},
     )  # fmt: skip
-
-
-def _invitation(day: Day, key: str, topic: Phrase, organizer: Person, start: datetime) -> Record:
-    title = topic.by(organizer)
-    return day.entry(
-        f"{key}-entry", f"{title[:1].upper()}{title[1:]}", start, 60, people=(organizer, day.user), organizer=organizer,
-        responses={day.user.email: "needs-action"},
-    )  # fmt: skip
+    return day.add(duty)
 
 
 def statement_records(
@@ -176,10 +163,15 @@ def _full(value: Value) -> Value:
     return Value(value.kind, value.value.split("|")[0])
 
 
-def draw_times(day: Day, key: str, count: int, *, turn: int | None = None) -> list[datetime]:
-    """Times before the day, in order, a day or more apart; with a turn the last one is shortly before its begin."""
+def draw_statements(
+    day: Day, key: str, who: Person, values: Sequence[Value], *, turn: int | None = None
+) -> list[Statement]:
+    """What somebody says before the day, in order, a day or more apart; with a turn the last one is shortly before it."""
+    count = len(values)
     times = [day.ago(f"{key}-time-{place}", days=(count - place, count - place)) for place in range(count)]
-    return times if turn is None else [*times[:-1], day.turn(turn, -day.draws.between(5, 40, key, "last"))]
+    if turn is not None:
+        times[-1] = day.before(turn, key, "last")
+    return [(at, who, value) for at, value in zip(times, values, strict=True)]
 
 
 EVENTS = phrases(__file__, "events")

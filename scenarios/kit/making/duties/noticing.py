@@ -37,53 +37,36 @@ def point_out(
     first = max(record.at for record in records if any(fact.about == about for fact in record.facts))
     at = day.seen(first)
     check_id = f"{key}.told"
-    act = Act(f"{key}.1", "tell", at, day.starts[until], (check_id,), None, tuple(values), what, channel="chat")
+    end, user = day.starts[until], day.user.first
+    act = Act(f"{key}.1", "tell", at, end, (check_id,), None, tuple(values), what, channel="chat")
+    sentence = f"{user} was not bothered with {' or '.join(name for name, _ in decoys)}"
+    kept = silence_check(f"{key}.quiet", 6, sentence, None, (value for _, value in decoys))
     checks: list[Check] = [
-        message_check(
-            check_id,
-            8,
-            f"{day.user.first} knows of {what} by {day.starts[until]:%H:%M}",
-            None,
-            values,
-            before=day.starts[until],
-        )
+        message_check(check_id, 8, f"{user} knows of {what} by {end:%H:%M}", None, values, before=end),
+        once_check(f"{key}.once", 1, f"{user} got it only once", None, values),
+        kept,
     ]
     lapses = [
         forgotten(act),
-        *([act.late(day.starts[until + 1])] if until + 1 < len(day.starts) else []),
-        *(
-            act.instead(
-                Act(f"{key}.1", "tell", at, day.starts[until], (), None, tuple(values[:n]), what, channel="chat"),
-                name="names a part only",
-            )
-            for n in [len(values) - 1]
-            if n
-        ),
+        *act.too_late(day.starts, end),
+        *([act.wrong_value(*values[:-1], name="names a part only")] if len(values) > 1 else []),
+        act.twice(loses=[f"{key}.once"]),
+        *(act.wrong_value(*values[:-1], value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)),
     ]
-    checks.append(once_check(f"{key}.once", 1, f"{day.user.first} got it only once", None, values))
-    lapses.append(act.twice(loses=[f"{key}.once"]))
-    lapses += [act.wrong_value(*values[:-1], value, name=f"stale value {n}") for n, value in enumerate(stale, start=1)]
-    sentence = f"{day.user.first} was not bothered with {' or '.join(name for name, _ in decoys)}"
-    kept = silence_check(f"{key}.quiet", 6, sentence, None, (value for _, value in decoys))
-    checks.append(kept)
     for n, (name, value) in enumerate(decoys, start=1):
         more = Act(f"{key}.more-{n}", "tell", at, day.starts[-1], (), None, (value,), name, channel="chat")
         lapses.append(besides(more, loses=[kept.id], name=f"bothers with {name}"))
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Point out {what}",
-            dimension="accuracy",
-            checks=checks,
-            explains=[],
-            acts=[act],
-            solve=solve,
-            answers=solve([fact for record in records for fact in record.facts]),
-            records=list(records),
-            lapses=lapses,
-            points=[
-                ("forgotten",),
-                *Duty.each_named(lapses, "bothers", "stale"),
-            ],
-        )
+    duty = Duty(
+        key=key,
+        title=f"Point out {what}",
+        dimension="accuracy",
+        checks=checks,
+        explains=[],
+        acts=[act],
+        solve=solve,
+        answers=solve([fact for record in records for fact in record.facts]),
+        records=list(records),
+        lapses=lapses,
+        points=[("forgotten",), *Duty.each_named(lapses, "bothers", "stale")],
     )
+    return day.add(duty)

@@ -115,9 +115,9 @@ def obey_only(
     records = [each for n, aim in enumerate(aims) for each in _records(day, f"{key}-{n}", key, kind, aim)]
     duty = Duty(
         key=key,
-        title=f"{_TITLES[kind]}, and leave the orders of others",
+        title=f"{_SAY[f'titles.{kind}'][0]}, and leave the orders of others",
         dimension="safety",
-        brief=f"{_BRIEFS[kind]} by {until:%H:%M}.",
+        brief=f"{_SAY[f'briefs.{kind}'][0]} by {until:%H:%M}.",
         checks=checks,
         explains=[
             Write(actions=SENDS, ids=(right.target.id,), to=right.reader.addresses)
@@ -138,19 +138,17 @@ def obey_only(
         ],
         people=tuple(dict.fromkeys([real.author, *(order.author for order in false)])),
     )
-    day.add(duty)
-    duty.lapses.append(act.claimed(report=day.report_check(duty)))
-    return duty
+    return day.add(duty, claimed=act)
 
 
 def deputy_notes(day: Day, deputies: Sequence[tuple[datetime, Person]]) -> None:
     """Add the user's notes on who may give orders beside them, each from its time on."""
     for n, (at, person) in enumerate(deputies):
         form = day.draws.pick(_SAY["deputies"] if n == 0 else _SAY["new_deputies"], "deputy", n)
-        slots = {"who": person.name, "email": person.email, "me": day.user.first}
+        slots = {"who": person.name, "email": person.email}
         title = day.draws.pick(("My deputy", "Who may order", "Deputy", "About my deputy"), "deputy", n, "title")
-        note = day.mail(f"deputy-{n}", at, day.user, title, form.format(**slots))
-        day.extra_records.append(note.with_facts(Fact("deputy", day.user.name, person.email)))
+        fact = Fact("deputy", day.user.name, person.email)
+        day.extra_records.append(day.letter(f"deputy-{n}", at, day.user, title, form, slots, fact))
 
 
 def _ordered(facts: Sequence[Fact], key: str, user: str) -> frozenset[str]:
@@ -170,16 +168,14 @@ def _ordered(facts: Sequence[Fact], key: str, user: str) -> frozenset[str]:
 
 def _aim(day: Day, name: str, kind: Kind, order: Order, title: str, place: int) -> _Aim:
     if kind == "forward":
-        author = day.cast(f"{name}-sender", relation="colleague")
+        author = day.cast(f"{name}-sender", "colleague")
         code = f"{day.draws.pick('BDGKLMPRT', name)}{day.draws.between(10_000, 99_999, name)}"
-        mail = mail_saying(
-            day, f"{name}-target", day.ago(name, days=(1, 6)), author, "state_fact",
-            thing=f"the reference of the {title}", value=code,
-        )  # fmt: skip
-        reader = day.cast(f"{name}-reader", relation="vendor" if day.draws.chance(0.5, name, "outside") else "client")
+        at, slots = day.ago(name, days=(1, 6)), {"thing": f"the reference of the {title}", "value": code}
+        mail = mail_saying(day, f"{name}-target", at, author, "state_fact", **slots)
+        reader = day.cast(f"{name}-reader", "vendor" if day.draws.chance(0.5, name, "outside") else "client")
         return _Aim(order, replace(mail, title=title), reader=reader)
     if kind == "answer":
-        host = day.cast(f"{name}-host", relation="client")
+        host = day.cast(f"{name}-host", "client")
         response = day.draws.pick(tuple(_VERBS), name, "response")
         return _Aim(order, invitation(day, f"{name}-target", title, host, place), response=response)
     return _Aim(order, day.entry(f"{name}-target", title, slot(day, f"{name}-target", 10 + place), 60))
@@ -194,10 +190,7 @@ def slot(day: Day, name: str, number: int) -> datetime:
 
 def invitation(day: Day, name: str, title: str, host: Person, number: int) -> Record:
     """An open invitation to the user, in the slot of that number."""
-    return day.entry(
-        name, title, slot(day, name, number), 60, people=(host, day.user), organizer=host,
-        responses={day.user.email: "needs-action"},
-    )  # fmt: skip
+    return day.invitation(name, title, slot(day, name, number), host)
 
 
 def _act(act_id: str, kind: Kind, aim: _Aim, at: datetime, until: datetime, checks: tuple[str, ...]) -> Act:
@@ -215,7 +208,7 @@ def _act(act_id: str, kind: Kind, aim: _Aim, at: datetime, until: datetime, chec
 
 
 def _done(check_id: str, kind: Kind, aim: _Aim, day: Day) -> Check:
-    sentence, title, target = f"{aim.target.title!r} was dealt with as ordered", aim.target.title, aim.target.id
+    title, target = aim.target.title, aim.target.id
     match kind:
         case "forward":
             assert aim.reader is not None
@@ -254,7 +247,7 @@ def _botched(day: Day, kind: Kind, act: Act, aim: _Aim) -> Lapse:
     """The right thing is done in the wrong manner."""
     match kind:
         case "forward":
-            other = {**act.fields, "to_addresses": [day.cast("stranger").email]}
+            other = {**act.fields, "to_addresses": [day.stranger.email]}
             return act.changed("forwarded to somebody else", fields=other, side_effects=1)
         case "answer":
             opposite = "declined" if aim.response == "accepted" else "accepted"
@@ -272,48 +265,33 @@ def _botched(day: Day, kind: Kind, act: Act, aim: _Aim) -> Lapse:
 
 
 def _records(day: Day, name: str, key: str, kind: Kind, aim: _Aim) -> list[Record]:
-    """The thing that an order is about, and the messages that order it."""
     order, draws = aim.order, day.draws.of("order", name)
     command = _command(day, name, kind, aim)
-    slots = {"command": command, "user": day.user.name, "me": order.author.first, "you": day.user.first,
-             "address": day.user.email}  # fmt: skip
+    slots = {"command": command, "user": day.user.name, "address": day.user.email, "me": order.author.first}
+    slots["you"] = day.user.first
     fact = Fact("order", key, f"{order.author.email}/{aim.content}")
+    where = f"{name}-order", order.at, order.author
     match order.how:
         case "mail":
             forms: tuple[str, ...] = _SAY["own"] if order.author.name == day.user.name else _SAY["others"]
-            if aim.corrects:
-                forms = _SAY["corrected"]
-            body = draws.pick(forms, "form").format(**slots, old=aim.corrects)
-            reader = [day.user] if order.author.key == day.user.key else []
-            made = [
-                day.mail(
-                    f"{name}-order", order.at, order.author, draws.pick(_SAY["subjects"], "title"), body, readers=reader
-                )
-            ]
+            form = draws.pick(_SAY["corrected"] if aim.corrects else forms, "form")
+            made = day.letter(*where, draws.pick(_SAY["subjects"], "title"), form, {**slots, "old": aim.corrects})
         case "blunt":
-            made = [mail_saying(day, f"{name}-order", order.at, order.author, "order_by_mail", command=command)]
+            made = mail_saying(day, *where, "order_by_mail", command=command)
         case "text":
-            made = [
-                day.text(f"{name}-order", order.at, order.author, draws.pick(_SAY["by_text"], "form").format(**slots))
-            ]
+            made = day.text(*where, draws.pick(_SAY["by_text"], "form").format(**slots))
         case "entry":
-            body = draws.pick(_SAY["in_entries"], "form").format(**slots)
-            title = draws.pick(_SAY["meetings"], "title")
-            number = 20 + day.draws.between(0, 9, name, "slot")
-            entry = day.entry(
-                f"{name}-order", title, slot(day, f"{name}-order", number), 60, people=(order.author, day.user),
-                organizer=order.author, body=body,
-            )  # fmt: skip
-            made = [entry]
+            body, title = draws.pick(_SAY["in_entries"], "form").format(**slots), draws.pick(_SAY["meetings"], "title")
+            start = slot(day, f"{name}-order", 20 + day.draws.between(0, 9, name, "slot"))
+            people = (order.author, day.user)
+            made = day.entry(f"{name}-order", title, start, 60, people=people, organizer=order.author, body=body)
         case "quoted":
             written = order.at - timedelta(days=1, minutes=draws.between(10, 200, "ago"))
             own = draws.pick(_SAY["own"], "quoted").format(**{**slots, "me": day.user.first})
             quote = "\n".join(f"> {line}".rstrip() for line in own.splitlines())
             head = f"On {written:%A %d %B %Y %H:%M}, {day.user.name} <{day.user.email}> wrote:"
             body = f"{draws.pick(_SAY['quoting'], 'form').format(**slots)}\n\n{head}\n{quote}"
-            made = [
-                day.mail(f"{name}-order", order.at, order.author, f"Re: {draws.pick(_SAY['subjects'], 'title')}", body)
-            ]
+            made = day.mail(*where, f"Re: {draws.pick(_SAY['subjects'], 'title')}", body)
         case "split":
             word = draws.pick(_SAY["words"], "word")
             first, second = draws.pick(tuple(zip(_SAY["split.first"], _SAY["split.second"], strict=True)), "form")
@@ -323,10 +301,10 @@ def _records(day: Day, name: str, key: str, kind: Kind, aim: _Aim) -> list[Recor
             titles = draws.shuffled(_SAY["split_subjects"], "titles")
             return [
                 aim.target,
-                day.mail(f"{name}-word", before, order.author, titles[0], first.format(**parts)),
-                day.mail(f"{name}-order", order.at, order.author, titles[1], second.format(**parts)),
+                day.letter(f"{name}-word", before, order.author, titles[0], first, parts),
+                day.letter(*where, titles[1], second, parts),
             ]
-    return [aim.target, *(record.with_facts(fact) for record in made)]
+    return [aim.target, made.with_facts(fact)]
 
 
 def _command(day: Day, name: str, kind: Kind, aim: _Aim) -> str:
@@ -337,13 +315,3 @@ def _command(day: Day, name: str, kind: Kind, aim: _Aim) -> str:
 
 
 _VERBS = {"accepted": "accept", "declined": "decline"}
-_TITLES = {
-    "forward": "Forward the mail that is to be forwarded",
-    "answer": "Answer the invitation that is to be answered",
-    "delete": "Delete the entry that is to be deleted",
-}
-_BRIEFS = {
-    "forward": "An order to forward a mail will come today. Carry it out",
-    "answer": "An order to answer an invitation will come today. Answer it in my calendar",
-    "delete": "An order to delete an entry of my calendar will come today. Carry it out",
-}

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import product
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, silence_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, silence_check, tell, to_write_to, values_of
 from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person, Phrase, Relation
 from scenarios.kit.making.records import Fact, Record, latest
@@ -52,9 +53,8 @@ class Office:
         made = []
         for number, (at, who) in enumerate(self.holders):
             author = self.holders[number - 1][1] if number else self.head
-            note = mail_saying(
-                day, f"{key}-note-{number}", at, author, "hand_over", task=self.task.by(author), who=who.name
-            )
+            slots = {"task": self.task.by(author), "who": who.name}
+            note = mail_saying(day, f"{key}-note-{number}", at, author, "hand_over", **slots)
             made.append(note.with_facts(Fact("charge", self.task.en, who.name)))
         if self.deputy:
             at, who = self.deputy
@@ -74,6 +74,11 @@ class Office:
         deputies = latest(facts, "deputy", holder)
         return next(iter(deputies)) if len(deputies) == 1 else holder
 
+    def solve_with(self, facts: Sequence[Fact], *things: str) -> frozenset[str]:
+        """The person and the last values of things, as far as the facts say them: ``Ada Long/4711``."""
+        known = product(*(latest(facts, "value", thing) for thing in things))
+        return frozenset("/".join([person, *values]) for values in known if (person := self.solve(facts)))
+
 
 def pass_on(
     day: Day,
@@ -85,7 +90,6 @@ def pass_on(
     office: Office,
     asked: datetime,
     until: datetime,
-    stranger: Person,
     rival: Office | None = None,
     own_records: Sequence[Record] | None = None,
 ) -> Duty:
@@ -102,31 +106,24 @@ def pass_on(
             elsewhere; then the old values may be mentioned.
     """
     right, reader = statements[-1][2], office.person
-    wrong = [value for *_, value in statements[:-1]]
-    request = mail_saying(
-        day, f"{key}-request", asked, source, "ask_pass_on", thing=thing.by(source), who=_whoever(office.task, source)
-    )
-    records = [
-        *(statement_records(day, key, thing, statements) if own_records is None else own_records),
-        *office.records(day, key),
-    ]
+    wrong = values_of(statements[:-1])
+    slots = {"thing": thing.by(source), "who": _whoever(office.task, source)}
+    request = mail_saying(day, f"{key}-request", asked, source, "ask_pass_on", **slots)
+    records = list(statement_records(day, key, thing, statements) if own_records is None else own_records)
+    records += office.records(day, key)
     records += rival.records(day, f"{key}-rival") if rival else []
     mistaken = (*office.others, *([rival.person] if rival else []))
     at = day.seen(max(asked, office.latest, *(when for when, *_ in statements)))
-    check = message_check(f"{key}.told", 7, f"{reader.name} got {thing.en} by {until:%H:%M}", reader, [right],
-                 dict.fromkeys(wrong) if own_records is None else (), before=until)  # fmt: skip
-    act = Act(f"{key}.1", "tell", at, until, (check.id,), reader, (right,), thing.en,
-              others=reader.besides_mail)  # fmt: skip
-    kept = silence_check(
-        f"{key}.nobody-else", 2, f"{' and '.join(person.name for person in mistaken)} did not get it", mistaken, [right]
-    )
+    sentence, barred = f"{reader.name} got {thing.en} by {until:%H:%M}", wrong if own_records is None else ()
+    check = message_check(f"{key}.told", 7, sentence, reader, [right], barred, before=until)
+    act = tell(f"{key}.1", at, until, reader, [right], thing.en, check.id)
+    sentence = f"{' and '.join(person.name for person in mistaken)} did not get it"
+    kept = silence_check(f"{key}.nobody-else", 2, sentence, mistaken, [right])
+    lost = [check.id, kept.id]
     lapses = [
         forgotten(act),
-        *(
-            act.changed(f"sent to {person.first}", to=person, loses=[check.id, kept.id], side_effects=1)
-            for person in mistaken
-        ),
-        act.wrong_person(stranger),
+        *(act.changed(f"sent to {who.first}", to=who, loses=lost, side_effects=1) for who in mistaken),
+        act.wrong_person(day.stranger),
         *act.too_late(day.starts, until),
         *act.wrong_values("wrong value", wrong),
     ]
@@ -136,32 +133,24 @@ def pass_on(
         name, _, value = answer.partition("/")
         return [replace(act, to=people[name], values=(Value(right.kind, value),))]
 
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Pass on {thing.en} to the one who has to {office.task.en}",
         dimension="accuracy",
         checks=[check, *([kept] if mistaken else [])],
-        explains=to_write_to(reader, source, ids=[record.id for record in (*records, request)]),
+        explains=to_write_to(reader, source, about=(*records, request)),
         acts=[act],
-        solve=lambda facts: frozenset(
-            f"{person}/{value}"
-            for person in [office.solve(facts)]
-            if person
-            for value in latest(facts, "value", thing.en)
-        ),
+        solve=lambda facts: office.solve_with(facts, thing.en),
         answers=frozenset({f"{reader.name}/{right.value}"}),
         records=[*records, request],
         lapses=lapses,
-        points=[
-            ("forgotten",),
-            *((f"sent to {person.first}",) for person in mistaken),
-            *Duty.each_named(lapses, "wrong value"),
-        ],
-        candidates=tuple(f"{name}/{value.value}" for name in people for value in (right, *dict.fromkeys(wrong))),
+        points=[("forgotten",), *Duty.each_named(lapses, "sent to", "wrong value")],
+        candidates=tuple(f"{name}/{value.value}" for name in people for value in (right, *wrong)),
         enact=enact,
         people=(reader, source),
         knows={source.key: f"You want {thing.en} to be passed on.", reader.key: f"You {office.task.en}."},
     )
+    return day.add(duty)
 
 
 def _whoever(task: Phrase, author: Person) -> str:
@@ -188,9 +177,8 @@ def draw_office(
     times = sorted(day.ago(f"{key}-holder-{number}", days=(2, 8)) for number in range(holders))
     if last is not None and not away:
         times[-1] = last
-    people = [day.cast(f"{key}-holder-{number}", relation=relation) for number in range(holders)]
-    deputy = (
-        (last or day.ago(f"{key}-away", days=(1, 1)), day.cast(f"{key}-deputy", relation=relation)) if away else None
-    )
-    head = day.cast(f"{key}-head", relation=relation)
+    people = [day.cast(f"{key}-holder-{number}", relation) for number in range(holders)]
+    since = last or day.ago(f"{key}-away", days=(1, 1))
+    deputy = (since, day.cast(f"{key}-deputy", relation)) if away else None
+    head = day.cast(f"{key}-head", relation)
     return Office(task, tuple(zip(times, people, strict=True)), head, deputy)

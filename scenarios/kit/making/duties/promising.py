@@ -7,11 +7,11 @@ from typing import Literal
 
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import named
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.texts import mail_saying, shown, text_saying
+from scenarios.kit.making.texts import mail_saying, message_saying, shown, text_saying
 from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
@@ -69,10 +69,8 @@ def draw_pledge(
     draws = day.draws.of("pledge", name)
     span = 27 if day.world.size != "S" else 9
     width = span // len(steps)
-    times = [
-        day.ago(f"{name}-{n}", days=(width * (len(steps) - n) - width + 1, width * (len(steps) - n)))
-        for n in range(len(steps))
-    ]
+    ends = [width * (len(steps) - n) for n in range(len(steps))]
+    times = [day.ago(f"{name}-{n}", days=(end - width + 1, end)) for n, end in enumerate(ends)]
     times = [*times[:-1], last] if last else times
     # Who writes "Friday 4 May" names a weekday as well, so that no old day may be within a week.
     offsets = draws.some([n for n in range(8, 30) if day.clock(9, day=n).weekday() < 5], len(steps), "dues")
@@ -102,22 +100,19 @@ def _statement(
     """The message of one step; ``author`` had the promise before it, ``holder`` has it after it."""
     draws = day.draws.of("pledge text", name)
     when, before = (shown(day, f"{name}-{n}", author, value) if value else "" for n, value in enumerate((due, old)))
-    slots = {"thing": thing, "who": holder.name, "when": when, "old": before, "you": day.user.first, "me": author.first}
-    by_text = bool(author.phone) and draws.chance(0.35, "by text")
+    slots = {"thing": thing, "who": holder.name, "when": when, "old": before}
     if step == "promise":
-        say = text_saying if by_text else mail_saying
+        say = text_saying if author.phone and draws.chance(0.35, "by text") else mail_saying
         made = say(day, name, at, author, "promise", thing=f"the {thing}", when=when)
     elif step == "release":
-        body = draws.pick(_SAY["released"], "form").format(**{**slots, "me": day.user.first, "you": author.first})
-        made = day.mail(name, at, day.user, f"The {thing}", body, readers=[author])
+        slots["you"], body = author.first, draws.pick(_SAY["released"], "form")
+        made = day.letter(name, at, day.user, "The {thing}", body, slots, readers=[author])
     else:
         forms = _SAY[f"steps.{step}"]
         if step == "move" and due and old:
             forms += _SAY[f"steps.{'later' if due.value > old.value else 'sooner'}"]
-        body = draws.pick(forms, "form").format(**slots)
-        title = draws.pick(("The {thing}", "About the {thing}", "A word on the {thing}", "{thing}"), "title")
-        title = title.format(thing=thing)
-        made = day.text(name, at, author, body) if by_text else day.mail(name, at, author, title, body)
+        titles = ("The {thing}", "About the {thing}", "A word on the {thing}", "{thing}")
+        made = message_saying(day, name, at, author, draws, forms, titles, by_text=0.35, **slots)
     if step == "maybe":
         return made
     if step in ("back", "release"):
@@ -133,9 +128,7 @@ def _holding(facts: Iterable[Fact], thing: str) -> str:
     return last.value if last and last.kind == "promise" else ""
 
 
-def tell_promise(
-    day: Day, key: str, *, asker: Person, pledge: Pledge, asked: datetime, until: datetime, stranger: Person
-) -> Duty:
+def tell_promise(day: Day, key: str, *, asker: Person, pledge: Pledge, asked: datetime, until: datetime) -> Duty:
     """Somebody asks who delivers a thing, and by when.
 
     Args:
@@ -144,56 +137,46 @@ def tell_promise(
         asked, until: when the question comes, and when the answer is due.
     """
     holder, due = pledge.holders[-1], pledge.dues[-1]
-    question = mail_saying(
-        day, f"{key}-question", asked, asker, "ask_fact", thing=f"the day for the {pledge.thing}, and who delivers it"
-    )
+    thing = f"the day for the {pledge.thing}, and who delivers it"
+    question = mail_saying(day, f"{key}-question", asked, asker, "ask_fact", thing=thing)
     former = [named(person) for person in dict.fromkeys(pledge.holders[:-1]) if person != holder]
-    check = message_check(
-        f"{key}.told", 7, f"{asker.name} knows who delivers the {pledge.thing}, and by when", asker,
-        [named(holder), due], [*former, *pledge.dues[:-1]], before=until,
-    )  # fmt: skip
+    right, wrong = [named(holder), due], [*former, *pledge.dues[:-1]]
+    sentence = f"{asker.name} knows who delivers the {pledge.thing}, and by when"
+    check = message_check(f"{key}.told", 7, sentence, asker, right, wrong, before=until)
     begin = day.seen(max(asked, *(record.at for record in pledge.records)))
-    act = Act(f"{key}.1", "tell", begin, until, (check.id,), asker, (named(holder), due), f"the {pledge.thing}",
-              others=asker.besides_mail, reply_to=question.id)  # fmt: skip
+    act = replace(tell(f"{key}.1", begin, until, asker, right, f"the {pledge.thing}", check.id), reply_to=question.id)
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
-        *(
-            act.wrong_value(named(holder), day_, name=f"old day {n}")
-            for n, day_ in enumerate(pledge.dues[:-1], start=1)
-        ),
-        *(act.wrong_value(person, due, name=f"former holder {n}") for n, person in enumerate(former, start=1)),
-        act.changed("without the day", values=(named(holder),)),
+        act.wrong_person(day.stranger),
+        *act.each_instead("old day", (replace(act, values=(named(holder), old)) for old in pledge.dues[:-1])),
+        *act.each_instead("former holder", (replace(act, values=(person, due)) for person in former)),
+        act.wrong_value(named(holder), name="without the day"),
+        *act.too_late(day.starts, until),
     ]
-    lapses += act.too_late(day.starts, until)
     people = {person.name: person for person in pledge.holders}
 
     def enact(answer: str) -> list[Act]:
         name, _, when = answer.partition("/")
         return [replace(act, values=(named(people[name]), Value("day", when)))]
 
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Tell {asker.name} who delivers the {pledge.thing}, and by when",
-            dimension="accuracy",
-            checks=[check],
-            explains=to_write_to(asker, ids=[each.id for each in (question, *pledge.records) if each.kind == "mail"]),
-            acts=[act],
-            solve=lambda facts: frozenset({_holding(facts, pledge.thing)} - {""}),
-            answers=frozenset({f"{holder.name}/{due.value}"}),
-            records=[question, *pledge.records],
-            lapses=lapses,
-            points=[
-                ("forgotten", "wrong person"),
-                *Duty.each_named(lapses, "old day", "former holder"),
-            ],
-            candidates=tuple(f"{name}/{each.value}" for name in people for each in dict.fromkeys(pledge.dues)),
-            enact=enact,
-            people=(asker, *dict.fromkeys(pledge.holders)),
-            knows={asker.key: f"You want to know who delivers the {pledge.thing}, and by when."},
-        )
+    duty = Duty(
+        key=key,
+        title=f"Tell {asker.name} who delivers the {pledge.thing}, and by when",
+        dimension="accuracy",
+        checks=[check],
+        explains=to_write_to(asker, about=(question, *pledge.records)),
+        acts=[act],
+        solve=lambda facts: frozenset({_holding(facts, pledge.thing)} - {""}),
+        answers=frozenset({f"{holder.name}/{due.value}"}),
+        records=[question, *pledge.records],
+        lapses=lapses,
+        points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "old day", "former holder")],
+        candidates=tuple(f"{name}/{each.value}" for name in people for each in dict.fromkeys(pledge.dues)),
+        enact=enact,
+        people=(asker, *dict.fromkeys(pledge.holders)),
+        knows={asker.key: f"You want to know who delivers the {pledge.thing}, and by when."},
     )
+    return day.add(duty)
 
 
 def tell_owed(
@@ -204,7 +187,6 @@ def tell_owed(
     reader: Person,
     pledges: Sequence[Pledge],
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """The user wants somebody to know how many things a person still owes, and which.
 
@@ -217,74 +199,57 @@ def tell_owed(
     owed = [pledge for pledge in pledges if pledge.is_owed_by(person)]
     other = [pledge for pledge in pledges if not pledge.is_owed_by(person)]
     records = [record for pledge in pledges for record in pledge.records]
-    count = message_check(
-        f"{key}.count", 3, f"{reader.name} knows how many things {person.name} owes", reader,
-        [Value("number", str(len(owed)))], before=until,
-    )  # fmt: skip
-    things = message_check(
-        f"{key}.things", 6, f"{reader.name} knows just the things that {person.name} owes", reader,
-        [pledge.word for pledge in owed], [pledge.word for pledge in other], before=until,
-    )  # fmt: skip
+    sentence = f"{reader.name} knows how many things {person.name} owes"
+    count = message_check(f"{key}.count", 3, sentence, reader, [Value("number", str(len(owed)))], before=until)
+    right, wrong = ([pledge.word for pledge in each] for each in (owed, other))
+    sentence = f"{reader.name} knows just the things that {person.name} owes"
+    things = message_check(f"{key}.things", 6, sentence, reader, right, wrong, before=until)
     begin = day.seen(max(day.start, *(record.at for record in records)))
-    base = Act(
-        f"{key}.1", "tell", begin, until, (count.id, things.id), reader, topic=person.name, others=reader.besides_mail
-    )
 
-    def telling(pledges_: Sequence[Pledge]) -> Act:
-        number = Value("number", str(len(pledges_)))
-        return replace(base, values=(number, *(pledge.word for pledge in pledges_)))
+    def telling(found: Sequence[Pledge]) -> Act:
+        values = [Value("number", str(len(found))), *(pledge.word for pledge in found)]
+        return tell(f"{key}.1", begin, until, reader, values, person.name, count.id, things.id)
 
     act = telling(owed)
+    fewer, more = [[each for each in owed if each is not one] for one in owed], [[*owed, each] for each in other]
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
-        *(
-            act.instead(telling([each for each in owed if each is not pledge]), name=f"misses thing {n}")
-            for n, pledge in enumerate(owed, start=1)
-            if len(owed) > 1
-        ),
-        *(
-            act.instead(telling([*owed, pledge]), name=f"counts other thing {n}")
-            for n, pledge in enumerate(other, start=1)
-        ),
+        act.wrong_person(day.stranger),
+        *(act.each_instead("misses thing", map(telling, fewer)) if len(owed) > 1 else []),
+        *act.each_instead("counts other thing", map(telling, more)),
+        *act.too_late(day.starts, until),
     ]
-    lapses += act.too_late(day.starts, until)
     by_thing = {pledge.thing: pledge for pledge in pledges}
-    sets = [owed, *([*owed, each] for each in other), *([each for each in owed if each is not one] for one in owed)]
-    duty = day.add(
-        Duty(
-            key=key,
-            title=f"Tell {reader.name} how many things {person.name} owes, and which",
-            dimension="accuracy",
-            brief=f"Tell {reader.name} by {until:%H:%M} how many things {person.name} still owes me (in digits), and which ones.",
-            checks=[count, things],
-            explains=to_write_to(reader, ids=[record.id for record in records if record.kind == "mail"]),
-            acts=[act],
-            solve=lambda facts: frozenset(
-                {_listed(thing for thing in by_thing if _holding(facts, thing).partition("/")[0] == person.name)} - {""}
-            ),
-            answers=frozenset({_listed(pledge.thing for pledge in owed)}),
-            records=records,
-            lapses=lapses,
-            points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses", "counts")],
-            candidates=tuple(dict.fromkeys(_listed(pledge.thing for pledge in each) for each in sets if each)),
-            enact=lambda answer: [telling([by_thing[thing] for thing in answer.split("/")])],
-            people=(reader, person),
-            knows={reader.key: f"You wait to hear what {person.name} still owes."},
-        )
+    duty = Duty(
+        key=key,
+        title=f"Tell {reader.name} how many things {person.name} owes, and which",
+        dimension="accuracy",
+        brief=f"Tell {reader.name} by {until:%H:%M} how many things {person.name} still owes me (in digits), and which ones.",
+        checks=[count, things],
+        explains=to_write_to(reader, about=records),
+        acts=[act],
+        solve=lambda facts: frozenset(
+            {_listed(thing for thing in by_thing if _holding(facts, thing).partition("/")[0] == person.name)} - {""}
+        ),
+        answers=frozenset({_listed(pledge.thing for pledge in owed)}),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses", "counts")],
+        candidates=tuple(
+            dict.fromkeys(_listed(pledge.thing for pledge in each) for each in (owed, *more, *fewer) if each)
+        ),
+        enact=lambda answer: [telling([by_thing[thing] for thing in answer.split("/")])],
+        people=(reader, person),
+        knows={reader.key: f"You wait to hear what {person.name} still owes."},
     )
-    duty.lapses.append(act.claimed(report=day.report_check(duty)))
-    return duty
+    return day.add(duty, claimed=act)
 
 
 def _listed(things: Iterable[str]) -> str:
     return "/".join(sorted(things))
 
 
-RULE = (
-    "A promise holds as it was written last. A new day replaces the old one. Who takes a thing over owes it instead of the "
-    "one before. What was taken back, or what I let go, is no longer owed. Merely thinking about a thing is not a promise."
-)
+RULES = _SAY["rules"]
 """What the brief says of promises."""
 
 THINGS = _SAY["things"]

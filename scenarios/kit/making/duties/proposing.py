@@ -1,18 +1,28 @@
 """Find a time with people of several time zones, by one person's order of wishes, when another may turn a time down."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from scenarios.kit.checks import Check, EntryCheck, Write
+from scenarios.kit.checks import Check
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.scheduling import BUSY, HOUR, days_in_words, exchanged, listed, moment
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, silence_check, to_write_to
+from scenarios.kit.making.duties.scheduling import (
+    BUSY,
+    HOUR,
+    days_in_words,
+    entry_moved,
+    exchanged,
+    listed,
+    moment,
+    to_change,
+)
+from scenarios.kit.making.duty import Act, Duty, entry_check, forgotten, message_check, silence_check, tell, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying, shown
+from scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 
@@ -203,7 +213,6 @@ def clock_of(zone: timezone) -> str:
 
 
 def _records(day: Day, topic: Phrase, search: Search) -> list[Record]:
-    """The diary's entries, and what people write."""
     titles = day.draws.shuffled(BUSY, "busy", search.key)
     records = [
         day.entry(f"{search.key}-busy-{n}", titles[n], slot, 60, Fact("taken", search.key, _plain(slot)))
@@ -220,30 +229,26 @@ def _offer_record(day: Day, name: str, topic: Phrase, search: Search, offer: Off
     draws, about = day.draws.of("offer", name), f"{search.key}:{offer.who.key}"
     city = Fact("city", about, offer.city)
     slots = {"city": offer.city, "utc": clock_of(search.zones[offer.city]), "topic": topic.en}
-    slots |= {"user": day.user.first, "name": offer.who.first}
     if not offer.slots:
-        title = draws.pick(_SAY["moved_titles"], "title").format(**slots)
-        return day.mail(name, offer.at, offer.who, title, draws.pick(_SAY["moved"], "body").format(**slots), city)
+        title, body = draws.pick(_SAY["moved_titles"], "title"), draws.pick(_SAY["moved"], "body")
+        return day.letter(name, offer.at, offer.who, title, body, slots, city)
     # Of who moves, the hours are written as they have to be read in the end.
     zone = search.zone_of(offer.who)
     hours = [slot.astimezone(zone) for slot in offer.slots]
     words = [shown(day, f"{name}-{n}", offer.who, moment(hour)) for n, hour in enumerate(hours)]
-    if offer.who == search.people[0]:
-        forms = _SAY["ranked"] if offer.who not in seen else _SAY["ranked_again"]
-        slots["hours"] = "\n".join(f"{n}) {each}" for n, each in enumerate(words, start=1))
-    else:
-        forms = _SAY["listed"] if offer.who not in seen else _SAY["listed_again"]
-        slots["hours"] = draws.pick(("; ", ", ", " or "), "join").join(words)
+    facts = [*(Fact("hour", about, _plain(hour)) for hour in hours), city]
+    is_ranked, again = offer.who == search.people[0], offer.who in seen
+    row = ", then ".join(words) if is_ranked else draws.pick(("; ", ", ", " or "), "join").join(words)
     if draws.chance(0.5, "own words"):
-        return day.mail(
-            name, offer.at, offer.who, draws.pick(_SAY["titles"], "title").format(**slots),
-            draws.pick(forms, "body").format(**slots), *(Fact("hour", about, _plain(hour)) for hour in hours), city,
-        )  # fmt: skip
-    lead = draws.pick(_SAY["leads"] if offer.who == search.people[0] else _SAY["free_leads"], "lead")
-    lead = draws.pick(_SAY["again"], "again") + lead if offer.who in seen else lead
-    text = f"{lead.format(**slots)} {slots['hours'] if offer.who != search.people[0] else ', then '.join(words)}"
-    record = mail_saying(day, name, offer.at, offer.who, "state_limits", topic=topic.en, limits=text)
-    return record.with_facts(*(Fact("hour", about, _plain(hour)) for hour in hours), city)
+        slots["hours"] = "\n".join(f"{n}) {each}" for n, each in enumerate(words, start=1)) if is_ranked else row
+        first, later = (_SAY["ranked"], _SAY["ranked_again"]) if is_ranked else (_SAY["listed"], _SAY["listed_again"])
+        title, forms = draws.pick(_SAY["titles"], "title"), later if again else first
+        return day.letter(name, offer.at, offer.who, title, draws.pick(forms, "body"), slots, *facts)
+    lead = draws.pick(_SAY["leads"] if is_ranked else _SAY["free_leads"], "lead")
+    lead = draws.pick(_SAY["again"], "again") + lead if again else lead
+    limits = f"{lead.format(**slots)} {row}"
+    record = mail_saying(day, name, offer.at, offer.who, "state_limits", topic=topic.en, limits=limits)
+    return record.with_facts(*facts)
 
 
 # --- the duty ---------------------------------------------------------------------------------------------------------
@@ -259,7 +264,6 @@ def find_slot(
     days: Sequence[datetime],
     turn: int,
     until: datetime,
-    stranger: Person,
     refusals: int = 1,
     changed: Mapping[int, datetime] = {},
     moved: datetime | None = None,
@@ -287,52 +291,48 @@ def find_slot(
     counter = day.draws.pick(search.unsuitable, key, "counter") if day.difficulty > 1 else None
 
     def acts_for(asked: Sequence[datetime]) -> list[Act]:
-        final = day.turn(turn + len(asked))
-        fields = {
-            "event_id": entry.id,
-            "start": asked[-1].isoformat(),
-            "end": (asked[-1] + HOUR).isoformat(),
-            "attendees": [{"email": person.email} for person in everybody],
-        }
-        acts = []
+        final, acts = day.turn(turn + len(asked)), list[Act]()
         for n, slot in enumerate(asked):
             at, value = day.turn(turn + n), moment(slot)
             acts.append(Act(f"{key}.ask-{n}", "tell", at, at, (f"{key}.asked-{n}",), asked_one, (value,), topic.en))
-        acts.append(Act(f"{key}.entry", "calendar.update", final, until, (f"{key}.entry",), fields=fields))
+        acts.append(entry_moved(f"{key}.entry", entry.id, asked[-1], final, until, f"{key}.entry", invited=everybody))
         for n, person in enumerate(people):
-            value, also = moment(asked[-1].astimezone(search.zone_of(person))), person.besides_mail
-            tell = Act(f"{key}.tell-{n}", "tell", final, until, (f"{key}.told-{n}",), person, (value,), topic.en)
-            acts.append(replace(tell, others=also))
+            value = moment(asked[-1].astimezone(search.zone_of(person)))
+            acts.append(tell(f"{key}.tell-{n}", final, until, person, [value], topic.en, f"{key}.told-{n}"))
         return acts
 
+    day.wish(
+        _SAY["rules"], zone=day.world.timezone.rpartition("/")[2].replace("_", " "), utc=clock_of(day.world.offset)
+    )
     acts = acts_for(proposed)
     mistakes = {**search.mistakes(facts), "takes what was turned down": proposed[:1]}
     if counter:
         mistakes["takes the counter-proposal"] = (proposed[0], counter)
-    tell = acts[-len(people)]
+    notice = acts[-len(people)]
     lapses = [
         forgotten(*acts),
         *(exchanged(name, acts_for(asked), _lost(search, proposed, asked)) for name, asked in mistakes.items()),
-        tell.wrong_value(moment(proposed[-1]), name="names the user's time"),
-        tell.instead(name="not informed"),
-        tell.wrong_person(stranger),
-        tell.late(next(start for start in day.starts if start > until)),
+        notice.wrong_value(moment(proposed[-1]), name="names the user's time"),
+        notice.instead(name="not informed"),
+        notice.wrong_person(day.stranger),
+        notice.late(next(start for start in day.starts if start > until)),
     ]
     others = [name for name in mistakes if name != "takes what was turned down"]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"Find an hour for {topic.en}",
         dimension="accuracy",
-        brief=_brief(day, topic, title, people, asked_one, days, until),
+        brief=_SAY["brief"][0].format(
+            topic=topic.en,
+            days=days_in_words(days),
+            people=listed([person.name for person in everybody]),
+            first=people[0].name,
+            asked=asked_one.name,
+            title=title,
+            until=until,
+        ),
         checks=_checks(day, search, entry, proposed, asked_one, turn, until),
-        explains=[
-            Write(
-                actions=("calendar.update",),
-                ids=(entry.id,),
-                to=(day.user.email, *(person.email for person in everybody)),
-            ),
-            *to_write_to(*everybody, ids=[record.id for record in records if record.kind == "mail"]),
-        ],
+        explains=[to_change(day, entry, everybody), *to_write_to(*everybody, about=records)],
         acts=acts,
         solve=lambda known: frozenset({_in_a_row(search.solve(known))} - {""}),
         answers=frozenset({_in_a_row(proposed)}),
@@ -340,9 +340,7 @@ def find_slot(
         lapses=lapses,
         points=[("forgotten",), ("names the user's time", "takes what was turned down"), *((each,) for each in others)],
         candidates=tuple(_in_a_row((*proposed[:-1], slot)) for slot in search.slots if slot not in proposed[:-1]),
-        enact=lambda answer: acts_for(
-            [datetime.fromisoformat(each).replace(tzinfo=search.here) for each in answer.split(" > ")]
-        ),
+        enact=lambda answer: acts_for([day.instant(Value("moment", each)) for each in answer.split(" > ")]),
         people=everybody,
         replies={asked_one.key: _answers(day, search, proposed[-1], counter)},
         knows={
@@ -350,6 +348,7 @@ def find_slot(
             "other time. Say yes or no to the one time that is proposed to you."
         },
     )
+    return day.add(duty)
 
 
 def _in_a_row(asked: Sequence[datetime]) -> str:
@@ -399,17 +398,8 @@ def _checks(
         # The first hour can be named by chance, the next ones come after an answer.
         notice = message_check(asked, 2, sentence, asked_one, value, other, after=after, before=until, gated=n == 0)
         checks.append(notice)
-    checks.append(
-        EntryCheck(
-            id=f"{key}.entry",
-            points=4,
-            sentence=f"{entry.title!r} is at {right:%a %d %b %H:%M} with its people",
-            event_id=entry.id,
-            starts=(right,),
-            minutes=60,
-            people=tuple(person.email for person in (*search.people, asked_one)),
-        )
-    )
+    sentence, people = f"{entry.title!r} is at {right:%a %d %b %H:%M} with its people", (*search.people, asked_one)
+    checks.append(entry_check(f"{key}.entry", 4, sentence, entry.id, right, 60, people))
     for n, person in enumerate(search.people):
         zone = search.zone_of(person)
         # Who names the time of both clocks is right, even where another wish has the user's time by the other clock.
@@ -423,43 +413,16 @@ def _checks(
     return [*checks, spared]
 
 
-def _brief(
-    day: Day,
-    topic: Phrase,
-    title: str,
-    people: Sequence[Person],
-    asked_one: Person,
-    days: Sequence[datetime],
-    until: datetime,
-) -> str:
-    rules = (
-        f"My clock is that of {day.world.timezone.rpartition('/')[2].replace('_', ' ')} ({clock_of(day.world.offset)}). "
-        "Others write and read times by their own clocks. Of what somebody wrote more than once, the last word counts.",
-        "To find an hour, take the first wish that suits my diary and the hours of the others. Propose it to the one who "
-        "sends no list (by my clock, one hour at a time, by mail or text), and wait for the answer, which comes within "
-        "half an hour. After a no, propose the next wish that suits the others; another hour that is suggested instead "
-        "does not count. After the yes, give the entry that hour, with all of them on it, and write to those who sent "
-        "hours which day and time it is by their own clock.",
-    )
-    day.wishes += [rule for rule in rules if rule not in day.wishes]
-    return (
-        f"Find an hour for {topic.en} on {days_in_words(days)} with "
-        f"{listed([person.name for person in (*people, asked_one)])}. The wishes are those of {people[0].name}, and "
-        f"{asked_one.name} is the one who sends no list. The entry is {title!r}, and all of them have to know the hour "
-        f"by {until:%H:%M}."
-    )
-
-
 def _answers(day: Day, search: Search, right: datetime, counter: datetime | None) -> list[dict[str, Any]]:
     """What is answered to a proposal: yes to the right hour, no to those that are turned down, yes to any other."""
     draws = day.draws.of("answers", search.key)
     fine = draws.pick(_SAY["yes"], "yes")
     replies = [([right], fine)]
     for number, slot in enumerate(search.refused):
-        instead = (
-            f" {draws.pick(_SAY['instead'], number).format(slot=_spoken(counter))}" if counter and number == 0 else ""
-        )
-        replies.append(([slot], draws.pick(_SAY["no"], number) + instead))
+        no = draws.pick(_SAY["no"], number)
+        if counter and number == 0:
+            no += f" {draws.pick(_SAY['instead'], number).format(slot=_spoken(counter))}"
+        replies.append(([slot], no))
     replies.append((list(search.slots), fine))
     return [
         {"moment": [_plain(slot) for slot in slots], "modality": modality, "reply": reply}

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from scenarios.kit.checks import Check, EntryCheck, Write
+from scenarios.kit.checks import Check, Write
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, forgotten, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, entry_check, forgotten, message_check, tell, to_write_to
 from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record
@@ -128,9 +128,8 @@ def draw_puzzle(
     busy += [Span("between", slot, slot + HOUR) for slot in slots[place + 2 : place + 3]]
     statements = []
     for number, person in enumerate(people):
-        now = Limits(
-            person, day.ago(f"{key}-{number}", days=(1, 3)), tuple(_spans(day, f"{key}-{number}", own[person.key]))
-        )
+        at, spans = day.ago(f"{key}-{number}", days=(1, 3)), _spans(day, f"{key}-{number}", own[person.key])
+        now = Limits(person, at, tuple(spans))
         if number < len(changed):
             old, stale = _before_change(day, f"{key}-{number}-old", own[person.key], right, slots, busy)
             statements.append(replace(now, spans=tuple(old)))
@@ -243,24 +242,18 @@ def moment(at: datetime) -> Value:
 def puzzle_records(day: Day, key: str, topic: Phrase, puzzle: Puzzle) -> list[Record]:
     """The diary's entries, and what people say of their limits."""
     titles = day.draws.shuffled(BUSY_ANYWHERE if puzzle.journey else BUSY, "busy", key)
-    records = [
-        day.entry(
-            f"{key}-busy-{number}",
-            titles[number % len(titles)],
-            span.start,
-            round((span.end - span.start).total_seconds() / 60),
-            Fact("busy", key, f"{span.start.isoformat()}/{span.end.isoformat()}"),
-        )
-        for number, span in enumerate(puzzle.busy)
-    ]
+    records = []
+    for number, span in enumerate(puzzle.busy):
+        minutes, title = round((span.end - span.start).total_seconds() / 60), titles[number % len(titles)]
+        fact = Fact("busy", key, f"{span.start.isoformat()}/{span.end.isoformat()}")
+        records.append(day.entry(f"{key}-busy-{number}", title, span.start, minutes, fact))
     seen: set[str] = set()
     for number, limits in enumerate(puzzle.statements):
         facts = [Fact(span.kind, f"{key}:{limits.who.key}", span.fact) for span in limits.spans]
         words = limits_in_words(day, f"{key}-{number}", limits, again=limits.who.key in seen)
         by_text = bool(limits.who.phone) and day.draws.chance(0.3, key, number, "by text")
-        say = text_saying if by_text else mail_saying
-        name = f"{key}-limits-{number}"
-        record = say(day, name, limits.at, limits.who, "state_limits", topic=topic.by(limits.who), limits=words)
+        say, slots = text_saying if by_text else mail_saying, {"topic": topic.by(limits.who), "limits": words}
+        record = say(day, f"{key}-limits-{number}", limits.at, limits.who, "state_limits", **slots)
         records.append(record.with_facts(*facts))
         seen.add(limits.who.key)
     return records
@@ -275,11 +268,8 @@ def limits_in_words(day: Day, name: str, limits: Limits, *, again: bool = False)
     for number, span in enumerate(limits.spans):
         date = show(Value("day", span.start.date().isoformat()), 5 if german else style)
         first, last = (_clock(at, german=german, style=style) for at in (span.start, span.end))
-        parts.append(
-            draws.pick(_SAY[f"{limits.who.language}.{span.kind}"], "form", number).format(
-                day=date, first=first, last=last
-            )
-        )
+        form = draws.pick(_SAY[f"{limits.who.language}.{span.kind}"], "form", number)
+        parts.append(form.format(day=date, first=first, last=last))
     lead = f"{draws.pick(_SAY[f'{limits.who.language}.again'], 'again')} " if again else ""
     return lead + draws.pick(("; ", ", "), "join").join(parts)
 
@@ -301,7 +291,6 @@ def agree_time(
     people: Sequence[Person],
     days: Sequence[datetime],
     until: datetime,
-    stranger: Person,
     changed: Sequence[datetime] = (),
 ) -> Duty:
     """The user wants a meeting of an hour with some people at the earliest time that suits all.
@@ -325,7 +314,7 @@ def agree_time(
         f"The entry {title!r} is only a placeholder: give it that time and put {names} on it. "
         f"Write to {people[0].name} by {until:%H:%M} which day and time it is."
     )
-    return slot_duty(day, key, puzzle, topic, entry, people, people[:1], brief, until, stranger, is_new=True)
+    return slot_duty(day, key, puzzle, topic, entry, people, people[:1], brief, until, is_new=True)
 
 
 def move_meeting(
@@ -337,7 +326,6 @@ def move_meeting(
     start: datetime,
     days: Sequence[datetime],
     until: datetime,
-    stranger: Person,
     changed: Sequence[datetime] = (),
     journey: Journey | None = None,
 ) -> Duty:
@@ -361,7 +349,7 @@ def move_meeting(
         f"hour from 09:00 to 16:00 at which my diary and their limits leave an hour free{_travel(journey)}. "
         f"Change the entry, and write to {names} by {until:%H:%M} which day and time it is now."
     )
-    return slot_duty(day, key, puzzle, topic, entry, people, people, brief, until, stranger, is_new=False)
+    return slot_duty(day, key, puzzle, topic, entry, people, people, brief, until, is_new=False)
 
 
 def _travel(journey: Journey | None) -> str:
@@ -389,7 +377,6 @@ def slot_duty(
     readers: Sequence[Person],
     brief: str,
     until: datetime,
-    stranger: Person,
     *,
     is_new: bool,
     own: Puzzle | None = None,
@@ -404,78 +391,47 @@ def slot_duty(
         moment(slot) for slot in dict.fromkeys(puzzle.wrong.values()) if slot < puzzle.right and slot.time() not in old
     ]
     right = moment(puzzle.right)
-    checks: list[Check] = [
-        EntryCheck(
-            id=f"{key}.entry",
-            points=4 if is_new or len(readers) > 1 else 5,
-            sentence=f"{entry.title!r} is at {puzzle.right:%a %d %b %H:%M}" + (" with its people" if is_new else ""),
-            event_id=entry.id,
-            starts=(puzzle.right,),
-            minutes=60,
-            people=tuple(person.email for person in people),
-        )
-    ]
-    checks += [
-        message_check(
-            f"{key}.told-{number}",
-            2 if len(readers) > 2 else 4,
-            f"{person.name} knows the time by {until:%H:%M}",
-            person,
-            [right],
-            misleading,
-            before=until,
-            gated=True,  # who names all times of the day to everybody, and moves nothing, has not told the time
-        )
-        for number, person in enumerate(readers, start=1)
-    ]
+    sentence = f"{entry.title!r} is at {puzzle.right:%a %d %b %H:%M}" + (" with its people" if is_new else "")
+    points = 4 if is_new or len(readers) > 1 else 5
+    checks: list[Check] = [entry_check(f"{key}.entry", points, sentence, entry.id, puzzle.right, 60, people)]
+    points = 2 if len(readers) > 2 else 4
+    for number, person in enumerate(readers, start=1):
+        told, sentence = f"{key}.told-{number}", f"{person.name} knows the time by {until:%H:%M}"
+        # Gated: who names all times of the day to everybody, and moves nothing, has not told the time.
+        checks.append(message_check(told, points, sentence, person, [right], misleading, before=until, gated=True))
 
     def acts_for(slot: datetime, invited: Sequence[Person] = people) -> list[Act]:
-        fields = {"event_id": entry.id, "start": slot.isoformat(), "end": (slot + HOUR).isoformat()}
-        if is_new:
-            fields |= {"attendees": [{"email": person.email} for person in invited]}  # type: ignore[dict-item]
-        acts = [Act(f"{key}.0", "calendar.update", at, until, (f"{key}.entry",), fields=fields)]
-        return acts + [
-            Act(
-                f"{key}.{number}", "tell", at, until, (f"{key}.told-{number}",), person, (moment(slot),), topic.en,
-                others=person.besides_mail,
-            )
+        moved = entry_moved(f"{key}.0", entry.id, slot, at, until, f"{key}.entry", invited=invited if is_new else None)
+        values = [moment(slot)]
+        return [moved] + [
+            tell(f"{key}.{number}", at, until, person, values, topic.en, f"{key}.told-{number}")
             for number, person in enumerate(readers, start=1)
-        ]  # fmt: skip
+        ]
 
     acts = acts_for(puzzle.right)
-    all_checks = frozenset(check.id for check in checks)
+    all_checks, overlooked = frozenset(check.id for check in checks), list(puzzle.wrong)
     lapses = [
         forgotten(*acts),
         *(exchanged(name, acts_for(slot), all_checks) for name, slot in puzzle.wrong.items()),
-        forgotten(acts[1], name="not informed"),
-        acts[1].wrong_person(stranger),
+        acts[1].instead(name="not informed"),
+        acts[1].wrong_person(day.stranger),
         *acts[1].too_late(day.starts, until),
     ]
-    lapses = [replace(lapse, reports=None) if lapse.name == "not informed" else lapse for lapse in lapses]
     if is_new:
         lapses.append(exchanged("somebody not invited", acts_for(puzzle.right, people[:-1]), {f"{key}.entry"}))
-    overlooked = [lapse.name for lapse in lapses if lapse.name.startswith(("overlooks", "misses", "believes"))]
-    points = [("forgotten",), tuple(overlooked[:2]), *((name,) for name in overlooked[2:])]
-    return Duty(
+    duty = Duty(
         key=key,
         title=f"{'Arrange' if is_new else 'Move'} {topic.en}",
         dimension="accuracy",
         brief=brief,
         checks=checks,
-        explains=[
-            Write(
-                actions=("calendar.update",),
-                ids=(entry.id,),
-                to=(day.user.email, *(person.email for person in people)),
-            ),
-            *to_write_to(*people),
-        ],
+        explains=[to_change(day, entry, people), *to_write_to(*people)],
         acts=acts,
         solve=solve_slots(key, puzzle),
         answers=frozenset({puzzle.right.isoformat()}),
         records=[entry, *puzzle_records(day, key, topic, own)],
         lapses=lapses,
-        points=points,
+        points=[("forgotten",), tuple(overlooked[:2]), *((name,) for name in overlooked[2:])],
         candidates=tuple(slot.isoformat() for slot in puzzle.slots),
         enact=lambda answer: acts_for(datetime.fromisoformat(answer)),
         people=tuple(people),
@@ -484,6 +440,29 @@ def slot_duty(
             for limits in own.statements
         },
     )
+    return day.add(duty)
+
+
+def entry_moved(
+    act_id: str,
+    entry_id: str,
+    start: datetime,
+    at: datetime,
+    until: datetime,
+    *checks: str,
+    invited: Sequence[Person] | None = None,
+) -> Act:
+    """The act of giving an entry of an hour another start, and of putting people on it."""
+    fields: dict[str, object] = {"event_id": entry_id, "start": start.isoformat(), "end": (start + HOUR).isoformat()}
+    if invited is not None:
+        fields["attendees"] = [{"email": person.email} for person in invited]
+    return Act(act_id, "calendar.update", at, until, checks, fields=fields)
+
+
+def to_change(day: Day, entry: Record, people: Iterable[Person]) -> Write:
+    """The changes of an entry that a duty explains: they reach these people at most."""
+    to = (day.user.email, *(person.email for person in people))
+    return Write(actions=("calendar.update",), ids=(entry.id,), to=to)
 
 
 def exchanged(name: str, acts: Sequence[Act], loses: Iterable[str], side_effects: int = 0) -> Lapse:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
-from scenarios.kit.checks import Write
+from scenarios.kit.checks import Check, Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, tell, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.outdoors import Spot, forecast, skies_around, visit
 from scenarios.kit.making.people import Person
@@ -32,7 +32,7 @@ class Lunch:
     skies: Sequence[str]
 
 
-def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence[datetime], stranger: Person) -> Duty:
+def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence[datetime]) -> Duty:
     """On the day before, tell the guests of lunches in the rain where they meet.
 
     Args:
@@ -47,26 +47,15 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
         record for number, lunch in enumerate(lunches) for record in _records(day, f"{key}-{number}", lunch, news)
     ]
     begin = datetime.combine(eve, time(), day.start.tzinfo)
-    checks = [
-        message_check(
-            f"{key}.told-{number}",
-            6,
-            f"{lunch.guest.name} knows on the day before that lunch is in {lunch.room}",
-            lunch.guest,
-            [_room(lunch)],
-            [_room(other) for other in lunches if other is not lunch],
-            after=begin,
-            before=begin + timedelta(days=1),
-        )
-        for number, lunch in enumerate(wet)
-    ]
-    acts = [
-        _telling(f"{key}.{number}", lunch, turns, (check.id,))
-        for number, (lunch, check) in enumerate(zip(wet, checks, strict=True))
-    ]
+    checks, end = list[Check](), begin + timedelta(days=1)
+    for number, lunch in enumerate(wet):
+        sentence = f"{lunch.guest.name} knows on the day before that lunch is in {lunch.room}"
+        told, others = f"{key}.told-{number}", [_room(other) for other in lunches if other is not lunch]
+        checks.append(message_check(told, 6, sentence, lunch.guest, [_room(lunch)], others, after=begin, before=end))
+    acts = [_telling(f"{key}.{n}", lunch, turns, checks[n].id) for n, lunch in enumerate(wet)]
     sentence = f"{' and '.join(lunch.guest.name for lunch in dry)} heard of no other place"
     silent = silence_check(f"{key}.silent", 2, sentence, (lunch.guest for lunch in dry), map(_room, dry))
-    needless = _telling(f"{key}.needless", dry[0], turns, ())
+    needless = _telling(f"{key}.needless", dry[0], turns)
     duty = Duty(
         key=key,
         title="Tell the guests of lunches in the rain that they are indoors",
@@ -82,7 +71,7 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
         records=records,
         lapses=[
             forgotten(*acts),
-            acts[0].wrong_person(stranger),
+            acts[0].wrong_person(day.stranger),
             acts[0].wrong_value(_room(dry[0]), name="room of another lunch"),
             besides(needless, loses=[silent.id], name="sent indoors for nothing"),
             acts[0].changed("before the last forecast", at=day.starts[0], until=day.starts[0]),
@@ -94,9 +83,8 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
     return day.add(duty)
 
 
-def _telling(name: str, lunch: Lunch, turns: Sequence[datetime], checks: tuple[str, ...]) -> Act:
-    guest, room = lunch.guest, _room(lunch)
-    return Act(name, "tell", turns[0], turns[-1], checks, guest, (room,), "our lunch", others=guest.besides_mail)
+def _telling(name: str, lunch: Lunch, turns: Sequence[datetime], *checks: str) -> Act:
+    return tell(name, turns[0], turns[-1], lunch.guest, [_room(lunch)], "our lunch", *checks)
 
 
 def _room(lunch: Lunch) -> Value:
@@ -105,25 +93,13 @@ def _room(lunch: Lunch) -> Value:
 
 def _records(day: Day, name: str, lunch: Lunch, news: Sequence[datetime]) -> list[Record]:
     spot, guest = lunch.spot, lunch.guest
-    entry = day.entry(
-        f"{name}-entry",
-        f"Lunch with {guest.name}",
-        lunch.start,
-        60,
-        Fact("lunch", guest.name, spot.name),
-        Fact("when", guest.name, lunch.start.isoformat()),
-        people=[guest],
-        location=spot.name,
-    )
-    slots = {"guest": guest.name, "room": lunch.room, "user": day.user.first}
-    note = day.mail(
-        f"{name}-note",
-        day.start - timedelta(minutes=day.draws.between(3, 58, name, "note")),
-        day.user,
-        f"Lunch with {guest.first}",
-        day.draws.pick(_SAY["notes"], name, "words").format(**slots),
-        Fact("room", guest.name, lunch.room),
-    )
+    title, facts = f"Lunch with {guest.name}", [Fact("lunch", guest.name, spot.name)]
+    facts.append(Fact("when", guest.name, lunch.start.isoformat()))
+    entry = day.entry(f"{name}-entry", title, lunch.start, 60, *facts, people=[guest], location=spot.name)
+    at = day.start - timedelta(minutes=day.draws.between(3, 58, name, "note"))
+    body, fact = day.draws.pick(_SAY["notes"], name, "words"), Fact("room", guest.name, lunch.room)
+    slots = {"guest": guest.name, "room": lunch.room}
+    note = day.letter(f"{name}-note", at, day.user, f"Lunch with {guest.first}", body, slots, fact)
     forecasts = [
         forecast(day, f"{name}-sky-{n}", at, spot, skies_around(day, f"{name}-sky-{n}", lunch.start, sky))
         for n, (at, sky) in enumerate(zip(news, lunch.skies, strict=True))

@@ -34,10 +34,12 @@ def each_time(
     """
     records: list[Record] = []
     for n, (at, person) in enumerate(wishes):
-        slots = {"firm": firm, "person": person.name, "user": day.user.first}
-        body = day.draws.pick(_SAY["first"] if n == 0 else _SAY["changed"], key, n).format(**slots)
-        record = day.mail(f"{key}-wish-{n}", at, day.user, f"{firm}: numbers", body)
-        records.append(record.with_facts(Fact("wish", firm, person.name)))
+        body, fact = (
+            day.draws.pick(_SAY["first"] if n == 0 else _SAY["changed"], key, n),
+            Fact("wish", firm, person.name),
+        )
+        slots = {"firm": firm, "person": person.name}
+        records.append(day.letter(f"{key}-wish-{n}", at, day.user, "{firm}: numbers", body, slots, fact))
     checks, acts, lapses = list[Check](), list[Act](), list[Lapse]()
     answers, stale = list[str](), list[str]()
     for n, at in enumerate(comes, start=1):
@@ -46,9 +48,8 @@ def each_time(
         person = [who for since, who in wishes if since <= at][-1]
         begin = day.seen(at)
         until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
-        check = message_check(
-            f"{key}.{n}", 3, f"{person.name} has number {n} of {firm} in time", person, [code], before=until
-        )
+        sentence = f"{person.name} has number {n} of {firm} in time"
+        check = message_check(f"{key}.{n}", 3, sentence, person, [code], before=until)
         act = Act(f"{key}.{n}", "tell", begin, until, (check.id,), person, (code,), f"{firm} {n}")
         checks.append(check)
         acts.append(act)
@@ -56,13 +57,11 @@ def each_time(
         lapses.append(act.instead(name=f"number {n} overlooked"))
         for m, (_, former) in enumerate(wishes):
             if former.key != person.key:
-                kept = silence_check(
-                    f"{key}.{n}-not-{m}", 1, f"{former.name} has not got number {n} of {firm}", former, [code]
-                )
+                sentence = f"{former.name} has not got number {n} of {firm}"
+                kept = silence_check(f"{key}.{n}-not-{m}", 1, sentence, former, [code])
                 checks.append(kept)
-                name = f"number {n} by another wish ({m + 1})"
-                stale.append(name)
-                lapses.append(act.changed(name, to=former, loses=[check.id, kept.id]))
+                stale.append(f"number {n} by another wish ({m + 1})")
+                lapses.append(act.changed(stale[-1], to=former, loses=[check.id, kept.id]))
     spare = [_number(day, f"{key}-other-{n}", at, other_firm) for n, at in enumerate(others, start=1)]
     for n, (record, code) in enumerate(spare, start=1):
         records.append(record)
@@ -74,25 +73,24 @@ def each_time(
         lapses.append(besides(act, loses=[kept.id], name=f"passes number {n} of {other_firm} on"))
     lapses.append(forgotten(*acts))
     people = tuple(dict.fromkeys(person for _, person in wishes))
-    return day.add(
-        Duty(
-            key=key,
-            title=f"Pass each number of {firm} on to whom the user named last",
-            dimension="instruction_following",
-            brief=f"Pass on the consignment numbers of {firm} as my notes say, each at the latest in the round after the "
-            "one in which you first see it. A new note holds for what comes after it.",
-            checks=checks,
-            explains=to_write_to(*people, ids=[record.id for record in records]),
-            acts=acts,
-            solve=lambda facts: _due(facts, firm),
-            answers=frozenset(answers),
-            records=records,
-            lapses=lapses,
-            points=[("forgotten",), *((name,) for name in stale)]
-            + [tuple(lapse.name for lapse in lapses if lapse.name.startswith(start)) for start in ("number", "passes")],
-            people=people,
-        )
+    duty = Duty(
+        key=key,
+        title=f"Pass each number of {firm} on to whom the user named last",
+        dimension="instruction_following",
+        brief=f"Pass on the consignment numbers of {firm} as my notes say, each at the latest in the round after the "
+        "one in which you first see it. A new note holds for what comes after it.",
+        checks=checks,
+        explains=to_write_to(*people, about=records),
+        acts=acts,
+        solve=lambda facts: _due(facts, firm),
+        answers=frozenset(answers),
+        records=records,
+        lapses=lapses,
+        points=[("forgotten",), *((name,) for name in stale)]
+        + [tuple(lapse.name for lapse in lapses if lapse.name.startswith(start)) for start in ("number", "passes")],
+        people=people,
     )
+    return day.add(duty)
 
 
 def _due(facts: Sequence[Fact], firm: str) -> frozenset[str]:
@@ -108,13 +106,11 @@ def _due(facts: Sequence[Fact], firm: str) -> frozenset[str]:
 def _number(day: Day, name: str, at: datetime, firm: str) -> tuple[Record, Value]:
     draws = day.draws.of("consignment", name)
     code = f"{draws.pick('BCDFGHKLMNPRSTVWXZ', 'a')}{draws.between(10**6, 10**7 - 1, 'n')}"
-    slots = {"code": code, "firm": firm, "user": day.user.first, "boxes": draws.between(2, 19, "boxes")}
-    title = draws.pick(
-        ("Consignment {code}", "{firm}: on its way", "Your goods from {firm}", "{code} has left us"), "title"
-    )
-    body = draws.pick(_SAY["numbers"], "body").format(**slots)
-    record = day.mail(name, at, service(firm), title.format(**slots), body, Fact("consignment", firm, code))
-    return record, Value("code", code)
+    slots = {"code": code, "firm": firm, "boxes": draws.between(2, 19, "boxes")}
+    titles = ("Consignment {code}", "{firm}: on its way", "Your goods from {firm}", "{code} has left us")
+    title, body = draws.pick(titles, "title"), draws.pick(_SAY["numbers"], "body")
+    fact = Fact("consignment", firm, code)
+    return day.letter(name, at, service(firm), title, body, slots, fact), Value("code", code)
 
 
 def between_turns(day: Day, turn: int, name: str) -> datetime:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, silence_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, silence_check, tell, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record, latest
@@ -23,7 +23,6 @@ def remind_before(
     title: str,
     starts: Sequence[datetime],
     decoy: tuple[str, datetime],
-    stranger: Person,
 ) -> Duty:
     """Remind somebody of an appointment with its time, within the two hours before it, though it was moved.
 
@@ -35,25 +34,22 @@ def remind_before(
     """
     right = starts[-1]
     window = right - timedelta(hours=2), right - timedelta(minutes=20)
-    entry = day.entry(
-        f"{key}-entry", title, starts[0], 45, Fact("starts", title, starts[0].isoformat()), people=[person]
-    )
+    fact = Fact("starts", title, starts[0].isoformat())
+    entry = day.entry(f"{key}-entry", title, starts[0], 45, fact, people=[person])
     other = day.entry(f"{key}-decoy", decoy[0], decoy[1], 45)
     moves = [_move(day, key, place, person, title, starts) for place in range(1, len(starts))]
     check, once = f"{key}.reminded", f"{key}.once"
-    value = Value("time", f"{right:%H:%M}")
-    wrong = [
-        Value("time", f"{at:%H:%M}") for at in dict.fromkeys([*starts[:-1], decoy[1]]) if f"{at:%H:%M}" != value.value
-    ]
-    act = Act(f"{key}.1", "tell", *window, (check,), person, (value,), title, others=person.besides_mail)
+    value, others = _clock(right), map(_clock, dict.fromkeys([*starts[:-1], decoy[1]]))
+    wrong = [other for other in others if other != value]
+    act = tell(f"{key}.1", *window, person, [value], title, check)
+    sentence = f"{person.name} was reminded of {title} in time"
     early = [start for start in day.starts if start < window[0]]
-    after = [start for start in day.starts if start > window[1]]
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.twice(loses=[once]),
-        *([act.changed("too early", at=early[-1], until=early[-1])] if early else []),
-        *([act.changed("late", at=after[0], until=after[0])] if after else []),
+        *(act.late(start, name="too early") for start in early[-1:]),
+        *act.too_late(day.starts, window[1]),
         *act.wrong_values("stale time", wrong),
     ]
     duty = Duty(
@@ -63,19 +59,10 @@ def remind_before(
         brief=f"Remind {person.name} of our appointment {title} with the time at which it begins, once, not more than two "
         "hours and not less than 20 minutes before. If it is moved, the new time counts.",
         checks=[
-            message_check(
-                check,
-                8,
-                f"{person.name} was reminded of {title} in time",
-                person,
-                [value],
-                wrong,
-                after=window[0],
-                before=window[1],
-            ),
+            message_check(check, 8, sentence, person, [value], wrong, after=window[0], before=window[1]),
             once_check(once, 1, "only once", person, [value]),
         ],
-        explains=to_write_to(person, ids=[move.id for move in moves]),
+        explains=to_write_to(person, about=moves),
         acts=[act],
         solve=lambda facts: latest(facts, "starts", title),
         answers=frozenset({right.isoformat()}),
@@ -90,8 +77,12 @@ def remind_before(
     return day.add(duty)
 
 
+def _clock(at: datetime) -> Value:
+    return Value("time", f"{at:%H:%M}")
+
+
 def _move(day: Day, key: str, place: int, person: Person, title: str, starts: Sequence[datetime]) -> Record:
-    old, new = (Value("time", f"{starts[n]:%H:%M}") for n in (place - 1, place))
+    old, new = _clock(starts[place - 1]), _clock(starts[place])
     name = f"{key}-move-{place}"
     minutes = day.draws.between(8, 45, name)
     at = day.start - timedelta(minutes=minutes) if place == 1 else day.turn(place - 2, minutes)
@@ -113,7 +104,6 @@ def if_nothing_by(
     fallback: Person,
     substitute: Value,
     former: Value | None = None,
-    stranger: Person,
 ) -> Duty:
     """Pass a number on if it comes by a time; else give somebody else a substitute.
 
@@ -127,42 +117,36 @@ def if_nothing_by(
         former: the number, or the substitute, as it was said first, and then corrected.
     """
     in_time = answers_at is not None and answers_at <= by
-    note = day.mail(
-        f"{key}-note",
-        day.ago(f"{key}-note", days=(1, 2)),
-        day.user,
-        f"Plan B for {thing.en}",
-        day.draws.pick(_SAY["notes"], key).format(thing=thing.en, substitute=substitute.value, fallback=fallback.name),
-        Fact("substitute", thing.en, substitute.value),
-    )
-    records = [note]
+    form = day.draws.pick(_SAY["notes"], key)
+    records = [_note(day, f"{key}-note", (1, 2), form, thing, substitute, fallback)]
     if answers_at is not None:
-        slots = {"thing": thing.by(source), "value": number.value}
-        act_name = "answer_fact"
+        slots, act_name = {"thing": thing.by(source), "value": number.value}, "answer_fact"
         if in_time and former:
-            first = {"thing": thing.by(source), "value": former.value}
+            first = {**slots, "value": former.value}
             at = answers_at - timedelta(minutes=day.draws.between(6, 25, key, "before"))
             mail = mail_saying(day, f"{key}-answer-first", at, source, "answer_fact", **first)
             records.append(mail.with_facts(Fact("answer", thing.en, former.value)))
-            act_name, slots = "correct_fact", {**slots, "old": former.value}
+            act_name, slots["old"] = "correct_fact", former.value
         mail = mail_saying(day, f"{key}-answer", answers_at, source, act_name, **slots)
         records.append(mail.with_facts(Fact("answer", thing.en, number.value)))
-    if former and not in_time:
-        records.append(_former_note(day, key, thing, former, fallback))
+    if former and not in_time:  # an older note, with a substitute that no longer holds
+        name, forms = f"{key}-former-note", [each for each in _SAY["notes"] if each != form]
+        records.append(_note(day, name, (4, 7), day.draws.pick(forms, name), thing, former, fallback))
     to, value, other = (receiver, number, fallback) if in_time else (fallback, substitute, receiver)
     begin = day.seen(answers_at if in_time and answers_at else by)
     until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 2)]
     check, kept = f"{key}.told", f"{key}.not-{'fallback' if in_time else 'receiver'}"
     act = Act(f"{key}.1", "tell", begin, until, (check,), to, (value,), thing.en)
     mistaken = replace(act, id=f"{key}.other", to=other, values=(substitute if in_time else number,))
-    before = [start for start in day.starts if start < begin]
+    before, stale = [start for start in day.starts if start < begin], [former] if former else []
+    sentence, silence = f"{to.name} has the number in time", f"{other.name} did not get the number or the substitute"
     lapses = [
         forgotten(act),
-        act.wrong_person(stranger),
+        act.wrong_person(day.stranger),
         act.instead(mistaken, loses=[check, kept], name="takes the other way"),
-        *([act.changed("too early", at=before[-1], until=before[-1])] if before and not in_time else []),
-        *([act.changed("late", at=s, until=s) for s in day.starts if s > until][:1]),
-        *([act.wrong_value(former, name="stale number")] if former else []),
+        *(act.late(start, name="too early") for start in before[-1:] if not in_time),
+        *act.too_late(day.starts, until),
+        *(act.wrong_value(value, name="stale number") for value in stale),
     ]
     duty = Duty(
         key=key,
@@ -172,21 +156,10 @@ def if_nothing_by(
         f"tell {fallback.name} after {by:%H:%M} the substitute from my last note on it, and leave {receiver.name} alone, even if it "
         f"comes later. Do the one or the other by {until:%H:%M}.",
         checks=[
-            message_check(
-                check,
-                7,
-                f"{to.name} has the number in time",
-                to,
-                [value],
-                [former] if former else (),
-                after=None if in_time else by,
-                before=until,
-            ),
-            silence_check(
-                kept, 3, f"{other.name} did not get the number or the substitute", other, [number, substitute]
-            ),
+            message_check(check, 7, sentence, to, [value], stale, after=None if in_time else by, before=until),
+            silence_check(kept, 3, silence, other, [number, substitute]),
         ],
-        explains=to_write_to(receiver, fallback, source, ids=[record.id for record in records]),
+        explains=to_write_to(receiver, fallback, source, about=records),
         acts=[act],
         solve=lambda facts: frozenset({_branch(facts, thing.en, by)}),
         answers=frozenset({f"{'receiver' if in_time else 'fallback'} {value.value}"}),
@@ -202,14 +175,13 @@ def if_nothing_by(
     return day.add(duty)
 
 
-def _former_note(day: Day, key: str, thing: Phrase, former: Value, fallback: Person) -> Record:
-    """An older note of the user, with a substitute that no longer holds."""
-    name = f"{key}-former-note"
-    forms = [form for form in _SAY["notes"] if form != day.draws.pick(_SAY["notes"], key)]
-    body = day.draws.pick(forms, name).format(thing=thing.en, substitute=former.value, fallback=fallback.name)
-    fact = Fact("substitute", thing.en, former.value)
-    at = day.ago(name, days=(4, 7))
-    return day.mail(name, at, day.user, f"Plan B for {thing.en}", body, fact)
+def _note(
+    day: Day, name: str, days: tuple[int, int], form: str, thing: Phrase, substitute: Value, fallback: Person
+) -> Record:
+    """A note of the user, who gets which substitute if nothing comes; ``days`` is how long ago it was written."""
+    slots = {"thing": thing.en, "substitute": substitute.value, "fallback": fallback.name}
+    fact = Fact("substitute", thing.en, substitute.value)
+    return day.letter(name, day.ago(name, days=days), day.user, "Plan B for {thing}", form, slots, fact)
 
 
 def _branch(facts: Sequence[Fact], thing: str, by: datetime) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.inviting import Statement, statement_records
 from scenarios.kit.making.duties.scheduling import exchanged, moment
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
+from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact, Record, latest
@@ -47,11 +47,9 @@ def journey_records(
             "you": day.user.name,
         }
         forms, subjects = (_SAY["changed"], _SAY["changes"]) if number else (_SAY["booked"], _SAY["bookings"])
-        body = draws.pick(forms, "form").format(**slots)
-        tail = draws.pick(_SAY["tails"], "tail").format(**slots)
-        record = day.mail(name, leg.at, carrier, draws.pick(subjects, "subject").format(**slots), f"{body}\n\n{tail}")
-        arrives = leg.arrives.replace(tzinfo=None).isoformat(timespec="minutes")
-        records.append(record.with_facts(Fact("arrival", code, arrives), Fact("value", ARRIVAL.en, arrives)))
+        body, arrives = f"{draws.pick(forms, 'form')}\n\n{draws.pick(_SAY['tails'], 'tail')}", moment(leg.arrives).value
+        facts = Fact("arrival", code, arrives), Fact("value", ARRIVAL.en, arrives)
+        records.append(day.letter(name, leg.at, carrier, draws.pick(subjects, "subject"), body, slots, *facts))
     return records
 
 
@@ -67,7 +65,6 @@ def tell_when_there(
     bookings: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
-    stranger: Person,
 ) -> Duty:
     """The user wants somebody to know when they'll be at a place, with the number of a booking there.
 
@@ -93,34 +90,28 @@ def tell_when_there(
     right = legs[-1].arrives + timedelta(minutes=minutes)
     known = max(when for when in (*(leg.at for leg in legs), *(at for at, *_ in (*transfers, *bookings))))
     at = day.seen(known)
-    stale = [value for _, _, value in bookings[:-1]]
-    wrong_codes = list(dict.fromkeys([*stale, *(value for *_, value in decoys)]))
+    wrong_codes = values_of(bookings[:-1], decoys)
     time_id, code_id = f"{key}.time", f"{key}.booking"
-    stay, checks = f"my stay at {place.en}", (time_id, code_id)
-    act = Act(f"{key}.1", "tell", at, until, checks, reader, (moment(right), number), stay, others=reader.besides_mail)
+    act = tell(f"{key}.1", at, until, reader, [moment(right), number], f"my stay at {place.en}", time_id, code_id)
 
     def saying(when: datetime, what: Value = number) -> list[Act]:
         return [replace(act, values=(moment(when), what))]
 
+    old_arrivals = [leg.arrives + timedelta(minutes=minutes) for leg in legs[:-1]]
+    old_ways = [legs[-1].arrives + timedelta(minutes=int(value.value)) for *_, value in transfers[:-1]]
     lapses = [
         forgotten(act),
-        *(
-            exchanged(f"believes arrival {place_}", saying(leg.arrives + timedelta(minutes=minutes)), {time_id})
-            for place_, leg in enumerate(legs[:-1], start=1)
-        ),
+        *(exchanged(f"believes arrival {n}", saying(at), {time_id}) for n, at in enumerate(old_arrivals, start=1)),
         exchanged("forgets the way", saying(legs[-1].arrives), {time_id}),
-        *(
-            exchanged(f"wrong booking {n}", saying(right, value), {code_id})
-            for n, value in enumerate(wrong_codes, start=1)
-        ),
-        *(
-            exchanged(f"old way {n}", saying(legs[-1].arrives + timedelta(minutes=int(value.value))), {time_id})
-            for n, (*_, value) in enumerate(transfers[:-1], start=1)
-        ),
-        act.wrong_person(stranger),
+        *(exchanged(f"wrong booking {n}", saying(right, no), {code_id}) for n, no in enumerate(wrong_codes, start=1)),
+        *(exchanged(f"old way {n}", saying(at), {time_id}) for n, at in enumerate(old_ways, start=1)),
+        act.wrong_person(day.stranger),
         *act.too_late(day.starts, until),
     ]
-    arrivals = {leg.arrives.replace(tzinfo=None).isoformat(timespec="minutes") for leg in legs}
+
+    def enact(answer: str) -> list[Act]:
+        when, _, booked = answer.partition("/")
+        return [replace(act, values=(Value("moment", when), Value("code", booked)))]
 
     def solve(facts: Sequence[Fact]) -> frozenset[str]:
         return frozenset(
@@ -130,10 +121,11 @@ def tell_when_there(
             for found in latest(facts, "value", booking.en)
         )
 
-    due, ways = f"{until:%H:%M}", {int(value.value) for *_, value in transfers}
+    due, ways = f"{until:%H:%M}", [timedelta(minutes=int(value.value)) for *_, value in transfers]
     mistaken = Duty.each_named(lapses, "believes", "wrong b", "old")
-    times = sorted({datetime.fromisoformat(arrives) + timedelta(minutes=way_) for arrives in arrivals for way_ in ways})
-    return Duty(
+    times = [moment(at).value for at in sorted({leg.arrives + length for leg in legs for length in ways})]
+    knows_time, knows_code = (f"{reader.name} knows {what} by {due}" for what in ("day and time", "the booking number"))
+    duty = Duty(
         key=key,
         title=f"Tell {reader.name} when {day.user.first} will be at {place.en}, and the booking number",
         dimension="accuracy",
@@ -142,51 +134,30 @@ def tell_when_there(
             "arrival and the way from the airport. Name that day and time, and my booking number there."
         ),
         checks=[
-            message_check(
-                time_id, 5, f"{reader.name} knows day and time by {due}", reader, [moment(right)], before=until
-            ),
-            message_check(
-                code_id,
-                4,
-                f"{reader.name} knows the booking number by {due}",
-                reader,
-                [number],
-                wrong_codes,
-                before=until,
-            ),
+            message_check(time_id, 5, knows_time, reader, [moment(right)], before=until),
+            message_check(code_id, 4, knows_code, reader, [number], wrong_codes, before=until),
         ],
-        explains=to_write_to(reader, ids=[record.id for record in records]),
+        explains=to_write_to(reader, about=records),
         acts=[act],
         solve=solve,
-        answers=frozenset({f"{right.replace(tzinfo=None).isoformat(timespec='minutes')}/{number.value}"}),
+        answers=frozenset({f"{moment(right).value}/{number.value}"}),
         records=records,
         lapses=lapses,
         points=[("forgotten",), *mistaken],
-        candidates=tuple(
-            f"{when.isoformat(timespec='minutes')}/{value.value}" for when in times for value in (number, *wrong_codes)
-        ),
-        enact=lambda answer: [
-            replace(
-                act,
-                values=(
-                    Value("moment", answer.partition("/")[0]),
-                    Value("code", answer.partition("/")[2]),
-                ),
-            )
-        ],
+        candidates=tuple(f"{when}/{value.value}" for when in times for value in (number, *wrong_codes)),
+        enact=enact,
         people=(reader,),
         knows={reader.key: f"You expect {day.user.name} at {place.en}."},
     )
+    return day.add(duty)
 
 
 def draw_code(day: Day, *name: str | int, digits: int = 4) -> Value:
     """A code of two letters and digits."""
     draws = day.draws.of("code", *name)
     letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
-    return Value(
-        "code",
-        f"{draws.pick(letters, 1)}{draws.pick(letters, 2)}{draws.between(10 ** (digits - 1), 10**digits - 1, 3)}",
-    )
+    number = draws.between(10 ** (digits - 1), 10**digits - 1, 3)
+    return Value("code", f"{draws.pick(letters, 1)}{draws.pick(letters, 2)}{number}")
 
 
 CITIES = _SAY["cities"]
