@@ -13,7 +13,7 @@ from posixpath import basename, dirname
 from typing import Literal
 
 from aiodocker import DockerError
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_terminal.commands import lost
 from proctor_terminal.copying import copy_out
@@ -76,16 +76,14 @@ _IMPORT = re.compile(r"^\s*(?:from|import)\s+([A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_]
 _FOLDER = re.compile(r"\bcd\s+[\"']?(/[^\s\"';&|]*)")
 
 
-class Change(BaseModel):
+class Change(BaseModel, frozen=True):
     """A path of a container that is not as in its image."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     kind: Literal["modified", "added", "deleted"]
 
 
-class TaskTexts(BaseModel):
+class TaskTexts(BaseModel, frozen=True):
     """The texts of a task in which names are looked for.
 
     Attributes:
@@ -96,8 +94,6 @@ class TaskTexts(BaseModel):
         folders: the folders where tests may run: the work folder, and those that the script changes to.
         modules: the top-level modules that the tests import.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     script: str
     tests: str
@@ -168,7 +164,7 @@ async def changes_of(engine: Engine, environment: EnvironmentRef) -> list[Change
     )
 
 
-class ImageCommands(BaseModel):
+class ImageCommands(BaseModel, frozen=True):
     """The commands of an image.
 
     Attributes:
@@ -176,8 +172,6 @@ class ImageCommands(BaseModel):
         names: the commands in these folders.
         real: the files behind ``COMMANDS``, where links lead to others.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     folders: frozenset[str]
     names: frozenset[str]

@@ -15,19 +15,17 @@ import hmac
 import json
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-import uvicorn
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from activities.simulation.keys import commands_key
-from proctor_processes.serving import address_of, listen
+from proctor_processes.serving import InnerServer, address_of, listen
 from proctor_processes.slow_senders import settings_for
 from proctor_protocol.problems import describe
 from proctor_terminal import environments, tmux
@@ -50,19 +48,15 @@ _ENDED_KEPT = 100
 M = TypeVar("M", bound=BaseModel)
 
 
-class Access(BaseModel):
+class Access(BaseModel, frozen=True):
     """Where an agent sends its commands, and what it shows; the token must stay out of Temporal's history."""
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     token: str
 
 
-class _Asked(BaseModel):
+class _Asked(BaseModel, extra="forbid"):
     """``POST …/exec``; seconds and bytes."""
-
-    model_config = ConfigDict(extra="forbid")
 
     command: str = Field(min_length=1)
     cwd: str | None = None
@@ -71,10 +65,8 @@ class _Asked(BaseModel):
     output_cap: int = Field(default=100_000, gt=0, le=_OUTPUT_CAP)
 
 
-class _Keys(BaseModel):
+class _Keys(BaseModel, extra="forbid"):
     """``POST …/tmux/keys``; ``wait`` seconds are let pass before the screen is read."""
-
-    model_config = ConfigDict(extra="forbid")
 
     keys: list[str] = Field(min_length=1, max_length=1000)
     session: str = Field(default=tmux.SESSION, pattern=r"^[A-Za-z0-9_-]{1,64}$")
@@ -117,15 +109,6 @@ class _Trial:
         return sum(each.ended is None for each in self.commands.values())
 
 
-class _Server(uvicorn.Server):
-    """uvicorn inside of a worker, whose signals are the worker's business."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """See ``uvicorn.Server``."""
-        yield
-
-
 class CommandEndpoint:
     """The server of a worker; it listens from ``open``'s first call on.
 
@@ -156,7 +139,7 @@ class CommandEndpoint:
         self._port = port
         self._advertised = advertise
         self._address: str | None = None
-        self._server: _Server | None = None
+        self._server: InnerServer | None = None
         self._serving: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._trials: dict[str, _Trial] = {}
@@ -226,7 +209,7 @@ class CommandEndpoint:
                         Route("/trials/{container}/tmux/screen", self._answering(self._screen), methods=["GET"]),
                     ]
                 )
-                self._server = _Server(settings_for(app))
+                self._server = InnerServer(settings_for(app))
                 self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
             return self._address
 

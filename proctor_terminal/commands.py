@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from aiodocker import DockerError
 from aiodocker.execs import Exec
 from aiodocker.stream import Stream
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_terminal import engine as engine_of
 from proctor_terminal.engine import Engine
@@ -41,7 +41,7 @@ true
 """
 
 
-class Executed(BaseModel):
+class Executed(BaseModel, frozen=True):
     """What became of a command.
 
     Attributes:
@@ -50,8 +50,6 @@ class Executed(BaseModel):
         dropped: how many bytes of it were left out.
         seconds: how long it took.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     exit_code: int | None
     output: str

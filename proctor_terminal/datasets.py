@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from activities.scenario_code.tar_files import extract
 from proctor_protocol.problems import describe, show_value
@@ -24,11 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _FILE = "dataset.json"
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class TaskSource(_Model):
+class TaskSource(BaseModel, frozen=True):
     """One task of a registry that lists tasks: a folder of a git repository, or a local one without ``git_url``."""
 
     git_url: str | None = None
@@ -36,7 +32,7 @@ class TaskSource(_Model):
     path: str
 
 
-class DatasetSource(_Model):
+class DatasetSource(BaseModel, frozen=True):
     """Where a dataset's files come from.
 
     Attributes:
@@ -56,7 +52,7 @@ class DatasetSource(_Model):
     tasks: list[TaskSource] = Field(default_factory=list)
 
 
-class KnownDataset(_Model):
+class KnownDataset(BaseModel, frozen=True):
     """A dataset that was added.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 from aiodocker import Docker, DockerError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from proctor_terminal.engine_address import USUAL_SOCKET, engine_address
 from proctor_terminal.failures import EngineUnavailableError, RegistryUnavailableError
@@ -52,10 +52,8 @@ _UNREACHABLE = 900
 """The status that aiodocker gives to what never reached the engine."""
 
 
-class DefaultLimits(BaseModel):
+class DefaultLimits(BaseModel, frozen=True):
     """What a container may use where its task doesn't say."""
-
-    model_config = ConfigDict(frozen=True)
 
     cpus: float | None = None
     memory_mb: int = Field(default=8192, description="at most half of what the engine's machine has")
@@ -63,10 +61,8 @@ class DefaultLimits(BaseModel):
     processes: int = 4096
 
 
-class Machine(BaseModel):
+class Machine(BaseModel, frozen=True):
     """What an engine says about itself and its machine."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     cpus: int

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from aiodocker import DockerError
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_terminal import environments
 from proctor_terminal.agent_changes import USUAL_FOLDERS, Change, ImageCommands, list_script, read_listing
@@ -55,15 +55,13 @@ _RM = "PATH=/usr/bin:/bin rm -rf --"
 _known_commands: dict[str, ImageCommands] = {}
 
 
-class Leftovers(BaseModel):
+class Leftovers(BaseModel, frozen=True):
     """The state of an agent's container when the agent's time was over.
 
     Attributes:
         processes: those that the agent left.
         quotas: the limits that it reached.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     processes: tuple[Process, ...] = ()
     quotas: QuotasReached = QuotasReached()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_protocol.problems import show_value
 from proctor_terminal import compose_files
@@ -51,7 +51,7 @@ _FILES = ("env_file", "extends", "label_file")
 """Settings of a service that read a file, which has to be the task's own."""
 
 
-class HostMount(BaseModel):
+class HostMount(BaseModel, frozen=True):
     """A folder or file of the task's that a service mounts.
 
     Attributes:
@@ -60,14 +60,12 @@ class HostMount(BaseModel):
         read_only: whether the service may only read it.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     source: Path
     target: str
     read_only: bool = False
 
 
-class Demand(BaseModel):
+class Demand(BaseModel, frozen=True):
     """Something that a compose file asks of the host.
 
     Attributes:
@@ -75,8 +73,6 @@ class Demand(BaseModel):
         place: its path in the file, such as ``services``, ``client``, ``privileged``.
         value: what the file says there.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     allowance: str
     place: tuple[str | int, ...]

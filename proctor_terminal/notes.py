@@ -5,19 +5,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 _LARGEST = 1_000_000
 
 
-class Problem(BaseModel):
+class Problem(BaseModel, frozen=True):
     """Something about a task's files; the sentence names file, field, value and remedy.
 
     Attributes:
         is_fatal: the task can't be played; otherwise it can, and somebody should know.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     task_id: str
     sentence: str

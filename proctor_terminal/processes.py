@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from aiodocker import DockerError
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_protocol.terminal import LeaveRunning
 from proctor_terminal.commands import lost, run_plainly
@@ -34,10 +34,8 @@ _WAITING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
 _ACCEPTS = 0x10000
 
 
-class Running(BaseModel):
+class Running(BaseModel, frozen=True):
     """A process that runs, its parent, and whether it listens on a socket."""
-
-    model_config = ConfigDict(frozen=True)
 
     process: Process
     parent: int

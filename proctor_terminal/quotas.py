@@ -1,6 +1,6 @@
 """The limits of its container that an agent has reached: memory and processes."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_terminal.commands import run_plainly
 from proctor_terminal.engine import Engine
@@ -18,7 +18,7 @@ true
 """Of both versions of cgroups; without another process, since the container may have no room for one."""
 
 
-class QuotasReached(BaseModel):
+class QuotasReached(BaseModel, frozen=True):
     """How often a container's limits held.
 
     Attributes:
@@ -26,8 +26,6 @@ class QuotasReached(BaseModel):
         processes: attempts to start a process over the container's limit; None where not even one could be made there
             to count them.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     memory: int = 0
     processes: int | None = 0

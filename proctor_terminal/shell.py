@@ -7,15 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 _KEPT = 20_000
 
 
-class Ended(BaseModel):
+class Ended(BaseModel, frozen=True):
     """How a command ended: its exit code (None at its time limit) and the end of what it printed."""
-
-    model_config = ConfigDict(frozen=True)
 
     exit_code: int | None
     output: str

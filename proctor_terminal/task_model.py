@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 
 class TaskFormat(StrEnum):
@@ -18,10 +18,8 @@ class TaskFormat(StrEnum):
     """Its successor's (Harbor): ``task.toml``, ``instruction.md``, ``environment/``, ``tests/test.sh``."""
 
 
-class Limits(BaseModel):
+class Limits(BaseModel, frozen=True):
     """What a task's containers may use, each; None is the evaluator's own default (``engine.DefaultLimits``)."""
-
-    model_config = ConfigDict(frozen=True)
 
     cpus: float | None = Field(default=None, gt=0)
     memory_mb: int | None = Field(default=None, ge=6)
@@ -29,10 +27,8 @@ class Limits(BaseModel):
     network: Literal["public", "none"] = "public"
 
 
-class Build(BaseModel):
+class Build(BaseModel, frozen=True):
     """An image that is built: the context's folder, and the Dockerfile's path in it."""
-
-    model_config = ConfigDict(frozen=True)
 
     context: Path
     dockerfile: str = "Dockerfile"
@@ -40,10 +36,8 @@ class Build(BaseModel):
     target: str | None = None
 
 
-class Healthcheck(BaseModel):
+class Healthcheck(BaseModel, frozen=True):
     """A command that must end with 0 before the agent begins, as the second format writes it."""
-
-    model_config = ConfigDict(frozen=True)
 
     command: str
     interval_sec: float = Field(default=5.0, gt=0)
@@ -53,7 +47,7 @@ class Healthcheck(BaseModel):
     retries: int = Field(default=3, ge=1)
 
 
-class Service(BaseModel):
+class Service(BaseModel, frozen=True):
     """How the container that the agent works in is run, where it is the only one.
 
     Attributes:
@@ -66,8 +60,6 @@ class Service(BaseModel):
         user: in place of the image's own.
         more: further settings of the engine's API (``HostConfig``), as the compose file asks for them.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     build: Build | None = None
     image: str | None = None
@@ -90,10 +82,8 @@ class SolutionCommand(BaseModel):
     append_enter: bool = True
 
 
-class Solution(BaseModel):
+class Solution(BaseModel, frozen=True):
     """A task's own solution: a script with the folder that it needs beside it, or commands one after another."""
-
-    model_config = ConfigDict(frozen=True)
 
     folder: Path | None = None
     script: Path | None = None
@@ -101,7 +91,7 @@ class Solution(BaseModel):
     environment: Mapping[str, str] = Field(default_factory=dict)
 
 
-class TerminalTask(BaseModel):
+class TerminalTask(BaseModel, frozen=True):
     """A task as it can be played; all times in seconds.
 
     Attributes:
@@ -125,8 +115,6 @@ class TerminalTask(BaseModel):
         needs_processes: whether the tests need the processes that the agent left; None where the task doesn't say.
         solution: None where the task has none.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     format: TaskFormat

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from proctor_protocol.results import Doubt
 from proctor_protocol.terminal import Blame, FailureMode, LeaveRunning, VerifierKind
@@ -56,7 +56,7 @@ _KILLED = 137
 _LOG_IN_SHELL = f"{VERIFIER_LOGS}/proctor-tests.log"
 
 
-class TestsOutcome(BaseModel):
+class TestsOutcome(BaseModel, frozen=True):
     """The outcome of a trial's tests.
 
     Attributes:
@@ -76,8 +76,6 @@ class TestsOutcome(BaseModel):
         verifier_reason: why they ran in the agent's container although a fresh one was asked for.
         doubts: why the verdict may be another one than that of an untouched container.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     failure_mode: FailureMode = FailureMode.NONE
     failure: str | None = None
