@@ -78,10 +78,8 @@ async def list_tasks(
     """One page of a caller's tasks: the running ones, latest first, then the others, last ended first.
 
     ``total_size`` counts a task that was reset in the Temporal UI once for each run; the page has only its latest.
-
-    Raises:
-        InvalidParamsError: page size, page token or history length out of bounds.
-        temporalio.service.RPCError: Temporal doesn't answer.
+    Raises InvalidParamsError (page size, page token or history length out of bounds), RPCError (Temporal doesn't
+    answer).
     """
     validate_history_length(params)
     if params.HasField("page_size"):

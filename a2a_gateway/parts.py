@@ -82,8 +82,7 @@ def _document(part: Part) -> Any:
 def check_message(message: Message) -> None:
     """Refuse a message without what the protocol requires.
 
-    Raises:
-        InvalidParamsError: no message id, no known role, no parts, or a part without content.
+    Raises InvalidParamsError (no message id, no known role, no parts, or a part without content).
     """
     if not message.message_id:
         raise InvalidParamsError("message.messageId is missing: give every message an id of its own, such as a UUID.")
@@ -98,8 +97,7 @@ def check_message(message: Message) -> None:
 def check_role(role: int) -> None:
     """Refuse a role that the protocol doesn't know.
 
-    Raises:
-        InvalidParamsError: it is missing, or neither of the two roles.
+    Raises InvalidParamsError (it is missing, or neither of the two roles).
     """
     if role not in (Role.ROLE_USER, Role.ROLE_AGENT):
         raise InvalidParamsError(
@@ -110,8 +108,7 @@ def check_role(role: int) -> None:
 def check_nesting(message: Message) -> None:
     """Refuse a message that couldn't be shown in its task's history.
 
-    Raises:
-        InvalidParamsError: more levels than protobuf can carry.
+    Raises InvalidParamsError (more levels than protobuf can carry).
     """
     try:
         shown = StreamResponse(task=Task(history=[message]))

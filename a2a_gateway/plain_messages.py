@@ -79,11 +79,7 @@ def _plain(part: Part) -> dict[str, Any] | None:
 
 
 def _message_in(body: bytes) -> Message:
-    """The message of a request's body.
-
-    Raises:
-        ValueError: it is invalid; the message says what to send instead.
-    """
+    """The message of a request's body. Raises ValueError (it is invalid; the message says what to send instead)."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

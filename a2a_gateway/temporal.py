@@ -38,11 +38,7 @@ class TemporalConnection:
         self._attempt: asyncio.Future[Client] | None = None
 
     async def connect(self) -> Client:
-        """The connected client.
-
-        Raises:
-            TemporalUnreachableError: no server answers; the next call tries again.
-        """
+        """The connected client. Raises TemporalUnreachableError (no server answers; the next call tries again)."""
         attempt = self._attempt
         if attempt is None or (attempt.done() and (attempt.cancelled() or attempt.exception() is not None)):
             attempt = self._attempt = asyncio.ensure_future(self._factory())

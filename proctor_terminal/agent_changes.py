@@ -151,9 +151,7 @@ def _words(text: str) -> frozenset[str]:
 async def changes_of(engine: Engine, environment: EnvironmentRef) -> list[Change]:
     """What is not as in the image, by path; volumes are not part of it.
 
-    Raises:
-        EnvironmentLostError: the container is gone.
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
     try:
         changes = await engine.ask("GET", f"containers/{environment.container_id}/changes", timeout=600)
@@ -208,8 +206,7 @@ def read_listing(text: str, folders: Iterable[str]) -> ImageCommands:
 async def settings_in(engine: Engine, environment: EnvironmentRef, changes: Iterable[Change]) -> dict[str, bytes]:
     """The contents of changed files of which ``held_back`` has to know what they say, by path.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     contents: dict[str, bytes] = {}
     for change in changes:

@@ -149,16 +149,14 @@ class CommandEndpoint:
     async def listen(self) -> None:
         """Listen at once, for agents that got the address from a worker before this one.
 
-        Raises:
-            OSError: as ``open``.
+        Raises OSError (as ``open``).
         """
         await self._listening()
 
     async def open(self, environment: EnvironmentRef, *, record: bool = True) -> Access:
         """Let a trial's agent send commands; opening again, here or on another worker, gives the same token.
 
-        Raises:
-            OSError: the port can't be listened on, with a sentence that says what to change.
+        Raises OSError (the port can't be listened on, with a sentence that says what to change).
         """
         address = await self._listening()
         self._closed.discard(environment.trial)

@@ -94,8 +94,7 @@ class KnownDatasets:
     def find(self, label: str) -> KnownDataset:
         """The dataset of a name, or ``NAME@VERSION``; without a version ``head``, else the highest.
 
-        Raises:
-            TaskError: there is none.
+        Raises TaskError (there is none).
         """
         name, _, version = label.partition("@")
         known = self.all()
@@ -110,11 +109,7 @@ class KnownDatasets:
         return matches[-1]
 
     def folder(self, dataset: KnownDataset) -> Path:
-        """The folder of its tasks.
-
-        Raises:
-            TaskError: it was not pulled, or the folder was removed.
-        """
+        """The folder of its tasks. Raises TaskError (it was not pulled, or the folder was removed)."""
         tasks = self._place(dataset) / f"tasks-{(dataset.sha256 or '')[:16]}"
         if not dataset.tasks or not tasks.is_dir():
             raise TaskError(
@@ -126,9 +121,7 @@ class KnownDatasets:
     def write(self, dataset: KnownDataset) -> None:
         """Keep what is known of a dataset.
 
-        Raises:
-            TaskError: its name or version can't be the name of a folder.
-            OSError: it can't be written.
+        Raises TaskError (its name or version can't be the name of a folder), OSError (it can't be written).
         """
         for field, value in (("name", dataset.name), ("version", dataset.version)):
             if not _NAME.fullmatch(value):

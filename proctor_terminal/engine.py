@@ -110,8 +110,7 @@ class Engine:
     async def machine(self) -> Machine:
         """What the engine says about itself; asked once.
 
-        Raises:
-            EngineUnavailableError: the engine doesn't answer; with the address and the remedy.
+        Raises EngineUnavailableError (the engine doesn't answer; with the address and the remedy).
         """
         if self._machine is None:
             info = await self.ask("GET", "info")
@@ -121,8 +120,7 @@ class Engine:
     async def check(self) -> str:
         """The engine's id, which another engine doesn't have.
 
-        Raises:
-            EngineUnavailableError: the engine doesn't answer; with the address and the remedy.
+        Raises EngineUnavailableError (the engine doesn't answer; with the address and the remedy).
         """
         self._machine = None
         return (await self.machine()).id
@@ -166,9 +164,7 @@ class Engine:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The same, with an answer that is read piece by piece, and a body of any ``content_type``.
 
-        Raises:
-            DockerError: the engine refuses.
-            EngineUnavailableError: it doesn't answer.
+        Raises DockerError (the engine refuses), EngineUnavailableError (it doesn't answer).
         """
         written = {name: _as_parameter(value) for name, value in (params or {}).items() if value is not None}
         with self.speaking():

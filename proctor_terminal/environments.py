@@ -97,8 +97,7 @@ def container_name(task_id: str, run: str, trial: str) -> str:
 async def recorded(engine: Engine, container: str) -> EnvironmentRef | None:
     """The environment in which an agent works in the container of that name, whether or not that exists; None if none.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     if not _NAME.fullmatch(container):
         return None
@@ -273,11 +272,9 @@ async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
 
 
 async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | None:
-    """A sentence where the container's first process exited; None where it runs, or where it was ended from outside.
-    A container killed through the engine is seen there, and a restarted engine reports no exit.
-
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    """A sentence where the container's first process exited; None where it runs, or where it was ended from outside. A
+    container killed through the engine is seen there, and a restarted engine reports no exit. Raises
+    EngineUnavailableError (the engine doesn't answer).
     """
     if await stands(engine, environment):
         return None
@@ -297,8 +294,7 @@ async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | 
 async def is_closed(engine: Engine, environment: EnvironmentRef) -> bool:
     """Whether the agent's time is over, whichever worker ended it.
 
-    Raises:
-        EnvironmentLostError: the container is gone.
+    Raises EnvironmentLostError (the container is gone).
     """
     try:
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
@@ -310,9 +306,8 @@ async def is_closed(engine: Engine, environment: EnvironmentRef) -> bool:
 async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
     """Look after an environment while an agent works in it; returns never, to be cancelled.
 
-    Raises:
-        LimitExceededError: the agent wrote more than the task's storage allows; the container was stopped.
-        EnvironmentLostError: the container is gone.
+    Raises LimitExceededError (the agent wrote more than the task's storage allows; the container was stopped),
+    EnvironmentLostError (the container is gone).
     """
     while True:
         began = time.monotonic()
@@ -323,9 +318,8 @@ async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask)
 async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
     """Look once whether an environment exists and is within its storage; one that isn't is stopped.
 
-    Raises:
-        LimitExceededError: more was written than the task's storage allows; the container was stopped.
-        EnvironmentLostError: the container is gone.
+    Raises LimitExceededError (more was written than the task's storage allows; the container was stopped),
+    EnvironmentLostError (the container is gone).
     """
     most = (await limits_of(engine, task))["storage"]
     try:
@@ -350,10 +344,7 @@ async def close_to_agent(
     """End the agent's time: its commands are refused from now on, and its processes end that ``kept`` excludes.
 
     Returns the agent's processes that run on. ``run_tests`` does this itself where it wasn't done. Repeating it does no
-    harm.
-
-    Raises:
-        EnvironmentLostError: the container is gone.
+    harm. Raises EnvironmentLostError (the container is gone).
     """
     with suppress(DockerError):  # it has that name already
         await engine.ask(
@@ -365,7 +356,6 @@ async def close_to_agent(
 async def remove(engine: Engine, run: str, trial: str) -> None:
     """Remove all containers, networks and volumes of a trial; repeating it does no harm.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     await remove_labelled(engine, labelled(run, trial))

@@ -70,9 +70,7 @@ class Leftovers(BaseModel, frozen=True):
 async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCommands:
     """The commands of the image that an agent's container is made from; looked up once for each image.
 
-    Raises:
-        EnvironmentLostError: the container is gone.
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
     about = await _inspect(engine, environment.container_id, environment)
     image = str(about["Image"])
@@ -173,10 +171,8 @@ async def start(
 async def note_leftovers(engine: Engine, environment: EnvironmentRef, leftovers: Leftovers) -> None:
     """Note on the engine that the tests run in a fresh container, and what is known of the agent's one.
 
-    The agent's container may be stopped after that. A worker that comes later reads the note.
-
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    The agent's container may be stopped after that. A worker that comes later reads the note. Raises
+    EngineUnavailableError (the engine doesn't answer).
     """
     labels = {RUN: environment.run, TRIAL: environment.trial, _LEFTOVERS: leftovers.model_dump_json()}
     await engine.ask("POST", "volumes/create", body={"Name": _note_of(environment), "Labels": labels})
@@ -185,8 +181,7 @@ async def note_leftovers(engine: Engine, environment: EnvironmentRef, leftovers:
 async def noted_leftovers(engine: Engine, environment: EnvironmentRef) -> Leftovers | None:
     """What ``note_leftovers`` noted; None where it noted nothing.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     try:
         volume = await engine.ask("GET", f"volumes/{_note_of(environment)}")
@@ -202,8 +197,7 @@ def _note_of(environment: EnvironmentRef) -> str:
 async def is_kept(engine: Engine, environment: EnvironmentRef) -> bool:
     """Whether the files of the agent's container are there, and its tests run elsewhere: they can begin again.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     if await noted_leftovers(engine, environment) is None:
         return False
@@ -232,9 +226,7 @@ def is_idle(config: Mapping[str, Any]) -> bool:
 async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[str]) -> None:
     """Make files of the agent's container as in its image; what the image hasn't is removed, by the image's ``rm``.
 
-    Raises:
-        EnvironmentLostError: the container is gone.
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
     if not held:
         return

@@ -81,8 +81,7 @@ def builds_of(task: TerminalTask) -> dict[str, tuple[Build | None, str | None]]:
 def read_compose(task: TerminalTask, names: dict[str, str] | None = None) -> dict[str, Any]:
     """A task's compose file with its variables filled in, ``names`` being the trial's own.
 
-    Raises:
-        ImageFailedError: it can't be read, which ``load_task`` would have reported.
+    Raises ImageFailedError (it can't be read, which ``load_task`` would have reported).
     """
     notes = Notes(task.id)
     file = task.compose_file or task.folder / "docker-compose.yaml"

@@ -45,8 +45,7 @@ class Running(BaseModel, frozen=True):
 async def running(engine: Engine, environment: EnvironmentRef) -> dict[int, Running]:
     """What runs in a container, by process id, the first one and our own look at it left out.
 
-    Raises:
-        EnvironmentLostError: the container is gone, or can't run another command (a fork bomb does that).
+    Raises EnvironmentLostError (the container is gone, or can't run another command (a fork bomb does that)).
     """
     code, text = await run_plainly(engine, environment, ["/bin/sh", "-c", LIST])
     if code != 0 or not text.startswith("self "):
@@ -108,10 +107,8 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
 
     All of them are stopped first, so that none can start another one meanwhile. A container that can't list its
     processes is restarted, with each value of ``kept``: that ends all of them. With ``everything``, an agent's
-    processes are killed if they are more than half of those that its container may have: tests could start none.
-
-    Raises:
-        EnvironmentLostError: the container has stopped.
+    processes are killed if they are more than half of those that its container may have: tests could start none. Raises
+    EnvironmentLostError (the container has stopped).
     """
     if kept == "everything":
         try:

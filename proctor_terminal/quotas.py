@@ -45,8 +45,7 @@ class QuotasReached(BaseModel, frozen=True):
 async def quotas_reached(engine: Engine, environment: EnvironmentRef) -> QuotasReached:
     """What the kernel has counted of a container since its start; an agent may have moved this, as it may lie.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     try:
         code, output = await run_plainly(engine, environment, ["/bin/sh", "-c", _READ])

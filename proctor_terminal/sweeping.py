@@ -11,8 +11,7 @@ from proctor_terminal.removing import remove_labelled
 async def runs_on(engine: Engine) -> set[tuple[str, str | None]]:
     """Runs and trials that anything on this engine is labelled with; the trial is None for images.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     things: list[dict[str, Any]] = [
         *await engine.ask("GET", "containers/json", {"all": True, "filters": labelled()}),

@@ -49,9 +49,8 @@ class Identity:
     async def find(self, text: str) -> Caller:
         """The caller who owns a token; an empty token counts as missing.
 
-        Raises:
-            UnknownCallerError: it isn't good, or there is none.
-            IdentityUnavailableError: that can't be found out just now.
+        Raises UnknownCallerError (it isn't good, or there is none), IdentityUnavailableError (that can't be found out
+        just now).
         """
         if not self.is_asked():
             return ANYBODY
