@@ -12,10 +12,9 @@ from pathlib import Path
 from posixpath import basename, dirname
 from typing import Literal
 
-from aiodocker import DockerError
 from pydantic import BaseModel
 
-from proctor_terminal.commands import lost
+from proctor_terminal.commands import losing
 from proctor_terminal.copying import copy_out
 from proctor_terminal.engine import Engine
 from proctor_terminal.references import EnvironmentRef
@@ -153,10 +152,8 @@ async def changes_of(engine: Engine, environment: EnvironmentRef) -> list[Change
 
     Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
-    try:
+    with losing(environment):
         changes = await engine.ask("GET", f"containers/{environment.container_id}/changes", timeout=600)
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     return sorted(
         (Change(path=each["Path"], kind=_KINDS[each["Kind"]]) for each in changes or []), key=lambda c: c.path
     )

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 from aiodocker import DockerError
 from aiodocker.execs import Exec
@@ -141,7 +141,7 @@ async def execute(
                 on_output(data)
 
     try:
-        with engine.speaking():
+        with losing(environment), engine.speaking():
             async with _opened(made) as stream:
                 is_timed_out = not await _read_to_end(stream, take, timeout)
                 if is_timed_out:
@@ -152,8 +152,6 @@ async def execute(
         if not runs_on():
             await asyncio.shield(_kill(engine, environment, session))
         raise
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     exit_code = None if is_timed_out else await _exit_code(engine, environment, made)
     return Executed(
         exit_code=exit_code,
@@ -189,13 +187,10 @@ async def run_plainly(
     """
     output = CappedOutput(output_cap)
     made = await create_exec(engine, environment, command, cwd="/", user="root")
-    try:
-        with engine.speaking():
-            async with _opened(made) as stream:
-                if not await _read_to_end(stream, output.add, timeout):
-                    return None, output.text()
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
+    with losing(environment), engine.speaking():
+        async with _opened(made) as stream:
+            if not await _read_to_end(stream, output.add, timeout):
+                return None, output.text()
     return await _exit_code(engine, environment, made), output.text()
 
 
@@ -231,10 +226,8 @@ async def create_exec(
         "Env": [f"{name}={value}" for name, value in (variables or {}).items()],
         "Tty": False,
     }
-    try:
+    with losing(environment):
         made = await engine.ask("POST", f"containers/{environment.container_id}/exec", body=body)
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     engine.note_own(made["Id"])
     return Exec(engine.docker, made["Id"], tty=False)
 
@@ -244,6 +237,15 @@ def lost(environment: EnvironmentRef, problem: DockerError) -> EnvironmentLostEr
     return EnvironmentLostError(
         f"The container {environment.container} can't be used any more ({' '.join(problem.message.split())[:300]})"
     )
+
+
+@contextmanager
+def losing(environment: EnvironmentRef) -> Iterator[None]:
+    """While the engine is asked about a container: what it refuses means that the container is gone (``lost``)."""
+    try:
+        yield
+    except DockerError as problem:
+        raise lost(environment, problem) from problem
 
 
 @asynccontextmanager
@@ -304,10 +306,8 @@ async def _exit_code(engine: Engine, environment: EnvironmentRef, made: Exec) ->
     """How a command ended; its output may end a moment before it."""
     for wait in (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0):
         await asyncio.sleep(wait)
-        try:
+        with losing(environment):
             state = await engine.ask("GET", f"exec/{made.id}/json")
-        except DockerError as problem:
-            raise lost(environment, problem) from problem
         if not state["Running"]:
             code: int | None = state["ExitCode"]
             return code

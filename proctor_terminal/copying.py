@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiodocker import DockerError
 
-from proctor_terminal.commands import lost
+from proctor_terminal.commands import losing, lost
 from proctor_terminal.engine import Engine
 from proctor_terminal.references import EnvironmentRef
 
@@ -40,10 +40,8 @@ async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, 
     Raises:
         EnvironmentLostError: the container is gone.
     """
-    try:
+    with losing(environment):
         await copy_to(engine, environment.container_id, source, target)
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
 
 
 async def copy_to(engine: Engine, container: str, source: Sources, target: str) -> None:

@@ -13,7 +13,7 @@ from aiodocker import DockerError
 
 from proctor_protocol.terminal import LeaveRunning
 from proctor_terminal import compose, processes
-from proctor_terminal.commands import execute, lost, run_plainly
+from proctor_terminal.commands import execute, losing, run_plainly
 from proctor_terminal.engine import RUN, TRIAL, Engine, labelled
 from proctor_terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
 from proctor_terminal.references import EnvironmentRef, ImageRef, Process
@@ -296,10 +296,8 @@ async def is_closed(engine: Engine, environment: EnvironmentRef) -> bool:
 
     Raises EnvironmentLostError (the container is gone).
     """
-    try:
+    with losing(environment):
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     return str(about["Name"]).endswith(CLOSED)
 
 
@@ -322,10 +320,8 @@ async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) 
     EnvironmentLostError (the container is gone).
     """
     most = (await limits_of(engine, task))["storage"]
-    try:
+    with losing(environment):
         about = await engine.ask("GET", f"containers/{environment.container_id}/json", {"size": True})
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     written = about.get("SizeRw") or 0
     if written > most:
         with suppress(DockerError):

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from proctor_terminal import environments
 from proctor_terminal.agent_changes import USUAL_FOLDERS, Change, ImageCommands, list_script, read_listing
-from proctor_terminal.commands import lost, run_plainly
+from proctor_terminal.commands import losing, lost, run_plainly
 from proctor_terminal.engine import RUN, TRIAL, Engine
 from proctor_terminal.failures import EnvironmentFailedError, LimitExceededError
 from proctor_terminal.quotas import QuotasReached
@@ -85,7 +85,7 @@ async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCo
             "Labels": _labels(environment),
             "HostConfig": {"NetworkMode": "none"},
         }
-        try:
+        with losing(environment):
             made = (await engine.ask("POST", "containers/create", body=body))["Id"]
             try:
                 await engine.ask("POST", f"containers/{made}/start")
@@ -93,8 +93,6 @@ async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCo
                 output = await environments.output_of(engine, made, 100_000)
             finally:
                 await engine.ask("DELETE", f"containers/{made}", {"force": True, "v": True})
-        except DockerError as problem:
-            raise lost(environment, problem) from problem
         _known_commands[image] = read_listing(output, folders)
     return _known_commands[image]
 
@@ -232,10 +230,8 @@ async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[
         return
     about = await _inspect(engine, environment.container_id, environment)
     body = {"Image": about["Image"], "Labels": _labels(environment)}
-    try:
+    with losing(environment):
         made = (await engine.ask("POST", "containers/create", body=body))["Id"]
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     original = environment.model_copy(update={"container_id": made})
     added: list[str] = []
     try:
@@ -258,10 +254,8 @@ async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[
 
 
 async def _inspect(engine: Engine, container: str, environment: EnvironmentRef) -> dict[str, Any]:
-    try:
+    with losing(environment):
         about: dict[str, Any] = await engine.ask("GET", f"containers/{container}/json")
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     return about
 
 
@@ -461,10 +455,7 @@ def _append(tar: tarfile.TarFile, piece: IO[bytes], path: str, is_whole: bool, i
 async def _put(engine: Engine, fresh: EnvironmentRef, tar: tarfile.TarFile, out: IO[bytes]) -> None:
     tar.close()
     out.seek(0)
-    try:
-        with os.fdopen(os.dup(out.fileno()), "rb") as body:
-            where = f"containers/{fresh.container_id}/archive"
-            async with engine.asking("PUT", where, {"path": "/"}, body, _COPY_SECONDS, "application/x-tar") as response:
-                await response.read()
-    except DockerError as problem:
-        raise lost(fresh, problem) from problem
+    with losing(fresh), os.fdopen(os.dup(out.fileno()), "rb") as body:
+        where = f"containers/{fresh.container_id}/archive"
+        async with engine.asking("PUT", where, {"path": "/"}, body, _COPY_SECONDS, "application/x-tar") as response:
+            await response.read()

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
-from aiodocker import DockerError
 from pydantic import BaseModel
 
 from proctor_protocol.terminal import LeaveRunning
-from proctor_terminal.commands import lost, run_plainly
+from proctor_terminal.commands import losing, run_plainly
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import EnvironmentLostError
 from proctor_terminal.references import EnvironmentRef, Process
@@ -152,10 +151,8 @@ true
 
 
 async def _start_again(engine: Engine, environment: EnvironmentRef) -> None:
-    try:
+    with losing(environment):
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
         if not about["State"]["Running"]:  # what stopped by itself has lost what the agent started, too
             raise EnvironmentLostError(f"The container {environment.container} has stopped")
         await engine.ask("POST", f"containers/{environment.container_id}/restart", {"t": 0})
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
