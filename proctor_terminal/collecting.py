@@ -34,9 +34,7 @@ async def collect(
     The agent may have written these files: they are data, and their sum is bounded.
 
     Args:
-        engine: where the environment is.
         task: the trial's task; its format says which folders are kept.
-        environment: where the agent worked.
         most_bytes: for the folders together, an equal part for each.
 
     Raises:

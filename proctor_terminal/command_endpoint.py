@@ -113,7 +113,6 @@ class CommandEndpoint:
     """The server of a worker; it listens from ``open``'s first call on.
 
     Args:
-        engine: where the trials' containers are.
         secret: the deployment's; tokens are derived from it.
         recordings: where commands are written down.
         host: the address to listen on.

@@ -172,10 +172,8 @@ async def run_plainly(
     """Run a command of our own as root, without a shell that the agent may have replaced more than need be.
 
     Args:
-        engine: where the environment is.
         environment: where it runs, in ``/``.
-        command: the program and its arguments.
-        timeout: seconds.
+        timeout: in seconds.
         output_cap: bytes of output that are kept.
 
     Returns:
@@ -206,9 +204,6 @@ async def create_exec(
     """Prepare a command in a container.
 
     Args:
-        engine: where the environment is.
-        environment: where it will run.
-        command: the program and its arguments.
         cwd: the folder that it begins in.
         user: None for the container's own.
         variables: besides the container's.

@@ -32,8 +32,6 @@ async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, 
     All belongs to root and may be read and run by everybody.
 
     Args:
-        engine: where the environment is.
-        environment: where to copy to.
         source: a folder, several paths, or contents by file name.
         target: the folder in the container, from ``/``.
 

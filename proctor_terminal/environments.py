@@ -49,10 +49,6 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
     ``container_id`` differs from before, and the agent has to begin again, too.
 
     Args:
-        engine: where to start it.
-        task: the trial's task.
-        image: what ``prepare_image`` returned.
-        run: the run's id.
         trial: the trial's id, another one for each attempt at a task; any text, since names are derived from it.
 
     Raises:

@@ -38,8 +38,6 @@ async def record_commands(
     back.
 
     Args:
-        engine: where the environment is.
-        environment: whose commands are recorded.
         recorder: takes them.
         since: the first instant; the engine may tell of it again.
         until: ends the recording.

@@ -133,9 +133,6 @@ async def start(
     """Start a fresh container with the agent's changes; one that is there is replaced.
 
     Args:
-        engine: where the containers are.
-        task: the trial's task.
-        environment: where the agent worked.
         changes: what it changed.
         held: the paths that stay as in the image, with all below them.
         suffix: what is added to the name of the agent's container.

@@ -88,9 +88,7 @@ def note_demands(
     Args:
         document: the file's content with its variables filled in.
         file: the file, for the numbers of lines.
-        task: the task's folder.
         allowed: names out of ``proctor_settings.config.ALLOWANCES``.
-        notes: where to note it.
         name: what the file is called in sentences.
     """
     for demand in find_demands(document, file.parent, task):
@@ -117,7 +115,6 @@ def find_demands(document: Mapping[str, Any], folder: Path, task: Path) -> Itera
     Args:
         document: the file's content with its variables filled in.
         folder: where the file is, from which its paths count.
-        task: the task's folder.
     """
     for service, definition in document["services"].items():
         yield from _demands_of(("services", service), definition, folder, task)

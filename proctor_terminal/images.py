@@ -41,8 +41,6 @@ async def prepare_image(engine: Engine, task: TerminalTask, run: str, timeout: f
     """Have a task's image: found, built or pulled; another caller waits while it is being built.
 
     Args:
-        engine: where the image is to be.
-        task: whose image it is.
         run: who it is for; ``remove_images`` removes what no run needs any more.
         timeout: seconds for a build, in place of the task's own.
 

@@ -17,7 +17,6 @@ async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) ->
 
     Args:
         folder: where to; it has to exist.
-        results: the run's results.
         fetch: gets a file of a trial.
 
     Returns:

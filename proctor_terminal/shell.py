@@ -28,7 +28,6 @@ async def run(
     code 127.
 
     Args:
-        command: the program and its arguments.
         seconds: its time limit.
         variables: besides those of our environment that it sees.
         folder: where it runs.

@@ -25,7 +25,6 @@ async def sweep(engine: Engine, is_over: Callable[[str, str | None], Awaitable[b
     """Remove everything of runs and trials that are over; returns how many of them something was removed of.
 
     Args:
-        engine: where to look.
         is_over: whether a run (with None) or one of its trials is over, so that its leftovers aren't needed.
 
     Raises:

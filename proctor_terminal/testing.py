@@ -106,7 +106,6 @@ async def run_tests(
     """Close the environment to its agent, run the tests and read what they say; repeating it does no harm.
 
     Args:
-        environment: where the agent worked.
         timeout: seconds for the tests, in place of the task's own.
         kept: the agent's processes that continue to run, where tests run in its container.
         verifier: where the tests run.

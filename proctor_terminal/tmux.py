@@ -111,8 +111,6 @@ async def type_commands(
     """Play a step of a ``solution.yaml``; False where it took too long.
 
     Args:
-        engine: where the environment is.
-        environment: where the session is.
         command: the text to type.
         is_entered: press Enter after it.
         is_awaited: wait for the command's end.
