@@ -38,7 +38,6 @@ def data_parts(data: dict[str, Any]) -> list[Part]:
 
 
 def json_file_part(content: str, filename: str) -> Part:
-    """A part with an exact JSON document as a file."""
     return Part(raw=content.encode(), filename=filename, media_type=JSON_MEDIA_TYPE)
 
 
@@ -120,7 +119,6 @@ def check_nesting(message: Message) -> None:
 
 
 def message_to_json(message: Message) -> dict[str, Any]:
-    """An A2A message as JSON data (protocol 1.0's form)."""
     data: dict[str, Any] = MessageToDict(message)
     return data
 

@@ -31,8 +31,6 @@ _SUCCESSFUL = (TaskState.TASK_STATE_COMPLETED,)
 
 
 def plain_messages_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
-    """The route, which asks the same handler as A2A's own."""
-
     async def answer(request: Request) -> Response:
         try:
             asked = SendMessageRequest(message=_message_in(await request.body()))

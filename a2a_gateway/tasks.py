@@ -104,7 +104,6 @@ def owner_of(execution: WorkflowExecution) -> str:
 
 
 def is_closed(execution: WorkflowExecution) -> bool:
-    """Whether the task has reached a terminal state."""
     return execution.status not in (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
 
 

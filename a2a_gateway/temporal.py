@@ -65,7 +65,6 @@ class TemporalConnection:
         return no_worker_at(task_queue)
 
     async def count_workers(self, task_queue: str) -> int:
-        """How many processes poll a task queue."""
         return await count_workers(await self.connect(), task_queue, WORKFLOWS, timedelta(seconds=2))
 
 

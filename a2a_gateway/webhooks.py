@@ -100,7 +100,6 @@ class Webhooks:
         return _public_config(task_id, webhook, with_secrets=True)
 
     async def list_all(self, task_id: str) -> list[TaskPushNotificationConfig]:
-        """A task's webhooks, without their secrets."""
         kept = await self._slots(await self._connection.connect(), task_id)
         return [_public_config(task_id, each.webhook) for each in kept.values() if each.webhook is not None]
 

@@ -103,12 +103,10 @@ class TaskTexts(BaseModel, frozen=True):
 
     @property
     def all_words(self) -> frozenset[str]:
-        """Every word of the task."""
         return _words("\n".join([self.instruction, self.solution, self.tests]))
 
 
 def read_texts(task: TerminalTask, workdir: str) -> TaskTexts:
-    """Read a task's texts from its files."""
     script = _text(task.test_script)
     tests = "\n".join([script, *map(_text, _files(task.tests))])
     solved: list[str] = []
@@ -191,7 +189,6 @@ true
 
 
 def read_listing(text: str, folders: Iterable[str]) -> ImageCommands:
-    """What ``list_script`` printed."""
     lines = [line.partition(" ") for line in text.splitlines()]
     return ImageCommands(
         folders=frozenset(folders),
@@ -354,7 +351,6 @@ class _Rule:
 
 
 def _plain(name: str) -> str:
-    """A command's name without its version."""
     return re.sub(r"^(python|pip)[23](?:\.\d+)?$", r"\g<1>3", name)
 
 

@@ -91,7 +91,6 @@ class _Command:
         self.ended: dict[str, Any] | None = None
 
     def as_reply(self) -> dict[str, Any]:
-        """The agent's access to it."""
         if self.ended is not None:
             return {"id": self.id, "running": False, **self.ended}
         return {"id": self.id, "running": True, "output": self.output.text(), "dropped": self.output.dropped}

@@ -68,7 +68,6 @@ class CappedOutput:
         self.dropped = 0
 
     def add(self, data: bytes) -> None:
-        """Take what was printed next."""
         room = self._most - len(self._head)
         if room > 0:
             self._head += data[:room]

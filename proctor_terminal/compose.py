@@ -98,7 +98,6 @@ def _known_command() -> list[str]:
 
 
 def written(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run: str, trial: str) -> dict[str, Any]:
-    """The trial's own compose file."""
     names = {
         compose_files.IMAGE_NAME: image.name,
         compose_files.CONTAINER_NAME: name,

@@ -71,7 +71,6 @@ class KnownDataset(BaseModel, frozen=True):
 
     @property
     def label(self) -> str:
-        """Name and version, as runs name it."""
         return f"{self.name}@{self.version}"
 
 
@@ -183,7 +182,6 @@ class KnownDatasets:
 
 
 def datasets_home(state: str) -> Path:
-    """Where the datasets of a state folder are."""
     return Path(state) / "datasets"
 
 

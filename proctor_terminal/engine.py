@@ -199,26 +199,22 @@ class Engine:
             raise self.unavailable(str(problem) or type(problem).__name__) from problem
 
     def note_own(self, command_id: str) -> None:
-        """Remember a command as one of our own."""
         self.own_commands[command_id] = None
         if len(self.own_commands) > _OWN_COMMANDS:
             self.own_commands.popitem(last=False)
 
     def unavailable(self, why: str) -> EngineUnavailableError:
-        """The failure of an engine that can't be reached."""
         return EngineUnavailableError(
             f"The Docker engine at {self.url} doesn't answer ({' '.join(why.split())[:200]}): see that it runs and "
             "that the evaluator's user may use its socket, or name another in DOCKER_HOST"
         )
 
     def failed(self, what: str, why: str) -> EngineUnavailableError:
-        """The failure of an engine that answers, and can't do what it should."""
         return EngineUnavailableError(
             f"The Docker engine at {self.url} has a failure: {what} ({' '.join(why.split())[:300]}): see its log"
         )
 
     def full(self) -> EngineUnavailableError:
-        """The failure of an engine whose disk is full."""
         return EngineUnavailableError(
             f"The disk of the Docker engine at {self.url} is full: free some space there (docker system prune)"
         )

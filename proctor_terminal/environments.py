@@ -85,7 +85,6 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
 
 
 def container_name(task_id: str, run: str, trial: str) -> str:
-    """The name of the container that a trial's agent works in."""
     readable = re.sub(r"[^a-z0-9-]+", "-", task_id.lower()).strip("-")[:40] or "task"
     return f"proctor-{readable}-{sha256(f'{run} {trial}'.encode()).hexdigest()[:12]}"
 
@@ -257,7 +256,6 @@ async def output_of(engine: Engine, container: str, lines: int = 200) -> str:
 
 
 async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
-    """Whether this very environment is there and runs."""
     try:
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
     except DockerError as problem:

@@ -74,7 +74,6 @@ class _Watch:
         self._ended = {str(line.get("id")) for line in noted if "exit_code" in line}
 
     async def read(self, span: dict[str, str]) -> None:
-        """Read the engine's events of a time; without an end, for as long as the engine runs."""
         chosen = {"container": [self._environment.container_id], "event": ["exec_start", "exec_die"]}
         try:
             if self._health is None:

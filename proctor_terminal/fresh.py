@@ -117,7 +117,6 @@ def _reference(environment: EnvironmentRef, container: str, suffix: str = SUFFIX
 
 
 async def remove(engine: Engine, environment: EnvironmentRef, suffix: str = SUFFIX) -> None:
-    """Remove the fresh container of a trial's tests, if there is one."""
     with suppress(DockerError):
         await engine.ask("DELETE", f"containers/{environment.container}{suffix}", {"force": True, "v": True})
 

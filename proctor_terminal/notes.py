@@ -30,7 +30,6 @@ class Notes:
         self._task_id = task_id
 
     def fatal(self, sentence: str) -> None:
-        """Note what keeps the task from being played."""
         self.problems.append(Problem(task_id=self._task_id, sentence=sentence))
 
     def remark(self, sentence: str) -> None:
@@ -61,5 +60,4 @@ class Notes:
 
 
 def extras_of(model: BaseModel) -> dict[str, Any]:
-    """A model's extra fields."""
     return dict(model.model_extra or {})

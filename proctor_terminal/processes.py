@@ -53,7 +53,6 @@ async def running(engine: Engine, environment: EnvironmentRef) -> dict[int, Runn
 
 
 def read_listing(text: str) -> dict[int, Running]:
-    """The processes that the listing's text is about."""
     rows: dict[int, tuple[int, int, str]] = {}
     sockets: set[str] = set()
     holds: dict[int, set[str]] = {}

@@ -31,7 +31,6 @@ class QuotasReached(BaseModel, frozen=True):
     processes: int | None = 0
 
     def in_words(self) -> list[str]:
-        """A sentence for each limit that was reached."""
         sentences = []
         if self.memory:
             sentences.append(f"memory: the kernel killed {self.memory} of the agent's processes")

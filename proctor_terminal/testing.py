@@ -184,7 +184,6 @@ class _Tests:
     on_output: Callable[[bytes], None] | None
 
     async def run_beside_agent(self) -> TestsOutcome:
-        """Run the tests in the agent's container as it is."""
         held = await self._held(await changes_of(self.engine, self.environment))
         outcome = await self._run_in(self.environment)
         doubts = _doubts(held, "The tests ran where the agent had changed it.") if _rate(outcome) else ()

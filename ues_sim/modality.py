@@ -110,7 +110,6 @@ class Query:
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
-        """The compiled validator of the request."""
         return TypeAdapter(self.request)
 
     def answer(self, view: View, request: Request) -> JsonObject:
@@ -188,12 +187,10 @@ class Modality:
 
     @cached_property
     def input_adapter(self) -> TypeAdapter[Any]:
-        """The compiled validator of an event's data."""
         return TypeAdapter(self.input)
 
     @cached_property
     def state_adapter(self) -> TypeAdapter[Any]:
-        """The compiled validator of a state."""
         return TypeAdapter(self.state)
 
     def make_state(self, now: str) -> State:
@@ -264,7 +261,6 @@ def page(
 
 
 def find_by_id(entries: Mapping[str, JsonObject], wanted: str, kind: str) -> JsonObject:
-    """The entry with this id. Raises NotFound (404)."""
     if wanted not in entries:
         raise NotFound(f"There is no {kind} with the id {wanted[:80]!r}. Ids are in the answers of queries.")
     return entries[wanted]

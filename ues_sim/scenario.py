@@ -49,17 +49,14 @@ _EVENTS: TypeAdapter[list[EventData]] = TypeAdapter(list[EventData])
 
 
 def export_environment(simulation: Simulation) -> JsonObject:
-    """The section ``environment``."""
     return {"time_state": simulation.clock.dump(), "modality_states": simulation.states}
 
 
 def export_events(simulation: Simulation) -> JsonObject:
-    """The section ``events``, in order of creation."""
     return {"events": simulation.events.list_all()}
 
 
 def export_full(simulation: Simulation) -> JsonObject:
-    """A scenario file."""
     metadata = {
         **simulation.scenario_metadata,
         "ues_version": UES_VERSION,
@@ -153,7 +150,6 @@ class _Import:
         self.simulation.replace_events([*kept, *self.events])
 
     def sum_up(self, *, environment: bool, metadata: JsonObject | None = None) -> JsonObject:
-        """The ``ImportResponse``."""
         return {
             "success": True,
             "environment_loaded": environment,

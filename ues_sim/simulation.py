@@ -120,14 +120,12 @@ class Simulation:
     # --- modalities -----------------------------------------------------------------------------------------------
 
     def find_modality(self, name: str) -> Modality:
-        """The modality of that name. Raises UnknownModality (404)."""
         modality = MODALITIES.get(name)
         if modality is None:
             raise UnknownModality(name, list(MODALITIES))
         return modality
 
     def view(self, name: str) -> View:
-        """A modality's state and the current time, for reading."""
         return View(self.states[name], self.clock.text, self._memos[name], self._neighbours(MODALITIES[name]))
 
     def _neighbours(self, modality: Modality) -> dict[str, State]:
@@ -331,7 +329,6 @@ class Simulation:
         self.redo_stack.clear()
 
     def find_event(self, event_id: str) -> Event:
-        """The event of that id. Raises NotFound (404)."""
         event = self.events.by_id.get(event_id)
         if event is None:
             raise NotFound(f"There is no event {event_id[:80]!r}.")

@@ -43,7 +43,6 @@ class Identity:
         return self._tokens.find_problem() if self._is_named or self._tokens.is_there() else None
 
     def is_asked(self) -> bool:
-        """Whether callers have to say who they are."""
         return self._oidc is not None or self._is_named or self._tokens.is_there()
 
     async def find(self, text: str) -> Caller:

@@ -164,7 +164,6 @@ class CallerUser(User):
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether the caller said who they are."""
         return bool(self.caller.name)
 
     @property

@@ -201,7 +201,6 @@ class _Ledger:
         self._run = await self._add(_ASK, ticket)
 
     async def withdraw(self, ticket: Ticket) -> None:
-        """Take a ticket back of which nothing was started."""
         with suppress(RPCError):  # it expires
             await self._add(_WITHDRAW, ticket)
 

@@ -132,7 +132,6 @@ class Application:
     # --- MCP ------------------------------------------------------------------------------------------------------
 
     def _simulation_spoken_to(self, path: str) -> Simulation | None:
-        """The simulation at whose MCP address a path is, if it is at one."""
         if not path.endswith(mcp.PATH):
             return None
         if self.single is not None:
@@ -211,7 +210,6 @@ class Application:
         return reply
 
     def _base(self, scope: Scope) -> str:
-        """The server's address as the caller sees it."""
         if self._public_url is not None:
             return self._public_url
         host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")

@@ -136,7 +136,6 @@ class HostCall:
     fence: int | None
 
     def locate(self, simulation: Simulation) -> str:
-        """A simulation's address."""
         return f"{self.base}/simulations/{simulation.simulation_id}"
 
 

@@ -143,7 +143,6 @@ class RouteTool:
         return is_action and orjson.loads(reply.to_bytes())["status"] == FAILED
 
     async def use(self, arguments: JsonObject, ask: Ask) -> Reply:
-        """Ask the route."""
         rest, path = dict(arguments), self.route.path
         for variable in self._variables:
             path = path.replace(f"{{{variable}}}", quote(str(rest.pop(variable, "")), safe="") or "-")

@@ -119,7 +119,6 @@ def read_json(
 
 
 def _is_within(data: Any, nesting: int) -> bool:
-    """Whether JSON data nests at most so deep."""
     level = [data]
     for _ in range(nesting):
         level = [

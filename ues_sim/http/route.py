@@ -47,7 +47,6 @@ class Reply:
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
     def to_bytes(self) -> bytes:
-        """The bytes to send."""
         return self.content if isinstance(self.content, bytes) else orjson.dumps(self.content)
 
     def encode(self) -> "Reply":
@@ -106,13 +105,11 @@ class Route(Generic[C]):
 
     @cached_property
     def body_adapter(self) -> TypeAdapter[Any]:
-        """The compiled validator of the body."""
         body: Any = self.body
         return TypeAdapter(body)
 
     @cached_property
     def params_adapter(self) -> TypeAdapter[Any]:
-        """The compiled validator of the query parameters."""
         params: Any = self.params
         return TypeAdapter(params)
 

@@ -64,7 +64,6 @@ def send_message(change: Change, payload: ChatInput) -> None:
 
 
 def delete_message(change: Change, payload: ChatInput) -> None:
-    """Remove one message."""
     place = _place(change.state, payload.message_id or "")
     if place is None:
         raise change.fail(f"there is no chat message {payload.message_id!r}")

@@ -45,7 +45,6 @@ def send_message(change: Change, payload: SMSInput) -> None:
 
 
 def receive_message(change: Change, payload: SMSInput) -> None:
-    """A message arrives, unread."""
     data = part_of(payload, models.MessageData)
     _deliver(change, payload, data, data.from_number or "", direction="incoming")
 
@@ -277,7 +276,6 @@ def remove_reaction(change: Change, payload: SMSInput) -> None:
 
 
 def edit_message(change: Change, payload: SMSInput) -> None:
-    """A message's text is changed."""
     data = part_of(payload, models.EditData)
     message = _message(change, data.message_id)
     body = data.new_body if data.new_body is not None else data.body
