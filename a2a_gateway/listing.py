@@ -48,8 +48,6 @@ def list_query(params: ListTasksRequest, now: datetime, caller: Caller) -> str |
     future, and those that ended at that time or later.
 
     Args:
-        params: the request's filters.
-        now: the time to compare ``status_timestamp_after`` with.
         caller: only their tasks match, unless they are an admin.
 
     Returns:

@@ -131,9 +131,6 @@ async def read_task(
     one carries the time of its end.
 
     Args:
-        client: Temporal.
-        execution: the workflow, as ``describe`` or a list has it.
-        config: the gateway's settings.
         with_artifacts: whether a task that has ended carries its results.
 
     Raises:

@@ -86,9 +86,7 @@ class TaskTexts(BaseModel, frozen=True):
     """The texts of a task in which names are looked for.
 
     Attributes:
-        script: the test script.
         tests: the test script and all files of the tests.
-        instruction: the agent's instruction.
         solution: the task's own solution; empty where it has none.
         folders: the folders where tests may run: the work folder, and those that the script changes to.
         modules: the top-level modules that the tests import.
@@ -162,7 +160,6 @@ class ImageCommands(BaseModel, frozen=True):
 
     Attributes:
         folders: the folders of its PATH, and the usual ones.
-        names: the commands in these folders.
         real: the files behind ``COMMANDS``, where links lead to others.
     """
 
@@ -217,9 +214,6 @@ def held_back(
     """The changes that could move the verdict, by path, each with what it is of.
 
     Args:
-        changes: all that the agent changed.
-        texts: what the task says.
-        image: the commands of the task's image.
         settings: what ``settings_in`` returned.
     """
     rule = _Rule(texts, image, {each.path for each in changes if each.kind == "added"}, settings)

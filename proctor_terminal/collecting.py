@@ -34,7 +34,6 @@ async def collect(
     The agent may have written these files: they are data, and their sum is bounded.
 
     Args:
-        task: the trial's task; its format says which folders are kept.
         most_bytes: for the folders together, an equal part for each.
 
     Raises:

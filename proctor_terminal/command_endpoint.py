@@ -113,8 +113,6 @@ class CommandEndpoint:
 
     Args:
         secret: the deployment's; tokens are derived from it.
-        recordings: where commands are written down.
-        host: the address to listen on.
         port: 0 takes a free one; a fixed one lets a worker that is started again be reached at the address that
             agents have.
         advertise: the address that agents get, such as that of a load balancer before several workers; the

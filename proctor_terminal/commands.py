@@ -47,8 +47,6 @@ class Executed(BaseModel, frozen=True):
     Attributes:
         exit_code: None where it was ended at its time limit.
         output: what it printed to both standard streams, in order; the middle is left out where it is too long.
-        dropped: how many bytes of it were left out.
-        seconds: how long it took.
     """
 
     exit_code: int | None
@@ -111,7 +109,6 @@ async def execute(
         timeout: seconds; None waits without a limit.
         cwd: the environment's ``workdir`` where None.
         user: the container's own where None.
-        variables: besides the container's.
         output_cap: bytes of output that are kept.
         on_output: is given all output as it comes.
         runs_on: asked when this is cancelled: whether the command runs on.
@@ -173,7 +170,6 @@ async def run_plainly(
     Args:
         environment: where it runs, in ``/``.
         timeout: in seconds.
-        output_cap: bytes of output that are kept.
 
     Returns:
         Exit code (None at the time limit) and output.
@@ -203,9 +199,7 @@ async def create_exec(
     """Prepare a command in a container.
 
     Args:
-        cwd: the folder that it begins in.
         user: None for the container's own.
-        variables: besides the container's.
 
     Raises:
         EnvironmentLostError: the container is gone.

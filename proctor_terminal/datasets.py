@@ -37,7 +37,6 @@ class DatasetSource(BaseModel, frozen=True):
 
     Attributes:
         kind: what ``location`` is; with ``tasks`` each task is at a place of its own.
-        location: a folder, an archive, or what ``git clone`` takes.
         branch, commit: what to take of a git repository; its default branch where both are missing.
         path: the folder of tasks below the location.
         task_ids: only these tasks.
@@ -137,8 +136,6 @@ class KnownDatasets:
         """Copy folders of tasks in and pin them by their hash.
 
         Args:
-            dataset: it, with the hash that the files must have, if any.
-            tasks: the tasks' folders.
             is_update: take files with another hash, too.
 
         Raises:

@@ -136,10 +136,8 @@ class Engine:
         """Send a request and return the answer's JSON; None where the answer is empty.
 
         Args:
-            method: the HTTP method.
             path: below the engine's address, such as ``containers/json``.
             params: the query; values that are None are left out, and mappings are written as JSON.
-            body: sent as JSON.
             timeout: seconds for the whole answer; ``ANSWERS_WITHIN`` where None.
 
         Raises:

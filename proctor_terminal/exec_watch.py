@@ -38,7 +38,6 @@ async def record_commands(
     back.
 
     Args:
-        recorder: takes them.
         since: the first instant; the engine may tell of it again.
         until: ends the recording.
     """

@@ -56,12 +56,7 @@ _known_commands: dict[str, ImageCommands] = {}
 
 
 class Leftovers(BaseModel, frozen=True):
-    """The state of an agent's container when the agent's time was over.
-
-    Attributes:
-        processes: those that the agent left.
-        quotas: the limits that it reached.
-    """
+    """The state of an agent's container when the agent's time was over."""
 
     processes: tuple[Process, ...] = ()
     quotas: QuotasReached = QuotasReached()
@@ -132,7 +127,6 @@ async def start(
     """Start a fresh container with the agent's changes; one that is there is replaced.
 
     Args:
-        changes: what it changed.
         held: the paths that stay as in the image, with all below them.
         suffix: what is added to the name of the agent's container.
 

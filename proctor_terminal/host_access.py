@@ -57,7 +57,6 @@ class HostMount(BaseModel, frozen=True):
     Attributes:
         source: where it is, inside the task's folder.
         target: where the service sees it.
-        read_only: whether the service may only read it.
     """
 
     source: Path
@@ -87,7 +86,6 @@ def note_demands(
 
     Args:
         document: the file's content with its variables filled in.
-        file: the file, for the numbers of lines.
         allowed: names out of ``proctor_settings.config.ALLOWANCES``.
         name: what the file is called in sentences.
     """

@@ -16,7 +16,6 @@ async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) ->
     """Write everything of a run.
 
     Args:
-        folder: where to; it has to exist.
         fetch: gets a file of a trial.
 
     Returns:

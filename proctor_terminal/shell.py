@@ -28,9 +28,7 @@ async def run(
     code 127.
 
     Args:
-        seconds: its time limit.
         variables: besides those of our environment that it sees.
-        folder: where it runs.
         stdin: its standard input; None for an empty one.
     """
     own = {

@@ -51,7 +51,6 @@ class Service(BaseModel, frozen=True):
     """How the container that the agent works in is run, where it is the only one.
 
     Attributes:
-        build: what its image is built from; None where ``image`` is to be pulled.
         image: an image by name; with ``build``, that is what is built where the name can't be pulled.
         command: in place of the image's own.
         entrypoint: in place of the image's own.
@@ -96,20 +95,14 @@ class TerminalTask(BaseModel, frozen=True):
 
     Attributes:
         id: the name of its folder.
-        folder: where its files are on this machine.
-        instruction: what the agent is to do.
-        agent_timeout: how long the agent may work.
-        test_timeout: how long the tests may take.
         build_timeout: how long its image may take to be built; None where the task doesn't say.
         parser: the name of the parser that reads what the tests say (``parsers.PARSERS``).
         run_tests_in_same_shell: the tests are typed into the shell that the agent worked in.
         service: the agent's container; with ``compose_file``, what that one has where the file doesn't say.
-        compose_file: the compose file, where there are several services or one that only compose can run.
         compose_variables: what ``${NAME}`` in the compose file stands for, besides the formats' own names.
         compose_main: the name of the service that the agent works in.
         agent_user: who the agent's commands run as; None is the image's own user.
         test_user: who the tests run as; None is root in format one, the image's own user in format two.
-        tests: folder with the tests; None where there is only ``test_script``.
         test_script: what is run to test.
         test_environment: variables for the tests besides the container's.
         needs_processes: whether the tests need the processes that the agent left; None where the task doesn't say.

@@ -70,10 +70,7 @@ class TestsOutcome(BaseModel, frozen=True):
         is_resolved: all tests passed, or the reward is 1; None where the tests gave no verdict.
         rewards: every number of the reward file, by name.
         log: what the tests printed, capped.
-        seconds: how long they took.
         left_running: the processes that the agent left. They ran on beside the tests where these ran in its container.
-        quotas: the limits of its container that the agent reached.
-        verifier: where the tests ran.
         verifier_reason: why they ran in the agent's container although a fresh one was asked for.
         doubts: why the verdict may be another one than that of an untouched container.
     """
@@ -108,7 +105,6 @@ async def run_tests(
     Args:
         timeout: seconds for the tests, in place of the task's own.
         kept: the agent's processes that continue to run, where tests run in its container.
-        verifier: where the tests run.
         on_output: is given what the tests print, as it comes; where they are typed into a shell, when they have ended.
 
     Raises:

@@ -111,9 +111,6 @@ async def type_commands(
     """Play a step of a ``solution.yaml``; False where it took too long.
 
     Args:
-        command: the text to type.
-        is_entered: press Enter after it.
-        is_awaited: wait for the command's end.
         at_least: seconds to wait if the end isn't awaited.
         at_most: seconds to wait in any case.
 

@@ -77,7 +77,6 @@ class TrialActivities:
         allowed: what the operator allows tasks to have of the host.
         engine_id: the engine's own, by which a trial finds the engine of its environment again.
         endpoint: where agents without a Docker socket send their commands.
-        recordings: where what is recorded of trials waits until it is in the store.
     """
 
     def __init__(

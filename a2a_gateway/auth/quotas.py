@@ -113,10 +113,7 @@ class Allowance:
         """While a caller starts something: it is counted from before its start, by every gateway.
 
         Args:
-            client: the connection to Temporal.
-            caller: who has it started.
             share: how much it is.
-            task_id: its task.
             is_again: whether an existing task is played again, as with a replay.
 
         Raises:

@@ -95,8 +95,6 @@ class Relay:
     """Use as an async context manager.
 
     Args:
-        upstream: the model's endpoint.
-        tools: answers the MCP messages.
         budget: further requests to the model are refused once it is used up.
     """
 

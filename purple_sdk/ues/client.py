@@ -104,10 +104,8 @@ class AsyncUESClient(_Simulation[AsyncRunner], _AsyncConnections):
     ``http`` shares somebody's connections; they stay open when this client closes. ``timeout`` is in seconds, for each
     step of a request. Reading requests are repeated up to three times when the server can't be reached or is
     overloaded; requests that change something are sent once. ``observer`` gets every call that changes something.
-    ``fence`` is that of an evaluator who has claimed the simulation (this project's addition to UES).
-
-    Raises:
-        ValueError: ``base_url`` isn't an HTTP address.
+    ``fence`` is that of an evaluator who has claimed the simulation (this project's addition to UES). Raises ValueError
+    (``base_url`` isn't an HTTP address).
     """
 
     def __init__(
@@ -124,10 +122,8 @@ class AsyncUESClient(_Simulation[AsyncRunner], _AsyncConnections):
 
 
 class UESClient(_Simulation[SyncRunner], _Connections):
-    """One simulation, without ``await``; otherwise as ``AsyncUESClient``.
-
-    Raises:
-        ValueError: ``base_url`` isn't an HTTP address.
+    """One simulation, without ``await``; otherwise as ``AsyncUESClient``. Raises ValueError (``base_url`` isn't an HTTP
+    address).
     """
 
     def __init__(
@@ -154,10 +150,8 @@ class _Host(_rooms.HostRoom[Runner]):
 
 
 class AsyncUESHost(_Host[AsyncRunner], _AsyncConnections):
-    """A host of simulations, awaited; the clients that it gives out share its connections.
-
-    Raises:
-        ValueError: ``base_url`` isn't an HTTP address.
+    """A host of simulations, awaited; the clients that it gives out share its connections. Raises ValueError
+    (``base_url`` isn't an HTTP address).
     """
 
     def __init__(
@@ -179,10 +173,8 @@ class AsyncUESHost(_Host[AsyncRunner], _AsyncConnections):
 
 
 class UESHost(_Host[SyncRunner], _Connections):
-    """A host of simulations, without ``await``; the clients that it gives out share its connections.
-
-    Raises:
-        ValueError: ``base_url`` isn't an HTTP address.
+    """A host of simulations, without ``await``; the clients that it gives out share its connections. Raises ValueError
+    (``base_url`` isn't an HTTP address).
     """
 
     def __init__(
