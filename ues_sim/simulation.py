@@ -156,7 +156,7 @@ class Simulation:
         if not full["input_id"]:
             full["input_id"] = ""
         try:
-            modality.input_adapter.validate_python(full)
+            modality.input.model_validate(full)
         except ValidationError as error:
             raise Invalid(problems_of(error, *loc)) from None
         return full
@@ -287,7 +287,7 @@ class Simulation:
         self.parts.touch_event(event["event_id"])
         self._memos[modality.name].clear()
         try:
-            modality.run(change, modality.input_adapter.validate_python(event["data"]))
+            modality.run(change, modality.input.model_validate(event["data"]))
             change.put(("update_count",), state["update_count"] + 1)
             change.put(("last_updated",), now)
         except OperationFailed as failure:

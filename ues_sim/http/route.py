@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import orjson
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from ues_sim.keys import Key
 from ues_sim.limits import Allowance
@@ -102,16 +102,6 @@ class Route(Generic[C]):
     def changes(self) -> bool:
         """Whether it may change the simulation."""
         return self.method != "GET" and not self.asks
-
-    @cached_property
-    def body_adapter(self) -> TypeAdapter[Any]:
-        body: Any = self.body
-        return TypeAdapter(body)
-
-    @cached_property
-    def params_adapter(self) -> TypeAdapter[Any]:
-        params: Any = self.params
-        return TypeAdapter(params)
 
 
 class Routes(list[Route[C]]):
