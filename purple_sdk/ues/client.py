@@ -1,6 +1,5 @@
 """The clients: of one simulation (``AsyncUESClient``, ``UESClient``) and of a host of many (``...UESHost``)."""
 
-from types import TracebackType
 from typing import Self
 
 import httpx
@@ -35,9 +34,7 @@ class _AsyncConnections(Room[AsyncRunner]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 
@@ -49,9 +46,7 @@ class _Connections(Room[SyncRunner]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
