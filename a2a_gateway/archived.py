@@ -40,11 +40,7 @@ class ArchivedTasks:
         return entry if run_id in (None, entry.run_id) else None
 
     async def updates(self, entry: ArchiveEntry) -> list[Update]:
-        """All updates.
-
-        Raises:
-            InternalError: they can't be read.
-        """
+        """All updates. Raises InternalError (they can't be read)."""
         archived = await self._read(lambda: self._archive.updates(entry))
         return [Update(update.sequence, update.data, update.recorded_at) for update in archived]
 

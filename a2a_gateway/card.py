@@ -35,7 +35,6 @@ BEARER, OIDC = "bearer", "oidc"
 
 
 def agent_card(config: GreenAgentConfig) -> AgentCard:
-    """The card for a gateway that can be reached at ``config.effective_card_url``."""
     url = config.effective_card_url
     urls = {TransportProtocol.JSONRPC: url, TransportProtocol.HTTP_JSON: url.rstrip("/")}  # to which paths are appended
     interfaces = [

@@ -24,11 +24,7 @@ def context_of(keyword: str | None) -> str:
 
 
 def check_context_id(context_id: str) -> None:
-    """Refuse a context id that can't be kept.
-
-    Raises:
-        InvalidParamsError: too long, or with control characters.
-    """
+    """Refuse a context id that can't be kept. Raises InvalidParamsError (too long, or with control characters)."""
     if len(context_keyword(context_id)) > _LONGEST or not context_id.isprintable():
         raise InvalidParamsError(
             f"The message's contextId ({len(context_id)} characters) can't be kept: use at most {_LONGEST} letters, "

@@ -50,9 +50,7 @@ def waiting_event(task: Task, state: TaskState, why: str) -> TaskStatusUpdateEve
     """The task waits. This event is not an update of the assessment.
 
     Args:
-        task: as it was sent before.
         state: its state, which stays.
-        why: a sentence for the caller.
 
     Returns:
         An event without a sequence number.

@@ -148,7 +148,6 @@ class AssessmentHandler(RequestHandler):
         return await self._task_events.subscriptions.read_all(execution.id)
 
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
-        """Tasks by context, state and time of change, page by page."""
         with temporal_errors():
             return await list_tasks(await self._connection.connect(), params, self._config, caller_in(context))
 

@@ -82,8 +82,6 @@ def _mended(route: Route) -> Route:
 
 
 def deletion_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
-    """The route by which callers of 0.3 over HTTP+JSON delete a push notification configuration."""
-
     async def delete(request: Request) -> Response:
         ids = request.path_params
         params = DeleteTaskPushNotificationConfigRequest(task_id=ids["id"], id=ids["push_id"])

@@ -27,7 +27,6 @@ class BodyLimit:
         self._rpc_path = rpc_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with its body read, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

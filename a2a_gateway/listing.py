@@ -48,8 +48,6 @@ def list_query(params: ListTasksRequest, now: datetime, caller: Caller) -> str |
     future, and those that ended at that time or later.
 
     Args:
-        params: the request's filters.
-        now: the time to compare ``status_timestamp_after`` with.
         caller: only their tasks match, unless they are an admin.
 
     Returns:
@@ -78,10 +76,8 @@ async def list_tasks(
     """One page of a caller's tasks: the running ones, latest first, then the others, last ended first.
 
     ``total_size`` counts a task that was reset in the Temporal UI once for each run; the page has only its latest.
-
-    Raises:
-        InvalidParamsError: page size, page token or history length out of bounds.
-        temporalio.service.RPCError: Temporal doesn't answer.
+    Raises InvalidParamsError (page size, page token or history length out of bounds), RPCError (Temporal doesn't
+    answer).
     """
     validate_history_length(params)
     if params.HasField("page_size"):

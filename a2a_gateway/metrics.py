@@ -33,11 +33,7 @@ _SECONDS = 2.0
 
 
 async def count_assessments(client: Client) -> dict[str, int]:
-    """How many assessments there are by state, one of ``STATES``.
-
-    Raises:
-        temporalio.service.RPCError: Temporal doesn't answer.
-    """
+    """How many assessments there are by state, one of ``STATES``. Raises RPCError (Temporal doesn't answer)."""
     asked = CountWorkflowExecutionsRequest(
         namespace=client.namespace, query=f"WorkflowType = '{ASSESSMENT_WORKFLOW}' GROUP BY ExecutionStatus"
     )

@@ -65,8 +65,7 @@ class OutputModes:
 def read_output_modes(accepted: Iterable[str]) -> OutputModes:
     """What ``acceptedOutputModes`` says; parameters such as ``charset`` don't matter.
 
-    Raises:
-        ContentTypeNotSupportedError: none of it is anything that the evaluator has.
+    Raises ContentTypeNotSupportedError (none of it is anything that the evaluator has).
     """
     modes = {mode.partition(";")[0].strip().lower() for mode in accepted}
     if not modes:

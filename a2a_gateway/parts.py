@@ -38,7 +38,6 @@ def data_parts(data: dict[str, Any]) -> list[Part]:
 
 
 def json_file_part(content: str, filename: str) -> Part:
-    """A part with an exact JSON document as a file."""
     return Part(raw=content.encode(), filename=filename, media_type=JSON_MEDIA_TYPE)
 
 
@@ -82,8 +81,7 @@ def _document(part: Part) -> Any:
 def check_message(message: Message) -> None:
     """Refuse a message without what the protocol requires.
 
-    Raises:
-        InvalidParamsError: no message id, no known role, no parts, or a part without content.
+    Raises InvalidParamsError (no message id, no known role, no parts, or a part without content).
     """
     if not message.message_id:
         raise InvalidParamsError("message.messageId is missing: give every message an id of its own, such as a UUID.")
@@ -98,8 +96,7 @@ def check_message(message: Message) -> None:
 def check_role(role: int) -> None:
     """Refuse a role that the protocol doesn't know.
 
-    Raises:
-        InvalidParamsError: it is missing, or neither of the two roles.
+    Raises InvalidParamsError (it is missing, or neither of the two roles).
     """
     if role not in (Role.ROLE_USER, Role.ROLE_AGENT):
         raise InvalidParamsError(
@@ -110,8 +107,7 @@ def check_role(role: int) -> None:
 def check_nesting(message: Message) -> None:
     """Refuse a message that couldn't be shown in its task's history.
 
-    Raises:
-        InvalidParamsError: more levels than protobuf can carry.
+    Raises InvalidParamsError (more levels than protobuf can carry).
     """
     try:
         shown = StreamResponse(task=Task(history=[message]))
@@ -123,7 +119,6 @@ def check_nesting(message: Message) -> None:
 
 
 def message_to_json(message: Message) -> dict[str, Any]:
-    """An A2A message as JSON data (protocol 1.0's form)."""
     data: dict[str, Any] = MessageToDict(message)
     return data
 

@@ -31,8 +31,6 @@ _SUCCESSFUL = (TaskState.TASK_STATE_COMPLETED,)
 
 
 def plain_messages_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
-    """The route, which asks the same handler as A2A's own."""
-
     async def answer(request: Request) -> Response:
         try:
             asked = SendMessageRequest(message=_message_in(await request.body()))
@@ -79,11 +77,7 @@ def _plain(part: Part) -> dict[str, Any] | None:
 
 
 def _message_in(body: bytes) -> Message:
-    """The message of a request's body.
-
-    Raises:
-        ValueError: it is invalid; the message says what to send instead.
-    """
+    """The message of a request's body. Raises ValueError (it is invalid; the message says what to send instead)."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

@@ -117,10 +117,8 @@ async def _look_after_start(watching: Watching) -> None:
 async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> None:
     """Serve the gateway until SIGTERM or SIGINT; port 0 takes any free port.
 
-    Prints ``proctor gateway listening on http://HOST:PORT`` when it can be reached.
-
-    Raises:
-        OSError: the address can't be listened on.
+    Prints ``proctor gateway listening on http://HOST:PORT`` when it can be reached. Raises OSError (the address can't
+    be listened on).
     """
     set_up_logs(config.log_format, dict.fromkeys(_ROOMS, config.log_level))
     start_tracing("proctor-gateway")

@@ -37,7 +37,6 @@ async def explain_standstill(execution: WorkflowExecution, client: Client, confi
     """``why_it_waits``, with a cause that the gateway can see: no worker, or one with other settings than its own.
 
     Args:
-        execution: what ``describe`` says of the workflow.
         client: asked for the workers of the task queue, for at most two seconds.
         config: the gateway's settings, which the workers' are compared with.
 

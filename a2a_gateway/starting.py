@@ -31,7 +31,6 @@ class Started:
     """The task that a message belongs to.
 
     Attributes:
-        task_id: the task's id.
         message: the message as it is kept: with the ids of its task and context.
         joined: the same message had started the task before; nothing was started now.
     """

@@ -100,9 +100,7 @@ class Subscriptions:
     async def read_all(self, task_id: str) -> list[Update]:
         """Every update of a task that has ended.
 
-        Raises:
-            InternalError: no worker answers, so they can't be read now.
-            temporalio.service.RPCError: Temporal stays away.
+        Raises InternalError (no worker answers, so they can't be read now), RPCError (Temporal stays away).
         """
         async with self._reading(task_id) as reader:
             updates = [update async for update in reader.updates()]

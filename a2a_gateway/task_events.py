@@ -46,9 +46,7 @@ class TaskEvents:
     async def read_task(self, task_id: str) -> Task:
         """The task as it is now.
 
-        Raises:
-            TaskNotFoundError: there is none.
-            InternalError: Temporal or the store doesn't answer.
+        Raises TaskNotFoundError (there is none), InternalError (Temporal or the store doesn't answer).
         """
         with temporal_errors(task_id):
             client = await self._connection.connect()

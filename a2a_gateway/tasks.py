@@ -77,9 +77,8 @@ class Outcome:
 async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
     """The latest run of a task's workflow.
 
-    Raises:
-        TaskNotFoundError: no assessment has this id; callers can't see other workflows.
-        temporalio.service.RPCError: Temporal doesn't answer, or doesn't know the id.
+    Raises TaskNotFoundError (no assessment has this id; callers can't see other workflows), RPCError (Temporal doesn't
+    answer, or doesn't know the id).
     """
     if len(task_id) <= _LONGEST_TASK_ID:
         description = await client.get_workflow_handle(task_id).describe(rpc_timeout=RPC_TIMEOUT)
@@ -91,8 +90,7 @@ async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
 async def find_own(client: Client, task_id: str, caller: Caller) -> WorkflowExecution:
     """The latest run of a task's workflow, if it is there for this caller; what is others' doesn't exist.
 
-    Raises:
-        TaskNotFoundError, temporalio.service.RPCError: as ``find_assessment``.
+    Raises TaskNotFoundError, RPCError (as ``find_assessment``).
     """
     execution = await find_assessment(client, task_id)
     if not caller.may_see(owner_of(execution)):
@@ -106,7 +104,6 @@ def owner_of(execution: WorkflowExecution) -> str:
 
 
 def is_closed(execution: WorkflowExecution) -> bool:
-    """Whether the task has reached a terminal state."""
     return execution.status not in (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
 
 
@@ -134,9 +131,6 @@ async def read_task(
     one carries the time of its end.
 
     Args:
-        client: Temporal.
-        execution: the workflow, as ``describe`` or a list has it.
-        config: the gateway's settings.
         with_artifacts: whether a task that has ended carries its results.
 
     Raises:
@@ -244,9 +238,7 @@ def results_sentence(results: AssessmentResults) -> str:
 async def read_outcome(client: Client, execution: WorkflowExecution, config: GreenAgentConfig) -> Outcome:
     """How a closed workflow ended.
 
-    Raises:
-        temporalio.service.RPCError: Temporal doesn't answer.
-        OSError: the blob store, where large results are, doesn't answer.
+    Raises RPCError (Temporal doesn't answer), OSError (the blob store, where large results are, doesn't answer).
     """
     if execution.workflow_type == CAMPAIGN_WORKFLOW:
         return await _outcome_of_campaign(client, execution, config)

@@ -38,11 +38,7 @@ class TemporalConnection:
         self._attempt: asyncio.Future[Client] | None = None
 
     async def connect(self) -> Client:
-        """The connected client.
-
-        Raises:
-            TemporalUnreachableError: no server answers; the next call tries again.
-        """
+        """The connected client. Raises TemporalUnreachableError (no server answers; the next call tries again)."""
         attempt = self._attempt
         if attempt is None or (attempt.done() and (attempt.cancelled() or attempt.exception() is not None)):
             attempt = self._attempt = asyncio.ensure_future(self._factory())
@@ -69,7 +65,6 @@ class TemporalConnection:
         return no_worker_at(task_queue)
 
     async def count_workers(self, task_queue: str) -> int:
-        """How many processes poll a task queue."""
         return await count_workers(await self.connect(), task_queue, WORKFLOWS, timedelta(seconds=2))
 
 

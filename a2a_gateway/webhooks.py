@@ -45,8 +45,7 @@ class _Kept:
 async def checked(wanted: TaskPushNotificationConfig, protocol: Literal["1.0", "0.3"]) -> Webhook:
     """A caller's configuration as a webhook; an id of its own comes from the task where the caller gives none.
 
-    Raises:
-        InvalidParamsError: no notification could be sent to it, or none may be.
+    Raises InvalidParamsError (no notification could be sent to it, or none may be).
     """
     webhook = Webhook(
         id=wanted.id,
@@ -77,10 +76,8 @@ class Webhooks:
     async def register(self, task_id: str, wanted: Webhook) -> TaskPushNotificationConfig:
         """Keep a webhook, and begin to send it the task's events.
 
-        The same one again changes nothing, unless it was given up; another one with the same id takes its place.
-
-        Raises:
-            UnsupportedOperationError: the task has as many as it may have.
+        The same one again changes nothing, unless it was given up; another one with the same id takes its place. Raises
+        UnsupportedOperationError (the task has as many as it may have).
         """
         webhook = wanted if wanted.id else wanted.model_copy(update={"id": task_id})
         client = await self._connection.connect()
@@ -103,15 +100,13 @@ class Webhooks:
         return _public_config(task_id, webhook, with_secrets=True)
 
     async def list_all(self, task_id: str) -> list[TaskPushNotificationConfig]:
-        """A task's webhooks, without their secrets."""
         kept = await self._slots(await self._connection.connect(), task_id)
         return [_public_config(task_id, each.webhook) for each in kept.values() if each.webhook is not None]
 
     async def get(self, task_id: str, webhook_id: str) -> TaskPushNotificationConfig:
         """One of them, without its secrets; callers of 0.3 may leave out the id, and get the first.
 
-        Raises:
-            TaskNotFoundError: there is none of this id.
+        Raises TaskNotFoundError (there is none of this id).
         """
         webhooks = await self.list_all(task_id)
         for each in webhooks:

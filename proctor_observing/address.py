@@ -5,8 +5,8 @@ Requests are not authenticated: it is meant for the loopback address, or for a n
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 import uvicorn
 from starlette.applications import Starlette
@@ -17,15 +17,7 @@ from starlette.routing import Route
 from proctor_observing import metrics
 from proctor_observing.readiness import Look, look_at
 from proctor_processes.announcing import announce
-from proctor_processes.serving import address_of, listen
-
-
-class _Server(uvicorn.Server):
-    """uvicorn beside something else, whose signals are the other's business."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+from proctor_processes.serving import InnerServer, address_of, listen
 
 
 def observing_app(needs: Mapping[str, Look], render: metrics.Render = metrics.render) -> Starlette:
@@ -76,7 +68,7 @@ async def observed(
         remedy = "choose another AGENTBEATS_GREEN_OBSERVE_PORT, or none"
         raise OSError(problem.errno, problem_text + remedy) from None
     app = observing_app(needs, render)
-    server = _Server(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", log_config=None))
+    server = InnerServer(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", log_config=None))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     announce(f"{who} observed at {address_of(listener)}")
     try:

@@ -44,6 +44,14 @@ def address_of(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+class InnerServer(uvicorn.Server):
+    """uvicorn inside of another server's process, whose signals are that server's business."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 class Server(uvicorn.Server):
     """uvicorn, which says when it is ready, and for which a signal is a reason to end rather than to die of it.
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from posixpath import basename, dirname
 from typing import Literal
 
-from aiodocker import DockerError
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
-from proctor_terminal.commands import lost
+from proctor_terminal.commands import losing
 from proctor_terminal.copying import copy_out
 from proctor_terminal.engine import Engine
 from proctor_terminal.references import EnvironmentRef
@@ -76,28 +75,22 @@ _IMPORT = re.compile(r"^\s*(?:from|import)\s+([A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_]
 _FOLDER = re.compile(r"\bcd\s+[\"']?(/[^\s\"';&|]*)")
 
 
-class Change(BaseModel):
+class Change(BaseModel, frozen=True):
     """A path of a container that is not as in its image."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     kind: Literal["modified", "added", "deleted"]
 
 
-class TaskTexts(BaseModel):
+class TaskTexts(BaseModel, frozen=True):
     """The texts of a task in which names are looked for.
 
     Attributes:
-        script: the test script.
         tests: the test script and all files of the tests.
-        instruction: the agent's instruction.
         solution: the task's own solution; empty where it has none.
         folders: the folders where tests may run: the work folder, and those that the script changes to.
         modules: the top-level modules that the tests import.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     script: str
     tests: str
@@ -108,12 +101,10 @@ class TaskTexts(BaseModel):
 
     @property
     def all_words(self) -> frozenset[str]:
-        """Every word of the task."""
         return _words("\n".join([self.instruction, self.solution, self.tests]))
 
 
 def read_texts(task: TerminalTask, workdir: str) -> TaskTexts:
-    """Read a task's texts from its files."""
     script = _text(task.test_script)
     tests = "\n".join([script, *map(_text, _files(task.tests))])
     solved: list[str] = []
@@ -155,29 +146,22 @@ def _words(text: str) -> frozenset[str]:
 async def changes_of(engine: Engine, environment: EnvironmentRef) -> list[Change]:
     """What is not as in the image, by path; volumes are not part of it.
 
-    Raises:
-        EnvironmentLostError: the container is gone.
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
-    try:
+    with losing(environment):
         changes = await engine.ask("GET", f"containers/{environment.container_id}/changes", timeout=600)
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     return sorted(
         (Change(path=each["Path"], kind=_KINDS[each["Kind"]]) for each in changes or []), key=lambda c: c.path
     )
 
 
-class ImageCommands(BaseModel):
+class ImageCommands(BaseModel, frozen=True):
     """The commands of an image.
 
     Attributes:
         folders: the folders of its PATH, and the usual ones.
-        names: the commands in these folders.
         real: the files behind ``COMMANDS``, where links lead to others.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     folders: frozenset[str]
     names: frozenset[str]
@@ -202,7 +186,6 @@ true
 
 
 def read_listing(text: str, folders: Iterable[str]) -> ImageCommands:
-    """What ``list_script`` printed."""
     lines = [line.partition(" ") for line in text.splitlines()]
     return ImageCommands(
         folders=frozenset(folders),
@@ -214,8 +197,7 @@ def read_listing(text: str, folders: Iterable[str]) -> ImageCommands:
 async def settings_in(engine: Engine, environment: EnvironmentRef, changes: Iterable[Change]) -> dict[str, bytes]:
     """The contents of changed files of which ``held_back`` has to know what they say, by path.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     contents: dict[str, bytes] = {}
     for change in changes:
@@ -232,9 +214,6 @@ def held_back(
     """The changes that could move the verdict, by path, each with what it is of.
 
     Args:
-        changes: all that the agent changed.
-        texts: what the task says.
-        image: the commands of the task's image.
         settings: what ``settings_in`` returned.
     """
     rule = _Rule(texts, image, {each.path for each in changes if each.kind == "added"}, settings)
@@ -366,7 +345,6 @@ class _Rule:
 
 
 def _plain(name: str) -> str:
-    """A command's name without its version."""
     return re.sub(r"^(python|pip)[23](?:\.\d+)?$", r"\g<1>3", name)
 
 

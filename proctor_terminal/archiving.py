@@ -43,7 +43,6 @@ class TrialArchiving:
 
     @activity.defn
     async def keep_trial(self, result: TrialResult) -> BlobRef:
-        """Put a trial's result into the store, as JSON."""
         return await self._store.put(result.model_dump_json().encode())
 
     @activity.defn

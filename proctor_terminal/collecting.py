@@ -2,7 +2,7 @@
 
 import asyncio
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_terminal import fresh
 from proctor_terminal.copying import copy_out
@@ -18,10 +18,8 @@ _FOLDERS = {
 """What the formats keep of a container, and what the folder is called in a trial's results."""
 
 
-class CollectedFile(BaseModel):
+class CollectedFile(BaseModel, frozen=True):
     """A file of a trial: its path below the trial's folder, such as ``agent-logs/run.log``."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     content: bytes
@@ -36,9 +34,6 @@ async def collect(
     The agent may have written these files: they are data, and their sum is bounded.
 
     Args:
-        engine: where the environment is.
-        task: the trial's task; its format says which folders are kept.
-        environment: where the agent worked.
         most_bytes: for the folders together, an equal part for each.
 
     Raises:

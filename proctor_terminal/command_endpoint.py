@@ -15,19 +15,17 @@ import hmac
 import json
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-import uvicorn
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from activities.simulation.keys import commands_key
-from proctor_processes.serving import address_of, listen
+from proctor_processes.serving import InnerServer, address_of, listen
 from proctor_processes.slow_senders import settings_for
 from proctor_protocol.problems import describe
 from proctor_terminal import environments, tmux
@@ -50,19 +48,15 @@ _ENDED_KEPT = 100
 M = TypeVar("M", bound=BaseModel)
 
 
-class Access(BaseModel):
+class Access(BaseModel, frozen=True):
     """Where an agent sends its commands, and what it shows; the token must stay out of Temporal's history."""
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     token: str
 
 
-class _Asked(BaseModel):
+class _Asked(BaseModel, extra="forbid"):
     """``POST …/exec``; seconds and bytes."""
-
-    model_config = ConfigDict(extra="forbid")
 
     command: str = Field(min_length=1)
     cwd: str | None = None
@@ -71,10 +65,8 @@ class _Asked(BaseModel):
     output_cap: int = Field(default=100_000, gt=0, le=_OUTPUT_CAP)
 
 
-class _Keys(BaseModel):
+class _Keys(BaseModel, extra="forbid"):
     """``POST …/tmux/keys``; ``wait`` seconds are let pass before the screen is read."""
-
-    model_config = ConfigDict(extra="forbid")
 
     keys: list[str] = Field(min_length=1, max_length=1000)
     session: str = Field(default=tmux.SESSION, pattern=r"^[A-Za-z0-9_-]{1,64}$")
@@ -99,7 +91,6 @@ class _Command:
         self.ended: dict[str, Any] | None = None
 
     def as_reply(self) -> dict[str, Any]:
-        """The agent's access to it."""
         if self.ended is not None:
             return {"id": self.id, "running": False, **self.ended}
         return {"id": self.id, "running": True, "output": self.output.text(), "dropped": self.output.dropped}
@@ -117,23 +108,11 @@ class _Trial:
         return sum(each.ended is None for each in self.commands.values())
 
 
-class _Server(uvicorn.Server):
-    """uvicorn inside of a worker, whose signals are the worker's business."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """See ``uvicorn.Server``."""
-        yield
-
-
 class CommandEndpoint:
     """The server of a worker; it listens from ``open``'s first call on.
 
     Args:
-        engine: where the trials' containers are.
         secret: the deployment's; tokens are derived from it.
-        recordings: where commands are written down.
-        host: the address to listen on.
         port: 0 takes a free one; a fixed one lets a worker that is started again be reached at the address that
             agents have.
         advertise: the address that agents get, such as that of a load balancer before several workers; the
@@ -156,7 +135,7 @@ class CommandEndpoint:
         self._port = port
         self._advertised = advertise
         self._address: str | None = None
-        self._server: _Server | None = None
+        self._server: InnerServer | None = None
         self._serving: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._trials: dict[str, _Trial] = {}
@@ -166,16 +145,14 @@ class CommandEndpoint:
     async def listen(self) -> None:
         """Listen at once, for agents that got the address from a worker before this one.
 
-        Raises:
-            OSError: as ``open``.
+        Raises OSError (as ``open``).
         """
         await self._listening()
 
     async def open(self, environment: EnvironmentRef, *, record: bool = True) -> Access:
         """Let a trial's agent send commands; opening again, here or on another worker, gives the same token.
 
-        Raises:
-            OSError: the port can't be listened on, with a sentence that says what to change.
+        Raises OSError (the port can't be listened on, with a sentence that says what to change).
         """
         address = await self._listening()
         self._closed.discard(environment.trial)
@@ -226,7 +203,7 @@ class CommandEndpoint:
                         Route("/trials/{container}/tmux/screen", self._answering(self._screen), methods=["GET"]),
                     ]
                 )
-                self._server = _Server(settings_for(app))
+                self._server = InnerServer(settings_for(app))
                 self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
             return self._address
 

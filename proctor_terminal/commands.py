@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 from aiodocker import DockerError
 from aiodocker.execs import Exec
 from aiodocker.stream import Stream
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_terminal import engine as engine_of
 from proctor_terminal.engine import Engine
@@ -41,17 +41,13 @@ true
 """
 
 
-class Executed(BaseModel):
+class Executed(BaseModel, frozen=True):
     """What became of a command.
 
     Attributes:
         exit_code: None where it was ended at its time limit.
         output: what it printed to both standard streams, in order; the middle is left out where it is too long.
-        dropped: how many bytes of it were left out.
-        seconds: how long it took.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     exit_code: int | None
     output: str
@@ -70,7 +66,6 @@ class CappedOutput:
         self.dropped = 0
 
     def add(self, data: bytes) -> None:
-        """Take what was printed next."""
         room = self._most - len(self._head)
         if room > 0:
             self._head += data[:room]
@@ -114,7 +109,6 @@ async def execute(
         timeout: seconds; None waits without a limit.
         cwd: the environment's ``workdir`` where None.
         user: the container's own where None.
-        variables: besides the container's.
         output_cap: bytes of output that are kept.
         on_output: is given all output as it comes.
         runs_on: asked when this is cancelled: whether the command runs on.
@@ -143,7 +137,7 @@ async def execute(
                 on_output(data)
 
     try:
-        with engine.speaking():
+        with losing(environment), engine.speaking():
             async with _opened(made) as stream:
                 is_timed_out = not await _read_to_end(stream, take, timeout)
                 if is_timed_out:
@@ -154,8 +148,6 @@ async def execute(
         if not runs_on():
             await asyncio.shield(_kill(engine, environment, session))
         raise
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     exit_code = None if is_timed_out else await _exit_code(engine, environment, made)
     return Executed(
         exit_code=exit_code,
@@ -176,11 +168,8 @@ async def run_plainly(
     """Run a command of our own as root, without a shell that the agent may have replaced more than need be.
 
     Args:
-        engine: where the environment is.
         environment: where it runs, in ``/``.
-        command: the program and its arguments.
-        timeout: seconds.
-        output_cap: bytes of output that are kept.
+        timeout: in seconds.
 
     Returns:
         Exit code (None at the time limit) and output.
@@ -191,13 +180,10 @@ async def run_plainly(
     """
     output = CappedOutput(output_cap)
     made = await create_exec(engine, environment, command, cwd="/", user="root")
-    try:
-        with engine.speaking():
-            async with _opened(made) as stream:
-                if not await _read_to_end(stream, output.add, timeout):
-                    return None, output.text()
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
+    with losing(environment), engine.speaking():
+        async with _opened(made) as stream:
+            if not await _read_to_end(stream, output.add, timeout):
+                return None, output.text()
     return await _exit_code(engine, environment, made), output.text()
 
 
@@ -213,12 +199,7 @@ async def create_exec(
     """Prepare a command in a container.
 
     Args:
-        engine: where the environment is.
-        environment: where it will run.
-        command: the program and its arguments.
-        cwd: the folder that it begins in.
         user: None for the container's own.
-        variables: besides the container's.
 
     Raises:
         EnvironmentLostError: the container is gone.
@@ -233,10 +214,8 @@ async def create_exec(
         "Env": [f"{name}={value}" for name, value in (variables or {}).items()],
         "Tty": False,
     }
-    try:
+    with losing(environment):
         made = await engine.ask("POST", f"containers/{environment.container_id}/exec", body=body)
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     engine.note_own(made["Id"])
     return Exec(engine.docker, made["Id"], tty=False)
 
@@ -246,6 +225,15 @@ def lost(environment: EnvironmentRef, problem: DockerError) -> EnvironmentLostEr
     return EnvironmentLostError(
         f"The container {environment.container} can't be used any more ({' '.join(problem.message.split())[:300]})"
     )
+
+
+@contextmanager
+def losing(environment: EnvironmentRef) -> Iterator[None]:
+    """While the engine is asked about a container: what it refuses means that the container is gone (``lost``)."""
+    try:
+        yield
+    except DockerError as problem:
+        raise lost(environment, problem) from problem
 
 
 @asynccontextmanager
@@ -306,10 +294,8 @@ async def _exit_code(engine: Engine, environment: EnvironmentRef, made: Exec) ->
     """How a command ended; its output may end a moment before it."""
     for wait in (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0):
         await asyncio.sleep(wait)
-        try:
+        with losing(environment):
             state = await engine.ask("GET", f"exec/{made.id}/json")
-        except DockerError as problem:
-            raise lost(environment, problem) from problem
         if not state["Running"]:
             code: int | None = state["ExitCode"]
             return code

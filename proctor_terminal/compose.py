@@ -33,12 +33,7 @@ async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run
     """Start all services of a task.
 
     Args:
-        engine: where to start them.
-        task: a task with a compose file.
-        image: what ``prepare_image`` returned.
         name: of the project, and of the container that the agent works in.
-        run: the run's id.
-        trial: the trial's id.
 
     Raises:
         EnvironmentFailedError: compose can't start them; with what it says.
@@ -103,7 +98,6 @@ def _known_command() -> list[str]:
 
 
 def written(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run: str, trial: str) -> dict[str, Any]:
-    """The trial's own compose file."""
     names = {
         compose_files.IMAGE_NAME: image.name,
         compose_files.CONTAINER_NAME: name,

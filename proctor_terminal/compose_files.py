@@ -228,8 +228,7 @@ _UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 def bytes_of(size: Any) -> int:
     """A size as compose and task files write it (``512m``, ``2G``, ``1.5gb``), in bytes.
 
-    Raises:
-        ValueError: it isn't a size.
+    Raises ValueError (it isn't a size).
     """
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([bkmgt]?)i?b?\s*", str(size).lower())
     if match is None:

@@ -21,7 +21,6 @@ def pack(build: Build, is_secret_left_out: bool) -> tuple[IO[bytes], str]:
     """A build's context as a tar file, the same one for the same content, and the hash that names its image.
 
     Args:
-        build: what the image is built from.
         is_secret_left_out: leave tests and solution out, unless the Dockerfile copies them by name: in the first format
             they lie in the context, and ``COPY . .`` would show them to the agent.
     """

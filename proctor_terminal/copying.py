@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiodocker import DockerError
 
-from proctor_terminal.commands import lost
+from proctor_terminal.commands import losing, lost
 from proctor_terminal.engine import Engine
 from proctor_terminal.references import EnvironmentRef
 
@@ -32,25 +32,20 @@ async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, 
     All belongs to root and may be read and run by everybody.
 
     Args:
-        engine: where the environment is.
-        environment: where to copy to.
         source: a folder, several paths, or contents by file name.
         target: the folder in the container, from ``/``.
 
     Raises:
         EnvironmentLostError: the container is gone.
     """
-    try:
+    with losing(environment):
         await copy_to(engine, environment.container_id, source, target)
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
 
 
 async def copy_to(engine: Engine, container: str, source: Sources, target: str) -> None:
     """``copy_in`` for any container, also one that isn't started.
 
-    Raises:
-        DockerError: the engine refuses, since there is no such container.
+    Raises DockerError (the engine refuses, since there is no such container).
     """
     tar = await asyncio.to_thread(_packed, source, target.strip("/"))
     async with engine.asking(
@@ -89,10 +84,8 @@ def _packed(source: Sources, target: str) -> bytes:
 async def is_free(engine: Engine, environment: EnvironmentRef, path: str) -> bool:
     """Whether there is nothing at a path of the container, or an empty folder that isn't a link.
 
-    The engine looks, not the container, in which an agent may have replaced any command.
-
-    Raises:
-        EnvironmentLostError: the container is gone.
+    The engine looks, not the container, in which an agent may have replaced any command. Raises EnvironmentLostError
+    (the container is gone).
     """
     try:
         async with engine.asking("GET", f"containers/{environment.container_id}/archive", {"path": path}) as response:
@@ -115,10 +108,8 @@ async def copy_out(
 ) -> dict[str, bytes]:
     """Files at or below a path of the container, by path relative to it, links and devices left out.
 
-    Those that would exceed ``most_bytes`` in all are cut short or left out; nothing where there is no such path.
-
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Those that would exceed ``most_bytes`` in all are cut short or left out; nothing where there is no such path. Raises
+    EngineUnavailableError (the engine doesn't answer).
     """
     files: dict[str, bytes] = {}
     raw = bytearray()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from activities.scenario_code.tar_files import extract
 from proctor_protocol.problems import describe, show_value
@@ -24,11 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _FILE = "dataset.json"
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class TaskSource(_Model):
+class TaskSource(BaseModel, frozen=True):
     """One task of a registry that lists tasks: a folder of a git repository, or a local one without ``git_url``."""
 
     git_url: str | None = None
@@ -36,12 +32,11 @@ class TaskSource(_Model):
     path: str
 
 
-class DatasetSource(_Model):
+class DatasetSource(BaseModel, frozen=True):
     """Where a dataset's files come from.
 
     Attributes:
         kind: what ``location`` is; with ``tasks`` each task is at a place of its own.
-        location: a folder, an archive, or what ``git clone`` takes.
         branch, commit: what to take of a git repository; its default branch where both are missing.
         path: the folder of tasks below the location.
         task_ids: only these tasks.
@@ -56,7 +51,7 @@ class DatasetSource(_Model):
     tasks: list[TaskSource] = Field(default_factory=list)
 
 
-class KnownDataset(_Model):
+class KnownDataset(BaseModel, frozen=True):
     """A dataset that was added.
 
     Attributes:
@@ -75,7 +70,6 @@ class KnownDataset(_Model):
 
     @property
     def label(self) -> str:
-        """Name and version, as runs name it."""
         return f"{self.name}@{self.version}"
 
 
@@ -98,8 +92,7 @@ class KnownDatasets:
     def find(self, label: str) -> KnownDataset:
         """The dataset of a name, or ``NAME@VERSION``; without a version ``head``, else the highest.
 
-        Raises:
-            TaskError: there is none.
+        Raises TaskError (there is none).
         """
         name, _, version = label.partition("@")
         known = self.all()
@@ -114,11 +107,7 @@ class KnownDatasets:
         return matches[-1]
 
     def folder(self, dataset: KnownDataset) -> Path:
-        """The folder of its tasks.
-
-        Raises:
-            TaskError: it was not pulled, or the folder was removed.
-        """
+        """The folder of its tasks. Raises TaskError (it was not pulled, or the folder was removed)."""
         tasks = self._place(dataset) / f"tasks-{(dataset.sha256 or '')[:16]}"
         if not dataset.tasks or not tasks.is_dir():
             raise TaskError(
@@ -130,9 +119,7 @@ class KnownDatasets:
     def write(self, dataset: KnownDataset) -> None:
         """Keep what is known of a dataset.
 
-        Raises:
-            TaskError: its name or version can't be the name of a folder.
-            OSError: it can't be written.
+        Raises TaskError (its name or version can't be the name of a folder), OSError (it can't be written).
         """
         for field, value in (("name", dataset.name), ("version", dataset.version)):
             if not _NAME.fullmatch(value):
@@ -149,8 +136,6 @@ class KnownDatasets:
         """Copy folders of tasks in and pin them by their hash.
 
         Args:
-            dataset: it, with the hash that the files must have, if any.
-            tasks: the tasks' folders.
             is_update: take files with another hash, too.
 
         Raises:
@@ -194,7 +179,6 @@ class KnownDatasets:
 
 
 def datasets_home(state: str) -> Path:
-    """Where the datasets of a state folder are."""
     return Path(state) / "datasets"
 
 

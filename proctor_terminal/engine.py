@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 from aiodocker import Docker, DockerError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from proctor_terminal.engine_address import USUAL_SOCKET, engine_address
 from proctor_terminal.failures import EngineUnavailableError, RegistryUnavailableError
@@ -52,10 +52,8 @@ _UNREACHABLE = 900
 """The status that aiodocker gives to what never reached the engine."""
 
 
-class DefaultLimits(BaseModel):
+class DefaultLimits(BaseModel, frozen=True):
     """What a container may use where its task doesn't say."""
-
-    model_config = ConfigDict(frozen=True)
 
     cpus: float | None = None
     memory_mb: int = Field(default=8192, description="at most half of what the engine's machine has")
@@ -63,10 +61,8 @@ class DefaultLimits(BaseModel):
     processes: int = 4096
 
 
-class Machine(BaseModel):
+class Machine(BaseModel, frozen=True):
     """What an engine says about itself and its machine."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     cpus: int
@@ -114,8 +110,7 @@ class Engine:
     async def machine(self) -> Machine:
         """What the engine says about itself; asked once.
 
-        Raises:
-            EngineUnavailableError: the engine doesn't answer; with the address and the remedy.
+        Raises EngineUnavailableError (the engine doesn't answer; with the address and the remedy).
         """
         if self._machine is None:
             info = await self.ask("GET", "info")
@@ -125,8 +120,7 @@ class Engine:
     async def check(self) -> str:
         """The engine's id, which another engine doesn't have.
 
-        Raises:
-            EngineUnavailableError: the engine doesn't answer; with the address and the remedy.
+        Raises EngineUnavailableError (the engine doesn't answer; with the address and the remedy).
         """
         self._machine = None
         return (await self.machine()).id
@@ -142,10 +136,8 @@ class Engine:
         """Send a request and return the answer's JSON; None where the answer is empty.
 
         Args:
-            method: the HTTP method.
             path: below the engine's address, such as ``containers/json``.
             params: the query; values that are None are left out, and mappings are written as JSON.
-            body: sent as JSON.
             timeout: seconds for the whole answer; ``ANSWERS_WITHIN`` where None.
 
         Raises:
@@ -170,9 +162,7 @@ class Engine:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The same, with an answer that is read piece by piece, and a body of any ``content_type``.
 
-        Raises:
-            DockerError: the engine refuses.
-            EngineUnavailableError: it doesn't answer.
+        Raises DockerError (the engine refuses), EngineUnavailableError (it doesn't answer).
         """
         written = {name: _as_parameter(value) for name, value in (params or {}).items() if value is not None}
         with self.speaking():
@@ -207,26 +197,22 @@ class Engine:
             raise self.unavailable(str(problem) or type(problem).__name__) from problem
 
     def note_own(self, command_id: str) -> None:
-        """Remember a command as one of our own."""
         self.own_commands[command_id] = None
         if len(self.own_commands) > _OWN_COMMANDS:
             self.own_commands.popitem(last=False)
 
     def unavailable(self, why: str) -> EngineUnavailableError:
-        """The failure of an engine that can't be reached."""
         return EngineUnavailableError(
             f"The Docker engine at {self.url} doesn't answer ({' '.join(why.split())[:200]}): see that it runs and "
             "that the evaluator's user may use its socket, or name another in DOCKER_HOST"
         )
 
     def failed(self, what: str, why: str) -> EngineUnavailableError:
-        """The failure of an engine that answers, and can't do what it should."""
         return EngineUnavailableError(
             f"The Docker engine at {self.url} has a failure: {what} ({' '.join(why.split())[:300]}): see its log"
         )
 
     def full(self) -> EngineUnavailableError:
-        """The failure of an engine whose disk is full."""
         return EngineUnavailableError(
             f"The disk of the Docker engine at {self.url} is full: free some space there (docker system prune)"
         )

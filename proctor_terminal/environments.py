@@ -13,7 +13,7 @@ from aiodocker import DockerError
 
 from proctor_protocol.terminal import LeaveRunning
 from proctor_terminal import compose, processes
-from proctor_terminal.commands import execute, lost, run_plainly
+from proctor_terminal.commands import execute, losing, run_plainly
 from proctor_terminal.engine import RUN, TRIAL, Engine, labelled
 from proctor_terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
 from proctor_terminal.references import EnvironmentRef, ImageRef, Process
@@ -49,10 +49,6 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
     ``container_id`` differs from before, and the agent has to begin again, too.
 
     Args:
-        engine: where to start it.
-        task: the trial's task.
-        image: what ``prepare_image`` returned.
-        run: the run's id.
         trial: the trial's id, another one for each attempt at a task; any text, since names are derived from it.
 
     Raises:
@@ -89,7 +85,6 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
 
 
 def container_name(task_id: str, run: str, trial: str) -> str:
-    """The name of the container that a trial's agent works in."""
     readable = re.sub(r"[^a-z0-9-]+", "-", task_id.lower()).strip("-")[:40] or "task"
     return f"proctor-{readable}-{sha256(f'{run} {trial}'.encode()).hexdigest()[:12]}"
 
@@ -97,8 +92,7 @@ def container_name(task_id: str, run: str, trial: str) -> str:
 async def recorded(engine: Engine, container: str) -> EnvironmentRef | None:
     """The environment in which an agent works in the container of that name, whether or not that exists; None if none.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     if not _NAME.fullmatch(container):
         return None
@@ -262,7 +256,6 @@ async def output_of(engine: Engine, container: str, lines: int = 200) -> str:
 
 
 async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
-    """Whether this very environment is there and runs."""
     try:
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
     except DockerError as problem:
@@ -273,11 +266,9 @@ async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
 
 
 async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | None:
-    """A sentence where the container's first process exited; None where it runs, or where it was ended from outside.
-    A container killed through the engine is seen there, and a restarted engine reports no exit.
-
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    """A sentence where the container's first process exited; None where it runs, or where it was ended from outside. A
+    container killed through the engine is seen there, and a restarted engine reports no exit. Raises
+    EngineUnavailableError (the engine doesn't answer).
     """
     if await stands(engine, environment):
         return None
@@ -297,22 +288,18 @@ async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | 
 async def is_closed(engine: Engine, environment: EnvironmentRef) -> bool:
     """Whether the agent's time is over, whichever worker ended it.
 
-    Raises:
-        EnvironmentLostError: the container is gone.
+    Raises EnvironmentLostError (the container is gone).
     """
-    try:
+    with losing(environment):
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     return str(about["Name"]).endswith(CLOSED)
 
 
 async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
     """Look after an environment while an agent works in it; returns never, to be cancelled.
 
-    Raises:
-        LimitExceededError: the agent wrote more than the task's storage allows; the container was stopped.
-        EnvironmentLostError: the container is gone.
+    Raises LimitExceededError (the agent wrote more than the task's storage allows; the container was stopped),
+    EnvironmentLostError (the container is gone).
     """
     while True:
         began = time.monotonic()
@@ -323,15 +310,12 @@ async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask)
 async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
     """Look once whether an environment exists and is within its storage; one that isn't is stopped.
 
-    Raises:
-        LimitExceededError: more was written than the task's storage allows; the container was stopped.
-        EnvironmentLostError: the container is gone.
+    Raises LimitExceededError (more was written than the task's storage allows; the container was stopped),
+    EnvironmentLostError (the container is gone).
     """
     most = (await limits_of(engine, task))["storage"]
-    try:
+    with losing(environment):
         about = await engine.ask("GET", f"containers/{environment.container_id}/json", {"size": True})
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     written = about.get("SizeRw") or 0
     if written > most:
         with suppress(DockerError):
@@ -350,10 +334,7 @@ async def close_to_agent(
     """End the agent's time: its commands are refused from now on, and its processes end that ``kept`` excludes.
 
     Returns the agent's processes that run on. ``run_tests`` does this itself where it wasn't done. Repeating it does no
-    harm.
-
-    Raises:
-        EnvironmentLostError: the container is gone.
+    harm. Raises EnvironmentLostError (the container is gone).
     """
     with suppress(DockerError):  # it has that name already
         await engine.ask(
@@ -365,7 +346,6 @@ async def close_to_agent(
 async def remove(engine: Engine, run: str, trial: str) -> None:
     """Remove all containers, networks and volumes of a trial; repeating it does no harm.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     await remove_labelled(engine, labelled(run, trial))

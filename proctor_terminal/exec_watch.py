@@ -38,9 +38,6 @@ async def record_commands(
     back.
 
     Args:
-        engine: where the environment is.
-        environment: whose commands are recorded.
-        recorder: takes them.
         since: the first instant; the engine may tell of it again.
         until: ends the recording.
     """
@@ -76,7 +73,6 @@ class _Watch:
         self._ended = {str(line.get("id")) for line in noted if "exit_code" in line}
 
     async def read(self, span: dict[str, str]) -> None:
-        """Read the engine's events of a time; without an end, for as long as the engine runs."""
         chosen = {"container": [self._environment.container_id], "event": ["exec_start", "exec_die"]}
         try:
             if self._health is None:

@@ -11,7 +11,6 @@ class TerminalError(Exception):
     Attributes:
         blame: whose fault it is; the evaluator's own failures may be gone at the next attempt.
         failure_mode: the trial's result if it can't continue.
-        log: the end of what the step printed, where it printed anything.
     """
 
     blame: ClassVar[Blame] = "evaluator"

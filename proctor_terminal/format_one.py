@@ -52,10 +52,8 @@ def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], n
     """Read a task; problems are noted, and None is returned where it can't be used.
 
     Args:
-        folder: the task's folder.
         variables: values for the ``${NAME}`` in its files.
         allowed: names out of ``proctor_settings.config.ALLOWANCES``.
-        notes: where problems are noted.
     """
     written = _task_yaml(folder, notes)
     if written is None:

@@ -102,7 +102,6 @@ class _TaskToml(_Section):
 
 
 def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
-    """``format_one.read`` for a task of the second format."""
     written = _task_toml(folder, notes)
     if written is None:
         return None

@@ -16,11 +16,11 @@ from contextlib import suppress
 from typing import IO, Any
 
 from aiodocker import DockerError
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_terminal import environments
 from proctor_terminal.agent_changes import USUAL_FOLDERS, Change, ImageCommands, list_script, read_listing
-from proctor_terminal.commands import lost, run_plainly
+from proctor_terminal.commands import losing, lost, run_plainly
 from proctor_terminal.engine import RUN, TRIAL, Engine
 from proctor_terminal.failures import EnvironmentFailedError, LimitExceededError
 from proctor_terminal.quotas import QuotasReached
@@ -55,15 +55,8 @@ _RM = "PATH=/usr/bin:/bin rm -rf --"
 _known_commands: dict[str, ImageCommands] = {}
 
 
-class Leftovers(BaseModel):
-    """The state of an agent's container when the agent's time was over.
-
-    Attributes:
-        processes: those that the agent left.
-        quotas: the limits that it reached.
-    """
-
-    model_config = ConfigDict(frozen=True)
+class Leftovers(BaseModel, frozen=True):
+    """The state of an agent's container when the agent's time was over."""
 
     processes: tuple[Process, ...] = ()
     quotas: QuotasReached = QuotasReached()
@@ -72,9 +65,7 @@ class Leftovers(BaseModel):
 async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCommands:
     """The commands of the image that an agent's container is made from; looked up once for each image.
 
-    Raises:
-        EnvironmentLostError: the container is gone.
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
     about = await _inspect(engine, environment.container_id, environment)
     image = str(about["Image"])
@@ -89,7 +80,7 @@ async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCo
             "Labels": _labels(environment),
             "HostConfig": {"NetworkMode": "none"},
         }
-        try:
+        with losing(environment):
             made = (await engine.ask("POST", "containers/create", body=body))["Id"]
             try:
                 await engine.ask("POST", f"containers/{made}/start")
@@ -97,8 +88,6 @@ async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCo
                 output = await environments.output_of(engine, made, 100_000)
             finally:
                 await engine.ask("DELETE", f"containers/{made}", {"force": True, "v": True})
-        except DockerError as problem:
-            raise lost(environment, problem) from problem
         _known_commands[image] = read_listing(output, folders)
     return _known_commands[image]
 
@@ -123,7 +112,6 @@ def _reference(environment: EnvironmentRef, container: str, suffix: str = SUFFIX
 
 
 async def remove(engine: Engine, environment: EnvironmentRef, suffix: str = SUFFIX) -> None:
-    """Remove the fresh container of a trial's tests, if there is one."""
     with suppress(DockerError):
         await engine.ask("DELETE", f"containers/{environment.container}{suffix}", {"force": True, "v": True})
 
@@ -139,10 +127,6 @@ async def start(
     """Start a fresh container with the agent's changes; one that is there is replaced.
 
     Args:
-        engine: where the containers are.
-        task: the trial's task.
-        environment: where the agent worked.
-        changes: what it changed.
         held: the paths that stay as in the image, with all below them.
         suffix: what is added to the name of the agent's container.
 
@@ -175,10 +159,8 @@ async def start(
 async def note_leftovers(engine: Engine, environment: EnvironmentRef, leftovers: Leftovers) -> None:
     """Note on the engine that the tests run in a fresh container, and what is known of the agent's one.
 
-    The agent's container may be stopped after that. A worker that comes later reads the note.
-
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    The agent's container may be stopped after that. A worker that comes later reads the note. Raises
+    EngineUnavailableError (the engine doesn't answer).
     """
     labels = {RUN: environment.run, TRIAL: environment.trial, _LEFTOVERS: leftovers.model_dump_json()}
     await engine.ask("POST", "volumes/create", body={"Name": _note_of(environment), "Labels": labels})
@@ -187,8 +169,7 @@ async def note_leftovers(engine: Engine, environment: EnvironmentRef, leftovers:
 async def noted_leftovers(engine: Engine, environment: EnvironmentRef) -> Leftovers | None:
     """What ``note_leftovers`` noted; None where it noted nothing.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     try:
         volume = await engine.ask("GET", f"volumes/{_note_of(environment)}")
@@ -204,8 +185,7 @@ def _note_of(environment: EnvironmentRef) -> str:
 async def is_kept(engine: Engine, environment: EnvironmentRef) -> bool:
     """Whether the files of the agent's container are there, and its tests run elsewhere: they can begin again.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     if await noted_leftovers(engine, environment) is None:
         return False
@@ -234,18 +214,14 @@ def is_idle(config: Mapping[str, Any]) -> bool:
 async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[str]) -> None:
     """Make files of the agent's container as in its image; what the image hasn't is removed, by the image's ``rm``.
 
-    Raises:
-        EnvironmentLostError: the container is gone.
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
     if not held:
         return
     about = await _inspect(engine, environment.container_id, environment)
     body = {"Image": about["Image"], "Labels": _labels(environment)}
-    try:
+    with losing(environment):
         made = (await engine.ask("POST", "containers/create", body=body))["Id"]
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     original = environment.model_copy(update={"container_id": made})
     added: list[str] = []
     try:
@@ -268,10 +244,8 @@ async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[
 
 
 async def _inspect(engine: Engine, container: str, environment: EnvironmentRef) -> dict[str, Any]:
-    try:
+    with losing(environment):
         about: dict[str, Any] = await engine.ask("GET", f"containers/{container}/json")
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
     return about
 
 
@@ -471,10 +445,7 @@ def _append(tar: tarfile.TarFile, piece: IO[bytes], path: str, is_whole: bool, i
 async def _put(engine: Engine, fresh: EnvironmentRef, tar: tarfile.TarFile, out: IO[bytes]) -> None:
     tar.close()
     out.seek(0)
-    try:
-        with os.fdopen(os.dup(out.fileno()), "rb") as body:
-            where = f"containers/{fresh.container_id}/archive"
-            async with engine.asking("PUT", where, {"path": "/"}, body, _COPY_SECONDS, "application/x-tar") as response:
-                await response.read()
-    except DockerError as problem:
-        raise lost(fresh, problem) from problem
+    with losing(fresh), os.fdopen(os.dup(out.fileno()), "rb") as body:
+        where = f"containers/{fresh.container_id}/archive"
+        async with engine.asking("PUT", where, {"path": "/"}, body, _COPY_SECONDS, "application/x-tar") as response:
+            await response.read()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_protocol.problems import show_value
 from proctor_terminal import compose_files
@@ -51,23 +51,20 @@ _FILES = ("env_file", "extends", "label_file")
 """Settings of a service that read a file, which has to be the task's own."""
 
 
-class HostMount(BaseModel):
+class HostMount(BaseModel, frozen=True):
     """A folder or file of the task's that a service mounts.
 
     Attributes:
         source: where it is, inside the task's folder.
         target: where the service sees it.
-        read_only: whether the service may only read it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     source: Path
     target: str
     read_only: bool = False
 
 
-class Demand(BaseModel):
+class Demand(BaseModel, frozen=True):
     """Something that a compose file asks of the host.
 
     Attributes:
@@ -75,8 +72,6 @@ class Demand(BaseModel):
         place: its path in the file, such as ``services``, ``client``, ``privileged``.
         value: what the file says there.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     allowance: str
     place: tuple[str | int, ...]
@@ -91,10 +86,7 @@ def note_demands(
 
     Args:
         document: the file's content with its variables filled in.
-        file: the file, for the numbers of lines.
-        task: the task's folder.
         allowed: names out of ``proctor_settings.config.ALLOWANCES``.
-        notes: where to note it.
         name: what the file is called in sentences.
     """
     for demand in find_demands(document, file.parent, task):
@@ -121,7 +113,6 @@ def find_demands(document: Mapping[str, Any], folder: Path, task: Path) -> Itera
     Args:
         document: the file's content with its variables filled in.
         folder: where the file is, from which its paths count.
-        task: the task's folder.
     """
     for service, definition in document["services"].items():
         yield from _demands_of(("services", service), definition, folder, task)

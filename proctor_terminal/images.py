@@ -41,8 +41,6 @@ async def prepare_image(engine: Engine, task: TerminalTask, run: str, timeout: f
     """Have a task's image: found, built or pulled; another caller waits while it is being built.
 
     Args:
-        engine: where the image is to be.
-        task: whose image it is.
         run: who it is for; ``remove_images`` removes what no run needs any more.
         timeout: seconds for a build, in place of the task's own.
 
@@ -81,8 +79,7 @@ def builds_of(task: TerminalTask) -> dict[str, tuple[Build | None, str | None]]:
 def read_compose(task: TerminalTask, names: dict[str, str] | None = None) -> dict[str, Any]:
     """A task's compose file with its variables filled in, ``names`` being the trial's own.
 
-    Raises:
-        ImageFailedError: it can't be read, which ``load_task`` would have reported.
+    Raises ImageFailedError (it can't be read, which ``load_task`` would have reported).
     """
     notes = Notes(task.id)
     file = task.compose_file or task.folder / "docker-compose.yaml"

@@ -5,19 +5,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 _LARGEST = 1_000_000
 
 
-class Problem(BaseModel):
+class Problem(BaseModel, frozen=True):
     """Something about a task's files; the sentence names file, field, value and remedy.
 
     Attributes:
         is_fatal: the task can't be played; otherwise it can, and somebody should know.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     task_id: str
     sentence: str
@@ -32,7 +30,6 @@ class Notes:
         self._task_id = task_id
 
     def fatal(self, sentence: str) -> None:
-        """Note what keeps the task from being played."""
         self.problems.append(Problem(task_id=self._task_id, sentence=sentence))
 
     def remark(self, sentence: str) -> None:
@@ -63,5 +60,4 @@ class Notes:
 
 
 def extras_of(model: BaseModel) -> dict[str, Any]:
-    """A model's extra fields."""
     return dict(model.model_extra or {})

@@ -24,10 +24,8 @@ def _pytest_summary(text: str) -> Mapping[str, TestStatus]:
     """Each test by its name, as written below the heading of pytest's first short test summary (``pytest -rA``).
 
     A test that failed once stays failed, even if a later line says otherwise; a summary without a test isn't a verdict,
-    since "all of none passed" would be one that nothing was done for.
-
-    Raises:
-        UnparsableError: there is no summary, or no test in it.
+    since "all of none passed" would be one that nothing was done for. Raises UnparsableError (there is no summary, or
+    no test in it).
     """
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     heading = _HEADING.search(text)
@@ -56,8 +54,7 @@ def _pytest_summary(text: str) -> Mapping[str, TestStatus]:
 def _swelancer(text: str) -> Mapping[str, TestStatus]:
     """``SWE Lancer success`` or ``SWE Lancer failure``; where both are printed, it failed.
 
-    Raises:
-        UnparsableError: neither is printed.
+    Raises UnparsableError (neither is printed).
     """
     lowered = text.lower()
     if "swe lancer failure" in lowered:
@@ -70,8 +67,7 @@ def _swelancer(text: str) -> Mapping[str, TestStatus]:
 def _between(text: str, what: str, good: str) -> Mapping[str, TestStatus]:
     """Whether ``good`` is printed between two lines, as the tasks made from other benchmarks do; the last pair counts.
 
-    Raises:
-        UnparsableError: the lines are missing.
+    Raises UnparsableError (the lines are missing).
     """
     begin, end = f"{what} starts here", f"{what} ends here"
     _, begun, block = text.rpartition(begin)
@@ -104,8 +100,7 @@ REWARD_JSON, REWARD_TEXT = "reward.json", "reward.txt"
 def read_rewards(files: Mapping[str, bytes]) -> dict[str, float]:
     """The numbers of a reward file by name; a single one is called ``reward``. ``reward.json`` goes first.
 
-    Raises:
-        UnparsableError: the file is missing, or its content isn't a finite number.
+    Raises UnparsableError (the file is missing, or its content isn't a finite number).
     """
     if REWARD_JSON in files:
         try:
@@ -134,8 +129,7 @@ def read_rewards(files: Mapping[str, bytes]) -> dict[str, float]:
 def reward_of(rewards: Mapping[str, float]) -> float:
     """The one number of a trial: ``reward`` where there is one by that name, the mean of all where not; 0 to 1.
 
-    Raises:
-        UnparsableError: it is not between 0 and 1.
+    Raises UnparsableError (it is not between 0 and 1).
     """
     reward = rewards["reward"] if "reward" in rewards else sum(rewards.values()) / len(rewards)
     if not 0 <= reward <= 1:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
-from aiodocker import DockerError
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_protocol.terminal import LeaveRunning
-from proctor_terminal.commands import lost, run_plainly
+from proctor_terminal.commands import losing, run_plainly
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import EnvironmentLostError
 from proctor_terminal.references import EnvironmentRef, Process
@@ -34,10 +33,8 @@ _WAITING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
 _ACCEPTS = 0x10000
 
 
-class Running(BaseModel):
+class Running(BaseModel, frozen=True):
     """A process that runs, its parent, and whether it listens on a socket."""
-
-    model_config = ConfigDict(frozen=True)
 
     process: Process
     parent: int
@@ -47,8 +44,7 @@ class Running(BaseModel):
 async def running(engine: Engine, environment: EnvironmentRef) -> dict[int, Running]:
     """What runs in a container, by process id, the first one and our own look at it left out.
 
-    Raises:
-        EnvironmentLostError: the container is gone, or can't run another command (a fork bomb does that).
+    Raises EnvironmentLostError (the container is gone, or can't run another command (a fork bomb does that)).
     """
     code, text = await run_plainly(engine, environment, ["/bin/sh", "-c", LIST])
     if code != 0 or not text.startswith("self "):
@@ -57,7 +53,6 @@ async def running(engine: Engine, environment: EnvironmentRef) -> dict[int, Runn
 
 
 def read_listing(text: str) -> dict[int, Running]:
-    """The processes that the listing's text is about."""
     rows: dict[int, tuple[int, int, str]] = {}
     sockets: set[str] = set()
     holds: dict[int, set[str]] = {}
@@ -110,10 +105,8 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
 
     All of them are stopped first, so that none can start another one meanwhile. A container that can't list its
     processes is restarted, with each value of ``kept``: that ends all of them. With ``everything``, an agent's
-    processes are killed if they are more than half of those that its container may have: tests could start none.
-
-    Raises:
-        EnvironmentLostError: the container has stopped.
+    processes are killed if they are more than half of those that its container may have: tests could start none. Raises
+    EnvironmentLostError (the container has stopped).
     """
     if kept == "everything":
         try:
@@ -157,10 +150,8 @@ true
 
 
 async def _start_again(engine: Engine, environment: EnvironmentRef) -> None:
-    try:
+    with losing(environment):
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
         if not about["State"]["Running"]:  # what stopped by itself has lost what the agent started, too
             raise EnvironmentLostError(f"The container {environment.container} has stopped")
         await engine.ask("POST", f"containers/{environment.container_id}/restart", {"t": 0})
-    except DockerError as problem:
-        raise lost(environment, problem) from problem

@@ -1,6 +1,6 @@
 """The limits of its container that an agent has reached: memory and processes."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from proctor_terminal.commands import run_plainly
 from proctor_terminal.engine import Engine
@@ -18,7 +18,7 @@ true
 """Of both versions of cgroups; without another process, since the container may have no room for one."""
 
 
-class QuotasReached(BaseModel):
+class QuotasReached(BaseModel, frozen=True):
     """How often a container's limits held.
 
     Attributes:
@@ -27,13 +27,10 @@ class QuotasReached(BaseModel):
             to count them.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     memory: int = 0
     processes: int | None = 0
 
     def in_words(self) -> list[str]:
-        """A sentence for each limit that was reached."""
         sentences = []
         if self.memory:
             sentences.append(f"memory: the kernel killed {self.memory} of the agent's processes")
@@ -47,8 +44,7 @@ class QuotasReached(BaseModel):
 async def quotas_reached(engine: Engine, environment: EnvironmentRef) -> QuotasReached:
     """What the kernel has counted of a container since its start; an agent may have moved this, as it may lie.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     try:
         code, output = await run_plainly(engine, environment, ["/bin/sh", "-c", _READ])

@@ -62,7 +62,6 @@ class Recorder(Recording):
         self._transcript = folder / TRANSCRIPT
 
     def note(self, kind: str, **facts: Any) -> None:
-        """Write down that something happened."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         _append(self._transcript, lambda: json.dumps({"at": at, "kind": kind, **facts}))
 
@@ -85,13 +84,11 @@ class Recordings:
         return Recorder(self._of(trial), is_recording=is_recording)
 
     def of_tests(self, trial: str) -> Recording:
-        """A new recording of a trial's tests."""
         file = self._of(trial) / TESTS_RECORDING
         file.unlink(missing_ok=True)
         return Recording(file)
 
     def files_of(self, trial: str) -> dict[str, Path]:
-        """The recordings of a trial, by name."""
         folder = self._of(trial)
         names = (RECORDING, TESTS_RECORDING, TRANSCRIPT)
         return {name: folder / name for name in names if (folder / name).exists()}

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 
-class ImageRef(BaseModel):
+class ImageRef(BaseModel, frozen=True):
     """A task's image on this engine.
 
     Attributes:
@@ -13,23 +13,19 @@ class ImageRef(BaseModel):
         services: the images of all services that were built, by service, where there are several.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     name: str
     services: Mapping[str, str] = Field(default_factory=dict)
 
 
-class Process(BaseModel):
+class Process(BaseModel, frozen=True):
     """A process in a container: its number there, and when it began (clock ticks since the machine's start)."""
-
-    model_config = ConfigDict(frozen=True)
 
     pid: int
     began: int
     command: str = ""
 
 
-class EnvironmentRef(BaseModel):
+class EnvironmentRef(BaseModel, frozen=True):
     """A trial's environment, as it is named in payloads.
 
     Attributes:
@@ -41,8 +37,6 @@ class EnvironmentRef(BaseModel):
         own_processes: the processes from before the agent, which are not ended.
         had_tests: the image has a folder ``/tests`` of its own, which is not removed before the tests come.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     run: str
     trial: str

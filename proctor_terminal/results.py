@@ -16,8 +16,6 @@ async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) ->
     """Write everything of a run.
 
     Args:
-        folder: where to; it has to exist.
-        results: the run's results.
         fetch: gets a file of a trial.
 
     Returns:
@@ -65,8 +63,7 @@ def _folders_of_agents(agents: Iterable[str]) -> dict[str, str]:
 def folder_of_run(output: Path, name: str, results: TerminalResults) -> Path:
     """The folder of a run below another one: a new one, or the one that an earlier attempt has written.
 
-    Raises:
-        OSError: it can't be made.
+    Raises OSError (it can't be made).
     """
     for number in count(1):
         folder = output / (name if number == 1 else f"{name}_{number}")

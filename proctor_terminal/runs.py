@@ -74,7 +74,6 @@ class TerminalRuns:
         self._defaults = json.loads(config.terminal_defaults) if config.terminal_defaults else None
 
     def is_asked_for(self, request: Raw) -> bool:
-        """See ``activities.campaign.activities.Kind``."""
         return is_terminal_request(request)
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
@@ -142,7 +141,6 @@ class TerminalRuns:
         )
 
     async def sum_up(self, payload: SumUpInput, ended: Sequence[EndedCell]) -> Summed:
-        """All trials' results as one."""
         slots = asyncio.Semaphore(_READ_AT_ONCE)
 
         taken = set(payload.plan.taken_over.cell_ids) if payload.plan.taken_over else set()

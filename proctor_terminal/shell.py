@@ -7,15 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 _KEPT = 20_000
 
 
-class Ended(BaseModel):
+class Ended(BaseModel, frozen=True):
     """How a command ended: its exit code (None at its time limit) and the end of what it printed."""
-
-    model_config = ConfigDict(frozen=True)
 
     exit_code: int | None
     output: str
@@ -30,10 +28,7 @@ async def run(
     code 127.
 
     Args:
-        command: the program and its arguments.
-        seconds: its time limit.
         variables: besides those of our environment that it sees.
-        folder: where it runs.
         stdin: its standard input; None for an empty one.
     """
     own = {

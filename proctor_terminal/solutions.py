@@ -24,9 +24,6 @@ async def play_solution(
     """Copy a task's solution in and run it; ``is_timed_out`` says that it took longer than it may.
 
     Args:
-        engine: where the environment is.
-        task: whose solution it is.
-        environment: where it is played.
         timeout: seconds, in place of the task's own for agents.
         on_output: is called with the output as it comes; where the solution is typed into a terminal, at its end.
 

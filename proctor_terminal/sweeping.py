@@ -11,8 +11,7 @@ from proctor_terminal.removing import remove_labelled
 async def runs_on(engine: Engine) -> set[tuple[str, str | None]]:
     """Runs and trials that anything on this engine is labelled with; the trial is None for images.
 
-    Raises:
-        EngineUnavailableError: the engine doesn't answer.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     things: list[dict[str, Any]] = [
         *await engine.ask("GET", "containers/json", {"all": True, "filters": labelled()}),
@@ -26,7 +25,6 @@ async def sweep(engine: Engine, is_over: Callable[[str, str | None], Awaitable[b
     """Remove everything of runs and trials that are over; returns how many of them something was removed of.
 
     Args:
-        engine: where to look.
         is_over: whether a run (with None) or one of its trials is over, so that its leftovers aren't needed.
 
     Raises:

@@ -25,10 +25,7 @@ _FOLDERS_KEPT = 100
 
 def packed(folder: Path) -> bytes:
     """All files of a task's folder as an archive, with their modes and the links that stay inside; neither times nor
-    owners nor the order of reading show.
-
-    Raises:
-        TaskError: they are too large, or can't be read.
+    owners nor the order of reading show. Raises TaskError (they are too large, or can't be read).
     """
     content, total = io.BytesIO(), 0
     with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 
 class TaskFormat(StrEnum):
@@ -18,10 +18,8 @@ class TaskFormat(StrEnum):
     """Its successor's (Harbor): ``task.toml``, ``instruction.md``, ``environment/``, ``tests/test.sh``."""
 
 
-class Limits(BaseModel):
+class Limits(BaseModel, frozen=True):
     """What a task's containers may use, each; None is the evaluator's own default (``engine.DefaultLimits``)."""
-
-    model_config = ConfigDict(frozen=True)
 
     cpus: float | None = Field(default=None, gt=0)
     memory_mb: int | None = Field(default=None, ge=6)
@@ -29,10 +27,8 @@ class Limits(BaseModel):
     network: Literal["public", "none"] = "public"
 
 
-class Build(BaseModel):
+class Build(BaseModel, frozen=True):
     """An image that is built: the context's folder, and the Dockerfile's path in it."""
-
-    model_config = ConfigDict(frozen=True)
 
     context: Path
     dockerfile: str = "Dockerfile"
@@ -40,10 +36,8 @@ class Build(BaseModel):
     target: str | None = None
 
 
-class Healthcheck(BaseModel):
+class Healthcheck(BaseModel, frozen=True):
     """A command that must end with 0 before the agent begins, as the second format writes it."""
-
-    model_config = ConfigDict(frozen=True)
 
     command: str
     interval_sec: float = Field(default=5.0, gt=0)
@@ -53,11 +47,10 @@ class Healthcheck(BaseModel):
     retries: int = Field(default=3, ge=1)
 
 
-class Service(BaseModel):
+class Service(BaseModel, frozen=True):
     """How the container that the agent works in is run, where it is the only one.
 
     Attributes:
-        build: what its image is built from; None where ``image`` is to be pulled.
         image: an image by name; with ``build``, that is what is built where the name can't be pulled.
         command: in place of the image's own.
         entrypoint: in place of the image's own.
@@ -66,8 +59,6 @@ class Service(BaseModel):
         user: in place of the image's own.
         more: further settings of the engine's API (``HostConfig``), as the compose file asks for them.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     build: Build | None = None
     image: str | None = None
@@ -90,10 +81,8 @@ class SolutionCommand(BaseModel):
     append_enter: bool = True
 
 
-class Solution(BaseModel):
+class Solution(BaseModel, frozen=True):
     """A task's own solution: a script with the folder that it needs beside it, or commands one after another."""
-
-    model_config = ConfigDict(frozen=True)
 
     folder: Path | None = None
     script: Path | None = None
@@ -101,32 +90,24 @@ class Solution(BaseModel):
     environment: Mapping[str, str] = Field(default_factory=dict)
 
 
-class TerminalTask(BaseModel):
+class TerminalTask(BaseModel, frozen=True):
     """A task as it can be played; all times in seconds.
 
     Attributes:
         id: the name of its folder.
-        folder: where its files are on this machine.
-        instruction: what the agent is to do.
-        agent_timeout: how long the agent may work.
-        test_timeout: how long the tests may take.
         build_timeout: how long its image may take to be built; None where the task doesn't say.
         parser: the name of the parser that reads what the tests say (``parsers.PARSERS``).
         run_tests_in_same_shell: the tests are typed into the shell that the agent worked in.
         service: the agent's container; with ``compose_file``, what that one has where the file doesn't say.
-        compose_file: the compose file, where there are several services or one that only compose can run.
         compose_variables: what ``${NAME}`` in the compose file stands for, besides the formats' own names.
         compose_main: the name of the service that the agent works in.
         agent_user: who the agent's commands run as; None is the image's own user.
         test_user: who the tests run as; None is root in format one, the image's own user in format two.
-        tests: folder with the tests; None where there is only ``test_script``.
         test_script: what is run to test.
         test_environment: variables for the tests besides the container's.
         needs_processes: whether the tests need the processes that the agent left; None where the task doesn't say.
         solution: None where the task has none.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     format: TaskFormat

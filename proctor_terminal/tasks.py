@@ -45,7 +45,6 @@ def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: It
     """Folders of a dataset's tasks, by name.
 
     Args:
-        dataset: a folder of tasks.
         patterns: shell patterns of names, of which one has to match; None for all tasks.
         exclude: patterns of names to leave out.
 

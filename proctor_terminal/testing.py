@@ -23,9 +23,10 @@ import posixpath
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from proctor_protocol.results import Doubt
 from proctor_protocol.terminal import Blame, FailureMode, LeaveRunning, VerifierKind
@@ -56,7 +57,7 @@ _KILLED = 137
 _LOG_IN_SHELL = f"{VERIFIER_LOGS}/proctor-tests.log"
 
 
-class TestsOutcome(BaseModel):
+class TestsOutcome(BaseModel, frozen=True):
     """The outcome of a trial's tests.
 
     Attributes:
@@ -69,15 +70,10 @@ class TestsOutcome(BaseModel):
         is_resolved: all tests passed, or the reward is 1; None where the tests gave no verdict.
         rewards: every number of the reward file, by name.
         log: what the tests printed, capped.
-        seconds: how long they took.
         left_running: the processes that the agent left. They ran on beside the tests where these ran in its container.
-        quotas: the limits of its container that the agent reached.
-        verifier: where the tests ran.
         verifier_reason: why they ran in the agent's container although a fresh one was asked for.
         doubts: why the verdict may be another one than that of an untouched container.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     failure_mode: FailureMode = FailureMode.NONE
     failure: str | None = None
@@ -107,12 +103,8 @@ async def run_tests(
     """Close the environment to its agent, run the tests and read what they say; repeating it does no harm.
 
     Args:
-        engine: where the environment is.
-        task: whose tests are run.
-        environment: where the agent worked.
         timeout: seconds for the tests, in place of the task's own.
         kept: the agent's processes that continue to run, where tests run in its container.
-        verifier: where the tests run.
         on_output: is given what the tests print, as it comes; where they are typed into a shell, when they have ended.
 
     Raises:
@@ -120,7 +112,6 @@ async def run_tests(
         LimitExceededError: the container was stopped over its storage.
         EngineUnavailableError: the engine doesn't answer.
     """
-    seconds = timeout or task.test_timeout
     noted = await fresh.noted_leftovers(engine, environment)
     need = None
     if noted is None:
@@ -134,36 +125,15 @@ async def run_tests(
                 need = process_need(task, texts)
             if need is None:
                 await fresh.note_leftovers(engine, environment, noted)
+    tests = _Tests(engine, task, environment, timeout or task.test_timeout, on_output)
     if verifier == "same-container":
-        held = await _held(engine, task, environment, await changes_of(engine, environment))
-        outcome = await _run_in(engine, task, environment, seconds, on_output)
-        doubts = _doubts(held, "The tests ran where the agent had changed it.") if _rate(outcome) else ()
-        outcome = outcome.model_copy(update={"doubts": (*doubts, *outcome.doubts)})
+        outcome = await tests.run_beside_agent()
     elif need is not None:
-        outcome = await _run_restored(engine, task, environment, seconds, on_output, need)
+        outcome = await tests.run_restored(need)
     else:
-        outcome = await _run_fresh(engine, task, environment, seconds, on_output)
+        outcome = await tests.run_fresh()
     outcome = outcome.model_copy(update={"left_running": noted.processes, "quotas": noted.quotas})
-    return await _blamed(engine, task, environment, seconds, outcome)
-
-
-async def _blamed(
-    engine: Engine, task: TerminalTask, environment: EnvironmentRef, seconds: float, outcome: TestsOutcome
-) -> TestsOutcome:
-    """Say who is to blame where tests say nothing readable: the agent, if they do without its changes."""
-    if outcome.failure_mode != FailureMode.PARSE_ERROR or outcome.blame is not None:
-        return outcome
-    try:
-        place = await fresh.start(engine, task, environment, (), (), fresh.SECOND)
-        control = await _run_in(engine, task, place, seconds, None)
-    except (EnvironmentFailedError, EnvironmentLostError, LimitExceededError):
-        return outcome
-    finally:
-        await fresh.remove(engine, environment, fresh.SECOND)
-    if control.failure_mode != FailureMode.NONE:
-        return outcome
-    failure = f"{outcome.failure}. Without the agent's changes they can be read, so these changes are the cause"
-    return outcome.model_copy(update={"blame": "participant", "failure": failure, "reward": 0.0, "is_resolved": False})
+    return await tests.blamed(outcome)
 
 
 def _has_services(environment: EnvironmentRef) -> bool:
@@ -172,68 +142,6 @@ def _has_services(environment: EnvironmentRef) -> bool:
 
 
 _WAITING = frozenset(["sleep", "tail", "sh", "bash", "dash", "docker-init", "tini", "dumb-init", "catatonit"])
-
-
-async def _held(
-    engine: Engine, task: TerminalTask, environment: EnvironmentRef, changes: Sequence[Change]
-) -> dict[str, str]:
-    """The agent's changes that could move the verdict, by path, each with what it is of."""
-    texts = await asyncio.to_thread(read_texts, task, environment.workdir)
-    settings = await settings_in(engine, environment, changes)
-    image = await fresh.image_commands(engine, environment)
-    return await asyncio.to_thread(held_back, changes, texts, image, settings)
-
-
-async def _run_fresh(
-    engine: Engine,
-    task: TerminalTask,
-    environment: EnvironmentRef,
-    seconds: float,
-    on_output: Callable[[bytes], None] | None,
-) -> TestsOutcome:
-    """Run the tests in a fresh container; if they fail without a change that is held back, once more with it."""
-    await fresh.stop(engine, environment)
-    changes = await changes_of(engine, environment)
-    held = await _held(engine, task, environment, changes)
-    try:
-        place = await fresh.start(engine, task, environment, changes, held)
-    except EnvironmentFailedError as problem:
-        return TestsOutcome(
-            failure_mode=FailureMode.UNKNOWN_AGENT_ERROR,
-            failure=str(problem),
-            blame="participant",
-            reward=0.0,
-            is_resolved=False,
-            verifier="separate",
-        )
-    outcome = await _run_in(engine, task, place, seconds, on_output)
-    doubts: tuple[Doubt, ...] = ()
-    if held and _rate(outcome) < 1:
-        await fresh.stop(engine, place)
-        with suppress(EnvironmentFailedError, EnvironmentLostError, LimitExceededError):
-            try:
-                other = await fresh.start(engine, task, environment, changes, (), fresh.SECOND)
-                if _rate(await _run_in(engine, task, other, seconds, None)) > _rate(outcome):
-                    doubts = _doubts(held, "The tests pass only with this change of the agent's.")
-            finally:
-                await fresh.remove(engine, environment, fresh.SECOND)
-    return outcome.model_copy(update={"verifier": "separate", "doubts": (*doubts, *outcome.doubts)})
-
-
-async def _run_restored(
-    engine: Engine,
-    task: TerminalTask,
-    environment: EnvironmentRef,
-    seconds: float,
-    on_output: Callable[[bytes], None] | None,
-    need: str,
-) -> TestsOutcome:
-    """Run the tests beside the agent's processes, when what runs the tests has been restored from the image."""
-    held = await _held(engine, task, environment, await changes_of(engine, environment))
-    await fresh.restore(engine, environment, held)
-    outcome = await _run_in(engine, task, environment, seconds, on_output)
-    doubts = _doubts(held, "It was restored from the image before the tests.") if held and _rate(outcome) < 1 else ()
-    return outcome.model_copy(update={"verifier_reason": need, "doubts": (*doubts, *outcome.doubts)})
 
 
 def _rate(outcome: TestsOutcome) -> float:
@@ -248,52 +156,8 @@ def _doubts(held: Mapping[str, str], reason: str) -> tuple[Doubt, ...]:
     return tuple(doubts[:_DOUBTS_AT_MOST])
 
 
-async def _run_in(
-    engine: Engine,
-    task: TerminalTask,
-    environment: EnvironmentRef,
-    seconds: float,
-    on_output: Callable[[bytes], None] | None,
-) -> TestsOutcome:
-    """Copy the tests into a container that is closed to its agent, run them and read what they say."""
-    hidden = await asyncio.to_thread(compose.hidden_files, task)
-    if (obstacle := await _cleared(engine, environment, list(hidden))) is not None:
-        return TestsOutcome(
-            failure_mode=FailureMode.PARSE_ERROR,
-            failure=obstacle,
-            blame="participant",
-            reward=0.0,
-            is_resolved=False,
-        )
-    await _bring(engine, task, environment)
-    for path, source in hidden.items():
-        folder, name = posixpath.split(path)
-        if source.is_dir():
-            await copy_in(engine, environment, source, path)
-        else:
-            await copy_in(engine, environment, {name: await asyncio.to_thread(source.read_bytes)}, folder)
-    ended = await _watched(engine, task, environment, seconds, on_output)
-    outcome = _too_late(seconds) if ended.is_timed_out else await _read(engine, task, environment, ended)
-    doubts = await _changed_tests(engine, task, environment) if _rate(outcome) else ()
-    return outcome.model_copy(update={"log": ended.output, "seconds": ended.seconds, "doubts": doubts})
-
-
-async def _changed_tests(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> tuple[Doubt, ...]:
-    """A doubt where a test file is not as the task has it, after the tests."""
-    files = await asyncio.to_thread(_test_files, task)
-    size = sum(map(len, files.values()))
-    if size > _COMPARED_AT_MOST:
-        return ()
-    there = await copy_out(engine, environment, TESTS, 2 * size + 10_000_000)
-    changed = [name for name, content in files.items() if there.get(name) != content]
-    return tuple(
-        Doubt(
-            item=f"{TESTS}/{name}",
-            statement=f"The test file {TESTS}/{name} changed.",
-            reason="It was another one when the tests had run.",
-        )
-        for name in changed[:_DOUBTS_AT_MOST]
-    )
+def _failed_by_agent(mode: FailureMode, failure: str) -> TestsOutcome:
+    return TestsOutcome(failure_mode=mode, failure=failure, blame="participant", reward=0.0, is_resolved=False)
 
 
 def _test_files(task: TerminalTask) -> dict[str, bytes]:
@@ -305,121 +169,202 @@ def _test_files(task: TerminalTask) -> dict[str, bytes]:
     return files
 
 
-async def _cleared(engine: Engine, environment: EnvironmentRef, hidden: Sequence[str]) -> str | None:
-    """Remove what may stand where tests and verdicts go; a sentence where something withstands."""
-    folders = [VERIFIER_LOGS, *([] if environment.had_tests else [TESTS]), *hidden]
-    if not await _occupied(engine, environment, folders):
-        return None
-    script = f"rm -rf {shlex.join(folders)}; mkdir -p {VERIFIER_LOGS}; chmod 777 {VERIFIER_LOGS}"
-    await run_plainly(engine, environment, ["/bin/sh", "-c", script])
-    if still := await _occupied(engine, environment, folders):
-        return (
-            f"{still[0]} could not be cleared before the tests: a process that the agent left writes there, or rm was "
-            "replaced"
-        )
-    return None
+@dataclass(frozen=True)
+class _Tests:
+    """A task's tests for an agent that worked in an environment; ``seconds`` is their time limit."""
 
+    engine: Engine
+    task: TerminalTask
+    environment: EnvironmentRef
+    seconds: float
+    on_output: Callable[[bytes], None] | None
 
-async def _occupied(engine: Engine, environment: EnvironmentRef, folders: Sequence[str]) -> list[str]:
-    """Those that are neither missing nor an empty folder."""
-    free = await asyncio.gather(*(is_free(engine, environment, folder) for folder in folders))
-    return [folder for folder, is_so in zip(folders, free, strict=True) if not is_so]
+    async def run_beside_agent(self) -> TestsOutcome:
+        held = await self._held(await changes_of(self.engine, self.environment))
+        outcome = await self._run_in(self.environment)
+        doubts = _doubts(held, "The tests ran where the agent had changed it.") if _rate(outcome) else ()
+        return outcome.model_copy(update={"doubts": (*doubts, *outcome.doubts)})
 
-
-async def _bring(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> None:
-    sources = [task.tests] if task.tests is not None else []
-    if task.format == TaskFormat.ONE:
-        sources.append(task.test_script)
-    await copy_in(engine, environment, sources, TESTS)
-
-
-async def _watched(
-    engine: Engine,
-    task: TerminalTask,
-    environment: EnvironmentRef,
-    seconds: float,
-    on_output: Callable[[bytes], None] | None,
-) -> Executed:
-    """Run the tests while somebody looks after the container's size."""
-    testing = asyncio.create_task(_run(engine, task, environment, seconds, on_output))
-    watching = asyncio.create_task(environments.watch(engine, environment, task))
-    try:
-        await asyncio.wait({testing, watching}, return_when=asyncio.FIRST_COMPLETED)
-        if watching.done() and isinstance(problem := watching.exception(), LimitExceededError):
-            raise problem
+    async def run_fresh(self) -> TestsOutcome:
+        """Run the tests in a fresh container; if they fail without a change that is held back, once more with it."""
+        await fresh.stop(self.engine, self.environment)
+        changes = await changes_of(self.engine, self.environment)
+        held = await self._held(changes)
         try:
-            ended = await testing
-        except EnvironmentLostError:
-            await environments.look(engine, environment, task)  # says why, if it was stopped over its storage
-            raise
-        # What was killed may have been so with its container, which the engine notices a little later.
-        for wait in (0.0, *([0.2] * 5 if ended.exit_code == _KILLED else [])):
-            await asyncio.sleep(wait)
-            await environments.look(engine, environment, task)
-        return ended
-    finally:
-        for each in (testing, watching):
-            each.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await each
+            place = await fresh.start(self.engine, self.task, self.environment, changes, held)
+        except EnvironmentFailedError as problem:
+            outcome = _failed_by_agent(FailureMode.UNKNOWN_AGENT_ERROR, str(problem))
+            return outcome.model_copy(update={"verifier": "separate"})
+        outcome = await self._run_in(place)
+        doubts: tuple[Doubt, ...] = ()
+        if held and _rate(outcome) < 1:
+            await fresh.stop(self.engine, place)
+            second = await self._run_second(changes)
+            if second is not None and _rate(second) > _rate(outcome):
+                doubts = _doubts(held, "The tests pass only with this change of the agent's.")
+        return outcome.model_copy(update={"verifier": "separate", "doubts": (*doubts, *outcome.doubts)})
 
+    async def run_restored(self, need: str) -> TestsOutcome:
+        """Run the tests beside the agent's processes, when what runs the tests has been restored from the image."""
+        held = await self._held(await changes_of(self.engine, self.environment))
+        await fresh.restore(self.engine, self.environment, held)
+        outcome = await self._run_in(self.environment)
+        is_doubtful = held and _rate(outcome) < 1
+        doubts = _doubts(held, "It was restored from the image before the tests.") if is_doubtful else ()
+        return outcome.model_copy(update={"verifier_reason": need, "doubts": (*doubts, *outcome.doubts)})
 
-async def _run(
-    engine: Engine,
-    task: TerminalTask,
-    environment: EnvironmentRef,
-    seconds: float,
-    on_output: Callable[[bytes], None] | None,
-) -> Executed:
-    if task.format == TaskFormat.TWO:
-        command, variables = f"{TESTS}/{task.test_script.name}", {"DEBIAN_FRONTEND": "noninteractive"}
-    else:
-        command, variables = f"bash {TESTS}/{task.test_script.name}", {"TEST_DIR": TESTS}
-        if task.run_tests_in_same_shell:
-            ended = await _run_in_shell(engine, environment, command, seconds)
-            if on_output is not None:
-                on_output(ended.output.encode())
-            return ended
-    return await execute(
-        engine,
-        environment,
-        command,
-        timeout=seconds,
-        user=task.test_user,
-        variables=variables | dict(task.test_environment),
-        output_cap=LOG_CAP,
-        on_output=on_output,
-    )
+    async def blamed(self, outcome: TestsOutcome) -> TestsOutcome:
+        """Say who is to blame where tests say nothing readable: the agent, if they do without its changes."""
+        if outcome.failure_mode != FailureMode.PARSE_ERROR or outcome.blame is not None:
+            return outcome
+        control = await self._run_second(())
+        if control is None or control.failure_mode != FailureMode.NONE:
+            return outcome
+        failure = f"{outcome.failure}. Without the agent's changes they can be read, so these changes are the cause"
+        update = {"blame": "participant", "failure": failure, "reward": 0.0, "is_resolved": False}
+        return outcome.model_copy(update=update)
 
+    async def _run_second(self, changes: Sequence[Change]) -> TestsOutcome | None:
+        """Run the tests in a second fresh container, with nothing held back of these changes; None if that fails."""
+        try:
+            place = await fresh.start(self.engine, self.task, self.environment, changes, (), fresh.SECOND)
+            return await replace(self, on_output=None)._run_in(place)
+        except (EnvironmentFailedError, EnvironmentLostError, LimitExceededError):
+            return None
+        finally:
+            await fresh.remove(self.engine, self.environment, fresh.SECOND)
 
-async def _run_in_shell(engine: Engine, environment: EnvironmentRef, command: str, seconds: float) -> Executed:
-    """Type the tests into the shell that the agent worked in, or a new one where it had none."""
-    try:
-        return await tmux.run_logged(
-            engine, environment, f"TEST_DIR={TESTS} {command}", _LOG_IN_SHELL, seconds, LOG_CAP
-        )
-    except tmux.NoTmuxError as problem:
-        return Executed(exit_code=127, output=str(problem))
+    async def _held(self, changes: Sequence[Change]) -> dict[str, str]:
+        """The agent's changes that could move the verdict, by path, each with what it is of."""
+        texts = await asyncio.to_thread(read_texts, self.task, self.environment.workdir)
+        settings = await settings_in(self.engine, self.environment, changes)
+        image = await fresh.image_commands(self.engine, self.environment)
+        return await asyncio.to_thread(held_back, changes, texts, image, settings)
 
+    async def _run_in(self, place: EnvironmentRef) -> TestsOutcome:
+        """Copy the tests into a container that is closed to its agent, run them and read what they say."""
+        hidden = await asyncio.to_thread(compose.hidden_files, self.task)
+        if (obstacle := await self._cleared(place, list(hidden))) is not None:
+            return _failed_by_agent(FailureMode.PARSE_ERROR, obstacle)
+        sources = [self.task.tests] if self.task.tests is not None else []
+        if self.task.format == TaskFormat.ONE:
+            sources.append(self.task.test_script)
+        await copy_in(self.engine, place, sources, TESTS)
+        for path, source in hidden.items():
+            folder, name = posixpath.split(path)
+            if source.is_dir():
+                await copy_in(self.engine, place, source, path)
+            else:
+                await copy_in(self.engine, place, {name: await asyncio.to_thread(source.read_bytes)}, folder)
+        ended = await self._watched(place)
+        outcome = self._too_late() if ended.is_timed_out else await self._read(place, ended)
+        doubts = await self._changed_tests(place) if _rate(outcome) else ()
+        return outcome.model_copy(update={"log": ended.output, "seconds": ended.seconds, "doubts": doubts})
 
-def _too_late(seconds: float) -> TestsOutcome:
-    return TestsOutcome(
-        failure_mode=FailureMode.TEST_TIMEOUT,
-        failure=f"The tests were still at work after {seconds:g} s and were stopped",
-    )
-
-
-async def _read(engine: Engine, task: TerminalTask, environment: EnvironmentRef, ended: Executed) -> TestsOutcome:
-    try:
-        if task.parser == REWARD:
-            rewards = read_rewards(
-                await copy_out(engine, environment, f"{VERIFIER_LOGS}/{REWARD_JSON}", 1_000_000)
-                | await copy_out(engine, environment, f"{VERIFIER_LOGS}/{REWARD_TEXT}", 1_000_000)
+    async def _changed_tests(self, place: EnvironmentRef) -> tuple[Doubt, ...]:
+        """A doubt where a test file is not as the task has it, after the tests."""
+        files = await asyncio.to_thread(_test_files, self.task)
+        size = sum(map(len, files.values()))
+        if size > _COMPARED_AT_MOST:
+            return ()
+        there = await copy_out(self.engine, place, TESTS, 2 * size + 10_000_000)
+        changed = [name for name, content in files.items() if there.get(name) != content]
+        return tuple(
+            Doubt(
+                item=f"{TESTS}/{name}",
+                statement=f"The test file {TESTS}/{name} changed.",
+                reason="It was another one when the tests had run.",
             )
-            reward = reward_of(rewards)
-            return TestsOutcome(reward=reward, is_resolved=reward >= 1, rewards=rewards)
-        tests = PARSERS[task.parser](ended.output)
-    except UnparsableError as problem:
-        return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=str(problem))
-    is_resolved = all(status == "passed" for status in tests.values())
-    return TestsOutcome(tests=tests, reward=float(is_resolved), is_resolved=is_resolved)
+            for name in changed[:_DOUBTS_AT_MOST]
+        )
+
+    async def _cleared(self, place: EnvironmentRef, hidden: Sequence[str]) -> str | None:
+        """Remove what may stand where tests and verdicts go; a sentence where something withstands."""
+        folders = [VERIFIER_LOGS, *([] if place.had_tests else [TESTS]), *hidden]
+        if not await self._occupied(place, folders):
+            return None
+        script = f"rm -rf {shlex.join(folders)}; mkdir -p {VERIFIER_LOGS}; chmod 777 {VERIFIER_LOGS}"
+        await run_plainly(self.engine, place, ["/bin/sh", "-c", script])
+        if still := await self._occupied(place, folders):
+            return (
+                f"{still[0]} could not be cleared before the tests: a process that the agent left writes there, or rm "
+                "was replaced"
+            )
+        return None
+
+    async def _occupied(self, place: EnvironmentRef, folders: Sequence[str]) -> list[str]:
+        """Those that are neither missing nor an empty folder."""
+        free = await asyncio.gather(*(is_free(self.engine, place, folder) for folder in folders))
+        return [folder for folder, is_so in zip(folders, free, strict=True) if not is_so]
+
+    async def _watched(self, place: EnvironmentRef) -> Executed:
+        """Run the tests while somebody looks after the container's size."""
+        testing = asyncio.create_task(self._run(place))
+        watching = asyncio.create_task(environments.watch(self.engine, place, self.task))
+        try:
+            await asyncio.wait({testing, watching}, return_when=asyncio.FIRST_COMPLETED)
+            if watching.done() and isinstance(problem := watching.exception(), LimitExceededError):
+                raise problem
+            try:
+                ended = await testing
+            except EnvironmentLostError:
+                await environments.look(self.engine, place, self.task)  # says why, if it was stopped over its storage
+                raise
+            # What was killed may have been so with its container, which the engine notices a little later.
+            for wait in (0.0, *([0.2] * 5 if ended.exit_code == _KILLED else [])):
+                await asyncio.sleep(wait)
+                await environments.look(self.engine, place, self.task)
+            return ended
+        finally:
+            for each in (testing, watching):
+                each.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await each
+
+    async def _run(self, place: EnvironmentRef) -> Executed:
+        if self.task.format == TaskFormat.TWO:
+            command, variables = f"{TESTS}/{self.task.test_script.name}", {"DEBIAN_FRONTEND": "noninteractive"}
+        else:
+            command, variables = f"bash {TESTS}/{self.task.test_script.name}", {"TEST_DIR": TESTS}
+            if self.task.run_tests_in_same_shell:
+                ended = await self._run_in_shell(place, command)
+                if self.on_output is not None:
+                    self.on_output(ended.output.encode())
+                return ended
+        return await execute(
+            self.engine,
+            place,
+            command,
+            timeout=self.seconds,
+            user=self.task.test_user,
+            variables=variables | dict(self.task.test_environment),
+            output_cap=LOG_CAP,
+            on_output=self.on_output,
+        )
+
+    async def _run_in_shell(self, place: EnvironmentRef, command: str) -> Executed:
+        """Type the tests into the shell that the agent worked in, or a new one where it had none."""
+        typed = f"TEST_DIR={TESTS} {command}"
+        try:
+            return await tmux.run_logged(self.engine, place, typed, _LOG_IN_SHELL, self.seconds, LOG_CAP)
+        except tmux.NoTmuxError as problem:
+            return Executed(exit_code=127, output=str(problem))
+
+    def _too_late(self) -> TestsOutcome:
+        failure = f"The tests were still at work after {self.seconds:g} s and were stopped"
+        return TestsOutcome(failure_mode=FailureMode.TEST_TIMEOUT, failure=failure)
+
+    async def _read(self, place: EnvironmentRef, ended: Executed) -> TestsOutcome:
+        try:
+            if self.task.parser == REWARD:
+                rewards = read_rewards(
+                    await copy_out(self.engine, place, f"{VERIFIER_LOGS}/{REWARD_JSON}", 1_000_000)
+                    | await copy_out(self.engine, place, f"{VERIFIER_LOGS}/{REWARD_TEXT}", 1_000_000)
+                )
+                reward = reward_of(rewards)
+                return TestsOutcome(reward=reward, is_resolved=reward >= 1, rewards=rewards)
+            tests = PARSERS[self.task.parser](ended.output)
+        except UnparsableError as problem:
+            return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=str(problem))
+        is_resolved = all(status == "passed" for status in tests.values())
+        return TestsOutcome(tests=tests, reward=float(is_resolved), is_resolved=is_resolved)

@@ -24,9 +24,7 @@ class NoTmuxError(Exception):
 async def open_session(engine: Engine, environment: EnvironmentRef, session: str = SESSION) -> None:
     """Have a session; one that is there is left as it is.
 
-    Raises:
-        NoTmuxError: the image has no tmux, or it doesn't start.
-        EnvironmentLostError: the container is gone.
+    Raises NoTmuxError (the image has no tmux, or it doesn't start), EnvironmentLostError (the container is gone).
     """
     name = shlex.quote(session)
     done = await _tmux(
@@ -51,8 +49,7 @@ async def send_keys(
 ) -> Executed:
     """Type keys: text, or names such as ``Enter`` and ``C-c``, by tmux's own rules; with ``is_literal`` only text.
 
-    Raises:
-        EnvironmentLostError: the container is gone.
+    Raises EnvironmentLostError (the container is gone).
     """
     flag = "-l " if is_literal else ""
     return await _tmux(
@@ -74,8 +71,7 @@ async def run_in(
 ) -> bool:
     """Type a command into the session's shell and wait for its end; False where it took over ``timeout`` seconds.
 
-    Raises:
-        EnvironmentLostError: the container is gone.
+    Raises EnvironmentLostError (the container is gone).
     """
     channel = f"proctor-{secrets.token_hex(8)}"
     await send_keys(engine, environment, [f"{command}; tmux wait -S {channel}", "Enter"], session)
@@ -88,9 +84,7 @@ async def run_logged(
 ) -> Executed:
     """``run_in`` of the agent's session, which is opened where there is none, with the output in a file there.
 
-    Raises:
-        NoTmuxError: as ``open_session``.
-        EnvironmentLostError: the container is gone.
+    Raises NoTmuxError (as ``open_session``), EnvironmentLostError (the container is gone).
     """
     await open_session(engine, environment)
     began = time.monotonic()
@@ -117,11 +111,6 @@ async def type_commands(
     """Play a step of a ``solution.yaml``; False where it took too long.
 
     Args:
-        engine: where the environment is.
-        environment: where the session is.
-        command: the text to type.
-        is_entered: press Enter after it.
-        is_awaited: wait for the command's end.
         at_least: seconds to wait if the end isn't awaited.
         at_most: seconds to wait in any case.
 

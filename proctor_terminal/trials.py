@@ -74,12 +74,9 @@ class TrialActivities:
     """What a trial does to the world; for workers beside a Docker engine.
 
     Args:
-        store: blobs.
         allowed: what the operator allows tasks to have of the host.
-        engine: the Docker engine.
         engine_id: the engine's own, by which a trial finds the engine of its environment again.
         endpoint: where agents without a Docker socket send their commands.
-        recordings: where what is recorded of trials waits until it is in the store.
     """
 
     def __init__(

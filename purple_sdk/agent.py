@@ -27,19 +27,15 @@ class BasePurpleAgent(ABC):
     """One participant in one assessment: every A2A context gets an instance of its own.
 
     Attributes:
-        config: the settings.
         state: everything that the agent remembers from turn to turn: a dataclass, a pydantic model, a dict, anything
             that ``copy.deepcopy`` copies. It is copied when a turn starts, and set back when that turn is played
             again. Other attributes aren't.
         ues: the client of the assessment's simulation, route by route. Actions that go through it report themselves.
         ues_client: the same by what an assistant does most: unread mail, replies, today's appointments, ... .
         current_time: the simulated time at the turn's start.
-        turn_number: the turn being played, from 1; 0 before the first.
         attempt: which try of it this is, from 1.
         instructions: what the evaluator said at the start.
         context_id: the A2A context, which is the assessment's: the same after this process was started again.
-        ues_url: where the simulation is.
-        api_key: the key to it.
     """
 
     name: ClassVar[str] = "purple-agent"
@@ -61,10 +57,8 @@ class BasePurpleAgent(ABC):
         self._model_usage: dict[str, ModelUsage] = {}
 
     def initialize(self, ues_url: str, api_key: str, current_time: datetime, instructions: str = "") -> None:
-        """Get access to the simulation; called once, before ``on_assessment_start``.
-
-        Raises:
-            ValueError: ``ues_url`` isn't an HTTP address.
+        """Get access to the simulation; called once, before ``on_assessment_start``. Raises ValueError (``ues_url``
+        isn't an HTTP address).
         """
         self._recorder = ActionRecorder(current_time)
         self._connect(ues_url, api_key)
@@ -72,10 +66,8 @@ class BasePurpleAgent(ABC):
         self.instructions = instructions
 
     async def get_in_by(self, ues_url: str, api_key: str) -> None:
-        """Get access to the simulation by another address or key, in mid-assessment.
-
-        Raises:
-            ValueError: ``ues_url`` isn't an HTTP address.
+        """Get access to the simulation by another address or key, in mid-assessment. Raises ValueError (``ues_url``
+        isn't an HTTP address).
         """
         before = self.ues
         self._connect(ues_url, api_key)
@@ -111,10 +103,8 @@ class BasePurpleAgent(ABC):
     async def play_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
         """Play the turn, and say whether it was the last: what the server calls.
 
-        An early completion carries the turn's actions.
-
-        Raises:
-            TypeError: ``execute_turn`` returned something else than one of the two messages.
+        An early completion carries the turn's actions. Raises TypeError (``execute_turn`` returned something else than
+        one of the two messages).
         """
         answer = await self.execute_turn()
         if isinstance(answer, TurnCompleteMessage):
@@ -172,7 +162,6 @@ class BasePurpleAgent(ABC):
         Args:
             model: its name, such as ``openai/gpt-5``.
             input_tokens: tokens of the prompts, to be added to the turn's.
-            output_tokens: tokens of the answers.
             calls: how many requests these were.
         """
         known = self._model_usage.get(model, ModelUsage(model=model))

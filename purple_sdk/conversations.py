@@ -62,11 +62,7 @@ class Turn:
         return f"turn {self.number}, try {self.attempt}"
 
     async def stop(self, reason: str) -> None:
-        """End it, if it still runs.
-
-        Raises:
-            TurnStuckError: it doesn't end within ``LONGEST_STOP``.
-        """
+        """End it, if it still runs. Raises TurnStuckError (it doesn't end within ``LONGEST_STOP``)."""
         if self.task.done():
             return
         self.stopped_because = reason
@@ -102,10 +98,8 @@ class Conversation:
         )
 
     async def get_in_by(self, message_id: str, message: AssessmentStartMessage) -> None:
-        """Store a new address and key; a turn that runs with the old ones is stopped.
-
-        Raises:
-            TurnStuckError: a turn was cancelled and keeps running.
+        """Store a new address and key; a turn that runs with the old ones is stopped. Raises TurnStuckError (a turn was
+        cancelled and keeps running).
         """
         self.last_used = time.monotonic()
         if message_id == self._start_id or message.resumes_turn is None:
@@ -121,10 +115,8 @@ class Conversation:
         return next((turn for turn in reversed(self._turns.values()) if not turn.task.done()), None)
 
     async def take_turn(self, message_id: str, message: TurnStartMessage) -> Turn:
-        """The turn that belongs to a message: known already, or started now.
-
-        Raises:
-            TurnStuckError: an earlier turn was cancelled and keeps running.
+        """The turn that belongs to a message: known already, or started now. Raises TurnStuckError (an earlier turn was
+        cancelled and keeps running).
         """
         self.last_used = time.monotonic()
         if message_id not in self._turns:
@@ -138,11 +130,7 @@ class Conversation:
         return self._turns[message_id]
 
     async def stop(self, reason: str) -> None:
-        """End the turn that is being played, if any.
-
-        Raises:
-            TurnStuckError: it doesn't end within ``LONGEST_STOP``.
-        """
+        """End the turn that is being played, if any. Raises TurnStuckError (it doesn't end within ``LONGEST_STOP``)."""
         if self.running is not None:
             await self.running.stop(reason)
 
@@ -189,9 +177,7 @@ class Conversations:
 
     def take_fence(self, context_id: str, fence: int) -> None:
         """Store a message's fence (0: it has none), and refuse messages with lower ones in this context from now on.
-
-        Raises:
-            FromThePastError: a newer attempt has spoken since.
+        Raises FromThePastError (a newer attempt has spoken since).
         """
         if not fence:
             return
@@ -205,10 +191,8 @@ class Conversations:
             )
 
     async def start(self, context_id: str, message_id: str, message: AssessmentStartMessage) -> None:
-        """Begin an assessment; a message about the running one has no effect, another one starts a new one.
-
-        Raises:
-            Exception: what the agent's ``initialize`` or ``on_assessment_start`` raised; the context has no agent then.
+        """Begin an assessment; a message about the running one has no effect, another one starts a new one. Raises
+        Exception (what the agent's ``initialize`` or ``on_assessment_start`` raised; the context has no agent then).
         """
         await self._drop_idle()
         async with self._lock(context_id):
@@ -228,11 +212,8 @@ class Conversations:
             self._known[context_id] = Conversation(agent, message_id, message)
 
     async def take_turn(self, context_id: str, message_id: str, message: TurnStartMessage) -> Turn:
-        """The turn that belongs to a message.
-
-        Raises:
-            NoAssessmentError: no assessment runs in this context.
-            TurnStuckError: an earlier turn was cancelled and keeps running.
+        """The turn that belongs to a message. Raises NoAssessmentError (no assessment runs in this context),
+        TurnStuckError (an earlier turn was cancelled and keeps running).
         """
         await self._drop_idle()
         async with self._lock(context_id):
@@ -245,10 +226,8 @@ class Conversations:
             return await conversation.take_turn(message_id, message)
 
     async def complete(self, context_id: str, message: AssessmentCompleteMessage) -> None:
-        """End an assessment and drop its agent; one that isn't known has ended already.
-
-        Raises:
-            Exception: what the agent's ``on_assessment_complete`` raised; the agent is dropped nevertheless.
+        """End an assessment and drop its agent; one that isn't known has ended already. Raises Exception (what the
+        agent's ``on_assessment_complete`` raised; the agent is dropped nevertheless).
         """
         async with self._lock(context_id):
             conversation = self._known.get(context_id)

@@ -127,10 +127,8 @@ class PurpleAgentExecutor(AgentExecutor):
 
 
 def read_message(message: Message) -> ToParticipant:
-    """Find the evaluator's message in an A2A message: a data part, else a text part that is JSON.
-
-    Raises:
-        UnreadableMessageError: there is none, or its fields don't fit.
+    """Find the evaluator's message in an A2A message: a data part, else a text part that is JSON. Raises
+    UnreadableMessageError (there is none, or its fields don't fit).
     """
     data = _object_in(message)
     try:

@@ -82,10 +82,7 @@ def create_app(
     Args:
         agent_factory: makes the agent of one assessment; mostly the agent's class.
         config: settings; the card carries its ``effective_card_url``, so a port 0 must have become a real one.
-        name: for the card; the class's own where it is not given.
-        description: likewise.
         keep_alive: seconds between status updates while a turn runs.
-        conversations: where the assessments are remembered; a new one where it is not given.
     """
     if conversations is None:
         conversations = Conversations(agent_factory, config)
@@ -127,10 +124,7 @@ def serve(
 ) -> None:
     """Serve an agent until SIGTERM or Ctrl-C; says ``NAME listening on http://...`` once it is ready.
 
-    Port 0 takes a free one. Blocks, and belongs on the main thread.
-
-    Raises:
-        OSError: the address can't be listened on.
+    Port 0 takes a free one. Blocks, and belongs on the main thread. Raises OSError (the address can't be listened on).
     """
 
     def make_app(config: PurpleAgentConfig) -> Starlette:
@@ -153,9 +147,6 @@ def serve_executor(
 
     Args:
         make: makes the executor from the final settings, in which port 0 has become a real one.
-        config: the settings.
-        name: for the card and for the line that says that it listens.
-        description: for the card.
 
     Raises:
         OSError: the address can't be listened on.
@@ -175,8 +166,6 @@ def create_executor_app(
     Args:
         executor: handles each A2A message; closed with the application.
         config: the settings; the card carries its ``effective_card_url``.
-        name: for the card.
-        description: for the card.
     """
     return _app(executor, agent_card(name, description, config.effective_card_url), executor.aclose)
 

@@ -46,11 +46,7 @@ class PurpleUESClient:
         )
 
     async def get_email(self, email_id: str) -> Email:
-        """One email.
-
-        Raises:
-            purple_sdk.ues.NotFoundError: there is none with that id.
-        """
+        """One email. Raises NotFoundError (there is none with that id)."""
         state = await self._ues.email.get_state()
         email = state.get("emails", {}).get(email_id)
         if email is None:
@@ -117,9 +113,7 @@ class PurpleUESClient:
         self, title: str, start: datetime, end: datetime, *, attendees: Sequence[str] | None = None, **fields: Any
     ) -> CalendarEvent:
         """Make an appointment; ``attendees`` are email addresses, further ``fields`` those of ``ues.calendar.create``.
-
-        Raises:
-            purple_sdk.ues.UnexpectedAnswerError: it was refused, or can't be found afterwards.
+        Raises UnexpectedAnswerError (it was refused, or can't be found afterwards).
         """
         invited = [{"email": address} for address in attendees] if attendees else None
         done = await self._ues.calendar.create(title=title, start=start, end=end, attendees=invited, **fields)

@@ -6,7 +6,6 @@ from ues_sim.server import serve
 
 
 def main() -> None:
-    """Read the command line and serve."""
     parser = argparse.ArgumentParser(prog="ues_sim", description="Serve the User Environment Simulator over HTTP.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument("--port", type=int, default=8100, help="port to listen on; 0 takes a free one")

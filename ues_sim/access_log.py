@@ -108,7 +108,6 @@ class AccessLog:
         return cleared
 
     def dump(self) -> JsonObject:
-        """What a checkpoint stores."""
         return {
             "entries": list(self.entries),
             "total": self._total,
@@ -119,7 +118,6 @@ class AccessLog:
         }
 
     def load(self, stored: JsonObject) -> None:
-        """Take over what a checkpoint stored."""
         entries: list[Any] = stored["entries"]
         self.entries = deque((tuple(entry) for entry in entries), maxlen=KEPT)
         self._total, self._failed = stored["total"], stored["failed"]

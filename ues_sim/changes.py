@@ -158,10 +158,8 @@ class Change:
         return OperationFailed(reason)
 
     def undo_patch(self) -> Patch:
-        """The patch that takes back everything done through this change."""
         return self._inverse[::-1]
 
     def roll_back(self) -> None:
-        """Take back everything done so far."""
         apply_patch(self.state, self.undo_patch())
         self._inverse.clear()

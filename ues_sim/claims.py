@@ -151,7 +151,6 @@ def _issue(simulation: Simulation, wanted: WantedKey) -> None:
 
 
 def revoke_all(simulation: Simulation, name: str) -> None:
-    """End every key of that name."""
     for key in list(simulation.keys.by_id.values()):
         if key.data["name"] == name and key.data["revoked_at"] is None:
             simulation.keys.revoke(key.key_id)

@@ -23,16 +23,13 @@ class Clock:
 
     @property
     def moment(self) -> datetime:
-        """The current time."""
         return self._moment
 
     def move(self, moment: datetime) -> None:
-        """Set the current time."""
         self._moment = moment
         self.text = to_text(moment)
 
     def move_to_text(self, text: str) -> None:
-        """Set the current time from canonical text."""
         self._moment = from_text(text)
         self.text = text
 
@@ -53,7 +50,6 @@ class Clock:
             return LAST_INSTANT
 
     def dump(self) -> JsonObject:
-        """The ``time_state`` of a scenario file."""
         return {
             "current_time": self.text,
             "time_scale": self.time_scale,
@@ -71,7 +67,6 @@ class Clock:
         self.last_wall = wall_now()
 
     def answer(self) -> JsonObject:
-        """The answer of ``GET /simulator/time``."""
         return {
             "current_time": self.text,
             "time_scale": self.time_scale,

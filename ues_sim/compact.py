@@ -38,5 +38,4 @@ def fit(records: Iterable[tuple[str, Any]], room: int) -> JsonObject:
 
 
 def fit_list(items: Iterable[Any], room: int) -> list[Any]:
-    """The same for a list."""
     return list(fit(((str(number), item) for number, item in enumerate(items)), room).values())

@@ -85,7 +85,6 @@ class Course:
         return max(to, to_text(shift(from_text(self.ended_at or began_at), pause.total_seconds())))
 
     def describe(self) -> JsonObject:
-        """What the evaluator notes of the turn."""
         return {
             "ended_at": self.ended_at,
             "requests": self.requests,

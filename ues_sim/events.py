@@ -50,11 +50,9 @@ class EventLog:
         return len(self.by_id)
 
     def add(self, event: Event) -> None:
-        """Enter a new event."""
         insort(self._order, self._enter(event))
 
     def count(self, status: str) -> int:
-        """How many events have that status."""
         return self.counts.get(status, 0)
 
     def set_status(self, event: Event, status: str) -> None:
@@ -64,7 +62,6 @@ class EventLog:
         event["status"] = status
 
     def find_next(self) -> Event | None:
-        """The pending event that runs first."""
         queue = self._queue
         while queue:
             event = self.by_id.get(queue[0][3])

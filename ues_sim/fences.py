@@ -58,7 +58,6 @@ class Ended:
         self._fences: OrderedDict[str, int] = OrderedDict()
 
     def note(self, simulation_id: str, fence: int) -> None:
-        """A simulation was ended by this fence."""
         self._fences[simulation_id] = max(fence, self.find_fence(simulation_id))
         self._fences.move_to_end(simulation_id)
         while len(self._fences) > self._most:
@@ -69,5 +68,4 @@ class Ended:
         return self._fences.get(simulation_id, 0)
 
     def forget(self, simulation_id: str) -> None:
-        """It is there again."""
         self._fences.pop(simulation_id, None)

@@ -51,7 +51,6 @@ class Holds:
         self.still_until = wall_now()
 
     def clear(self) -> None:
-        """End all holds."""
         if self.by_id:
             self.still_until = wall_now()
         self.by_id.clear()

@@ -37,11 +37,9 @@ class Host:
         return len(kept)
 
     def pending_parts(self, simulation_id: str) -> dict[Name, bytes]:
-        """The parts that were left for a claim on a simulation."""
         return self._pending.get(simulation_id, (0.0, {}))[1]
 
     def forget_parts(self, simulation_id: str) -> None:
-        """Let go of the parts that were left for a claim on a simulation."""
         self._pending.pop(simulation_id, None)
 
     def create(self, simulation_id: str | None, admin_secret: str, seed: int | str | None) -> Simulation:
@@ -63,12 +61,10 @@ class Host:
         return simulation
 
     def keep(self, simulation: Simulation) -> None:
-        """Have it among the simulations."""
         self.ended.forget(simulation.simulation_id)
         self.simulations[simulation.simulation_id] = simulation
 
     def get(self, simulation_id: str) -> Simulation:
-        """The simulation of that id. Raises NotFound (404)."""
         simulation = self.simulations.get(simulation_id)
         if simulation is None:
             raise NotFound(f"There is no simulation {simulation_id[:80]!r}.")

@@ -43,11 +43,9 @@ class Key:
 
     @property
     def key_id(self) -> str:
-        """The key's id."""
         return str(self.data["key_id"])
 
     def allows(self, permission: str) -> bool:
-        """Whether the key has the permission."""
         known = self._granted.get(permission)
         if known is None:
             known = self._granted[permission] = any(grants(held, permission) for held in self.data["permissions"])
@@ -101,7 +99,6 @@ class KeyRing:
             self._by_hash[key.data["secret_hash"]] = key
 
     def find(self, secret: str) -> Key | None:
-        """The active key of that secret."""
         return self._by_hash.get(sha256(secret.encode("utf-8", "surrogateescape")).hexdigest())
 
     def create(
@@ -128,7 +125,6 @@ class KeyRing:
         return key
 
     def get(self, key_id: str) -> Key:
-        """The key of that id. Raises NotFound (404)."""
         key = self.by_id.get(key_id)
         if key is None:
             raise NotFound(f"There is no key {key_id[:80]!r}.")
@@ -146,11 +142,9 @@ class KeyRing:
         return key
 
     def dump(self) -> list[JsonObject]:
-        """What a checkpoint stores."""
         return [{**key.data, "last_used_at": key.last_used_at} for key in self.by_id.values()]
 
     def load(self, stored: list[JsonObject]) -> None:
-        """Take over a checkpoint's keys."""
         self.by_id.clear()
         self._by_hash.clear()
         for data in stored:

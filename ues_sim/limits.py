@@ -46,7 +46,6 @@ class Limits(BaseSettings):
 
     @property
     def years(self) -> Years:
-        """The years in which what is written may lie."""
         return Years(self.first_year, self.last_year)
 
 
@@ -70,7 +69,6 @@ class Allowance:
         self._worked = 0.0
 
     def renew(self) -> None:
-        """Begin a turn."""
         self._requests = self._grown = 0
         self._worked = 0.0
 
@@ -110,7 +108,6 @@ class Allowance:
         return self.full()
 
     def full(self) -> TooLarge:
-        """The 413 that says so."""
         return TooLarge(
             f"Your data would let the simulation grow by more than {self.limits.growth_per_turn:,} bytes in this "
             f"turn, which is the limit {_named('growth_per_turn')}, and {self._grown:,} are used up; the turn "

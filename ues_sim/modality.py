@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
 from types import ModuleType
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field
 
 from ues_sim.changes import Change, State
 from ues_sim.problems import Impossible, NotFound, OperationFailed
@@ -108,11 +107,6 @@ class Query:
     response: type[Response]
     run: Reader
 
-    @cached_property
-    def adapter(self) -> TypeAdapter[Any]:
-        """The compiled validator of the request."""
-        return TypeAdapter(self.request)
-
     def answer(self, view: View, request: Request) -> JsonObject:
         """What the query finds. Raises Invalid (422) for what is too long to be searched for, and what ``run`` does."""
         for name, value in request:
@@ -186,16 +180,6 @@ class Modality:
     neighbours: tuple[str, ...] = ()
     """Modalities whose states this one's operations and views may read, such as the address book."""
 
-    @cached_property
-    def input_adapter(self) -> TypeAdapter[Any]:
-        """The compiled validator of an event's data."""
-        return TypeAdapter(self.input)
-
-    @cached_property
-    def state_adapter(self) -> TypeAdapter[Any]:
-        """The compiled validator of a state."""
-        return TypeAdapter(self.state)
-
     def make_state(self, now: str) -> State:
         """The state of a new simulation. ``now`` is canonical text."""
         return self.load_state(self.initial(now))
@@ -205,7 +189,7 @@ class Modality:
 
         Raises pydantic's ValidationError.
         """
-        state: State = self.state_adapter.validate_python(data, context=FROM_FILE).model_dump()
+        state: State = self.state.model_validate(data, context=FROM_FILE).model_dump()
         state["modality_type"] = self.name
         self.complete(state)
         return state
@@ -264,7 +248,6 @@ def page(
 
 
 def find_by_id(entries: Mapping[str, JsonObject], wanted: str, kind: str) -> JsonObject:
-    """The entry with this id. Raises NotFound (404)."""
     if wanted not in entries:
         raise NotFound(f"There is no {kind} with the id {wanted[:80]!r}. Ids are in the answers of queries.")
     return entries[wanted]

@@ -97,7 +97,6 @@ class Noise:
 
         Args:
             asked: what names the request: two that are equal here ask for the same.
-            content: the answer, as JSON where ``is_list``.
             is_list: whether the answer may be cut to half a list.
         """
         if is_list and self._comes("half"):

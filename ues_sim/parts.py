@@ -94,7 +94,6 @@ class Cut:
 
 
 def name_of(content: bytes) -> Name:
-    """A part's name."""
     return sha256(content).hexdigest()
 
 
@@ -130,7 +129,6 @@ class Parts:
         self._touch((name,), place)
 
     def touch_event(self, event_id: str) -> None:
-        """Note that an event has changed."""
         self._touch(("events",), event_id)
 
     def _touch(self, path: Path, where: str | int) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, RootModel, ValidationError
 
 from ues_sim.events import PENDING, Event
 from ues_sim.modalities import MODALITIES
@@ -41,25 +41,21 @@ class EventData(Record):
     metadata: JsonObject = Field(default_factory=dict)
 
 
-_TIME_STATE: TypeAdapter[TimeStateData] = TypeAdapter(TimeStateData)
-_EVENTS: TypeAdapter[list[EventData]] = TypeAdapter(list[EventData])
+_Events = RootModel[list[EventData]]
 
 
 # --- export -----------------------------------------------------------------------------------------------------------
 
 
 def export_environment(simulation: Simulation) -> JsonObject:
-    """The section ``environment``."""
     return {"time_state": simulation.clock.dump(), "modality_states": simulation.states}
 
 
 def export_events(simulation: Simulation) -> JsonObject:
-    """The section ``events``, in order of creation."""
     return {"events": simulation.events.list_all()}
 
 
 def export_full(simulation: Simulation) -> JsonObject:
-    """A scenario file."""
     metadata = {
         **simulation.scenario_metadata,
         "ues_version": UES_VERSION,
@@ -99,7 +95,7 @@ class _Import:
     def read_environment(self, data: JsonObject, loc: Loc) -> None:
         time_state = data.get("time_state")
         if time_state is not None:
-            self.time_state = validate(_TIME_STATE, time_state, *loc, "time_state", context=FROM_FILE).model_dump()
+            self.time_state = validate(TimeStateData, time_state, *loc, "time_state", context=FROM_FILE).model_dump()
         states = data.get("modality_states")
         if states is None:
             states = {}
@@ -121,7 +117,7 @@ class _Import:
                 raise Invalid(problems_of(error, *loc, "modality_states", name)) from None
 
     def read_events(self, data: Any, loc: Loc) -> None:
-        for index, item in enumerate(validate(_EVENTS, data, *loc, context=FROM_FILE)):
+        for index, item in enumerate(validate(_Events, data, *loc, context=FROM_FILE).root):
             modality = MODALITIES.get(item.modality)
             if modality is None:
                 self.note_unknown(f"event {index} is for the unknown modality {item.modality[:80]!r}")
@@ -153,7 +149,6 @@ class _Import:
         self.simulation.replace_events([*kept, *self.events])
 
     def sum_up(self, *, environment: bool, metadata: JsonObject | None = None) -> JsonObject:
-        """The ``ImportResponse``."""
         return {
             "success": True,
             "environment_loaded": environment,

@@ -3,7 +3,7 @@
 None of these is storage: a simulation's state is plain JSON-ready data, and these models check what enters it.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -11,7 +11,6 @@ from pydantic import (
     Field,
     GetJsonSchemaHandler,
     GetPydanticSchema,
-    TypeAdapter,
     ValidationError,
     ValidationInfo,
     model_validator,
@@ -169,10 +168,13 @@ def problems_of(error: ValidationError, *prefix: str | int) -> list[JsonObject]:
     ]
 
 
-def validate(adapter: TypeAdapter[Any], value: Any, *prefix: str | int, context: Any = None) -> Any:
-    """``value`` as the adapter's type. Raises Invalid (422) with locations under ``prefix``."""
+M = TypeVar("M", bound=BaseModel)
+
+
+def validate(model: type[M], value: Any, *prefix: str | int, context: Any = None) -> M:
+    """``value`` as a model. Raises Invalid (422) with locations under ``prefix``."""
     try:
-        return adapter.validate_python(value, context=context)
+        return model.model_validate(value, context=context)
     except ValidationError as error:
         raise Invalid(problems_of(error, *prefix)) from None
 

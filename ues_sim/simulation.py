@@ -120,14 +120,12 @@ class Simulation:
     # --- modalities -----------------------------------------------------------------------------------------------
 
     def find_modality(self, name: str) -> Modality:
-        """The modality of that name. Raises UnknownModality (404)."""
         modality = MODALITIES.get(name)
         if modality is None:
             raise UnknownModality(name, list(MODALITIES))
         return modality
 
     def view(self, name: str) -> View:
-        """A modality's state and the current time, for reading."""
         return View(self.states[name], self.clock.text, self._memos[name], self._neighbours(MODALITIES[name]))
 
     def _neighbours(self, modality: Modality) -> dict[str, State]:
@@ -158,7 +156,7 @@ class Simulation:
         if not full["input_id"]:
             full["input_id"] = ""
         try:
-            modality.input_adapter.validate_python(full)
+            modality.input.model_validate(full)
         except ValidationError as error:
             raise Invalid(problems_of(error, *loc)) from None
         return full
@@ -289,7 +287,7 @@ class Simulation:
         self.parts.touch_event(event["event_id"])
         self._memos[modality.name].clear()
         try:
-            modality.run(change, modality.input_adapter.validate_python(event["data"]))
+            modality.run(change, modality.input.model_validate(event["data"]))
             change.put(("update_count",), state["update_count"] + 1)
             change.put(("last_updated",), now)
         except OperationFailed as failure:
@@ -331,7 +329,6 @@ class Simulation:
         self.redo_stack.clear()
 
     def find_event(self, event_id: str) -> Event:
-        """The event of that id. Raises NotFound (404)."""
         event = self.events.by_id.get(event_id)
         if event is None:
             raise NotFound(f"There is no event {event_id[:80]!r}.")

@@ -22,7 +22,6 @@ def to_text(moment: datetime) -> str:
 
 
 def from_text(text: str) -> datetime:
-    """The inverse of ``to_text``."""
     return datetime.fromisoformat(text)
 
 
@@ -41,7 +40,6 @@ def wall_now() -> datetime:
 
 
 def wall_text() -> str:
-    """``wall_now`` as canonical text."""
     return datetime.now(UTC).isoformat()
 
 

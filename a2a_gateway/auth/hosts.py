@@ -22,7 +22,6 @@ _NO_NAME = frozenset("@/?#\\")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a setting, separated by commas or spaces."""
     return text.replace(",", " ").split()
 
 

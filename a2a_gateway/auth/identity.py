@@ -43,15 +43,13 @@ class Identity:
         return self._tokens.find_problem() if self._is_named or self._tokens.is_there() else None
 
     def is_asked(self) -> bool:
-        """Whether callers have to say who they are."""
         return self._oidc is not None or self._is_named or self._tokens.is_there()
 
     async def find(self, text: str) -> Caller:
         """The caller who owns a token; an empty token counts as missing.
 
-        Raises:
-            UnknownCallerError: it isn't good, or there is none.
-            IdentityUnavailableError: that can't be found out just now.
+        Raises UnknownCallerError (it isn't good, or there is none), IdentityUnavailableError (that can't be found out
+        just now).
         """
         if not self.is_asked():
             return ANYBODY

@@ -45,9 +45,6 @@ class AuthMiddleware:
     """Refuses requests for other hosts, from other sites, and of unknown callers; passes the others with their caller.
 
     Args:
-        app: the application; it reads the caller with ``caller_of``.
-        hosts: the names that it answers to.
-        identity: identifies callers.
         sessions: the cookies of browsers.
         admins_only: whether, with authentication, only admins may come in.
     """
@@ -134,7 +131,6 @@ class Authentication:
     """The routes and middleware that authenticate callers of one deployment.
 
     Args:
-        config: its settings.
         origins: sites whose pages may ask it, beside those of the settings; their cookies count.
         admins_only: whether, with authentication, only admins may come in.
     """
@@ -164,7 +160,6 @@ class CallerUser(User):
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether the caller said who they are."""
         return bool(self.caller.name)
 
     @property

@@ -78,9 +78,7 @@ class Oidc:
     async def find(self, text: str) -> Caller:
         """Whose a token is.
 
-        Raises:
-            OidcRefusedError: it isn't good.
-            OidcUnavailableError: the provider's keys can't be had.
+        Raises OidcRefusedError (it isn't good), OidcUnavailableError (the provider's keys can't be had).
         """
         async with self._turn:
             return await asyncio.to_thread(self._find, text)
@@ -131,8 +129,7 @@ class _Provider:
     def asked(self) -> Iterator[None]:
         """While it is asked for something.
 
-        Raises:
-            OidcUnavailableError: it doesn't answer, or didn't a moment ago; or not with what it should.
+        Raises OidcUnavailableError (it doesn't answer, or didn't a moment ago; or not with what it should).
         """
         if time.monotonic() < self._away_until:
             raise self._is_away()
@@ -164,11 +161,7 @@ class _Keys(jwt.PyJWKClient):
 
 
 def _name_of(subject: object) -> str:
-    """What a provider's subject is called here.
-
-    Raises:
-        ValueError: it can't be called anything.
-    """
+    """What a provider's subject is called here. Raises ValueError (it can't be called anything)."""
     if isinstance(subject, str) and 0 < len(subject) <= _LONGEST_SUBJECT:
         name = f"{RESERVED}:{quote(subject, safe='@')}"
         if len(name) <= _LONGEST_NAME:

@@ -113,10 +113,7 @@ class Allowance:
         """While a caller starts something: it is counted from before its start, by every gateway.
 
         Args:
-            client: the connection to Temporal.
-            caller: who has it started.
             share: how much it is.
-            task_id: its task.
             is_again: whether an existing task is played again, as with a replay.
 
         Raises:
@@ -201,7 +198,6 @@ class _Ledger:
         self._run = await self._add(_ASK, ticket)
 
     async def withdraw(self, ticket: Ticket) -> None:
-        """Take a ticket back of which nothing was started."""
         with suppress(RPCError):  # it expires
             await self._add(_WITHDRAW, ticket)
 

@@ -38,8 +38,7 @@ class TokensError(ValueError):
 def _check_name(name: str) -> str:
     """A caller's name, unchanged; queries to Temporal contain it, and it is unique.
 
-    Raises:
-        TokensError: it is invalid.
+    Raises TokensError (it is invalid).
     """
     if not _NAME.fullmatch(name) or name.lower() == RESERVED:
         raise TokensError(
@@ -77,8 +76,7 @@ def make_token(
 ) -> tuple[Token, str]:
     """A new token, and the secret that its owner sends; the secret is not stored.
 
-    Raises:
-        TokensError: the name is invalid.
+    Raises TokensError (the name is invalid).
     """
     _check_name(name)
     token_id, now = secrets.token_hex(4), datetime.now(UTC)
@@ -128,19 +126,14 @@ class Tokens:
     def find(self, text: str) -> Token | None:
         """The token that somebody sent, expired or not; None where it isn't one of ours.
 
-        Raises:
-            TokensError: the file can't be read.
+        Raises TokensError (the file can't be read).
         """
         prefix, _, rest = text.partition("_")
         token = self._read().get(rest.partition("_")[0]) if prefix == _PREFIX else None
         return token if token is not None and hmac.compare_digest(token.sha256, _hash(text)) else None
 
     def list_all(self) -> list[Token]:
-        """All of them, the oldest first; none where there is no file.
-
-        Raises:
-            TokensError: the file can't be read.
-        """
+        """All of them, the oldest first; none where there is no file. Raises TokensError (the file can't be read)."""
         return sorted(self._read().values(), key=lambda token: token.created_at) if self.path.exists() else []
 
     def add(self, token: Token) -> None:

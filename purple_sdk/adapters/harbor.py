@@ -67,10 +67,8 @@ class A2AAgent(BaseAgent):
         """Nothing has to be put into the environment: the agent stays where it is."""
 
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
-        """Have the agent work on a task; what it used goes into the context.
-
-        Raises:
-            AgentFailedError: the agent failed.
+        """Have the agent work on a task; what it used goes into the context. Raises AgentFailedError (the agent
+        failed).
         """
         report = await ask(
             self._url,
@@ -192,11 +190,7 @@ class DockerEnvironment(BaseEnvironment):
             await self._compose("-f", file.name, "up", "--detach", "--build", seconds=_BUILD_SECONDS)
 
     async def _compose(self, *arguments: str, seconds: float | None = None) -> None:
-        """Run compose on this environment's services.
-
-        Raises:
-            RuntimeError: it fails, or there is none.
-        """
+        """Run compose on this environment's services. Raises RuntimeError (it fails, or there is none)."""
         is_plugin = (await _docker("compose", "version"))[0] == 0
         program = ("docker", "compose") if is_plugin else ("docker-compose",)
         where = ("--project-name", self.container, "--project-directory", str(self.environment_dir))
@@ -243,10 +237,8 @@ class DockerEnvironment(BaseEnvironment):
         timeout_sec: int | None = None,
         user: str | int | None = None,
     ) -> Any:
-        """Run a command with bash; its result is Harbor's ``ExecResult``.
-
-        Raises:
-            TimeoutError: it took longer than ``timeout_sec``.
+        """Run a command with bash; its result is Harbor's ``ExecResult``. Raises TimeoutError (it took longer than
+        ``timeout_sec``).
         """
         user = user if user is not None else self.default_user
         variables = {**self._persistent_env, **(env or {})}

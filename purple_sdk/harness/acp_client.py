@@ -46,10 +46,8 @@ class Program:
         self.text = ""
 
     def request(self, method: str, **params: Any) -> Json:
-        """Send a request and wait for its result; the program's own requests are answered meanwhile.
-
-        Raises:
-            AcpError: it answered with an error, or ended.
+        """Send a request and wait for its result; the program's own requests are answered meanwhile. Raises AcpError
+        (it answered with an error, or ended).
         """
         self._requests += 1
         number = self._requests

@@ -26,8 +26,6 @@ class HarnessAgent(BasePurpleAgent):
     """One CLI agent in one assessment.
 
     Args:
-        config: the settings.
-        harness: the CLI agent.
         guard: ends its processes should this process be killed.
         version: the program's version, for transcripts; by default the one that ``install`` installs.
 
@@ -63,10 +61,8 @@ class HarnessAgent(BasePurpleAgent):
             await to_the_end(self._folders.clear)
 
     async def execute_turn(self) -> TurnCompleteMessage:
-        """Start the CLI agent, and wait for the end of its turn.
-
-        Raises:
-            HarnessError: it didn't play the turn to its end; the sentence says why.
+        """Start the CLI agent, and wait for the end of its turn. Raises HarnessError (it didn't play the turn to its
+        end; the sentence says why).
         """
         assert self._folders is not None
         folders, turn = self._folders, self.turn_number

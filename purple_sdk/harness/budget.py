@@ -27,9 +27,6 @@ class Excess:
 class Budget:
     """The limits of one assessment.
 
-    Args:
-        config: the limits, the table of prices, and the model's name.
-
     Raises:
         HarnessError: the table of prices can't be read, or lacks the model though money is limited.
     """

@@ -31,8 +31,6 @@ class ModelAnswer:
 
     Attributes:
         model: by the answer, else by the request.
-        text: what it said.
-        thoughts: what it thought, as far as it is given.
         calls: the tools that it asked for.
         input_tokens: of the prompt, with those that came from a cache.
         output_tokens: of the answer, with those of its thoughts.
@@ -62,8 +60,6 @@ def read_answer(wire: Wire, request: Json, path: str, body: bytes) -> ModelAnswe
     """What a model answered.
 
     Args:
-        wire: the protocol.
-        request: what was asked.
         path: where; Gemini's has the model's name in it.
         body: the answer, also one that was cut off.
     """

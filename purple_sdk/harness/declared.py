@@ -30,11 +30,8 @@ class Launch:
     Attributes:
         program: the executable; a command line where the CLI agent has no executable of its own.
         model: the model's name.
-        prompt: the turn's prompt.
         session: the session to resume; None starts a new one.
         new_session: the id of the new session, for CLI agents that let the caller choose it.
-        home: the home folder.
-        work: the working directory.
         relay: the address of the relay without a path, such as ``http://127.0.0.1:4711``.
     """
 
@@ -91,11 +88,8 @@ class Harness:
         title: as people write it.
         packages: what is installed, in this order; each with its version.
         program: the executable's name; empty for any that ``--program`` names with its arguments.
-        wire: how it asks its model.
         files: the configuration files of a launch: paths below the home folder, and their content.
         command: the command line of a launch.
-        environment: what is added to the environment of a launch.
-        read: what the output says.
         oldest: the oldest version that works; empty for any.
         size: of an installation, in words.
         installer: with which tool the packages are installed.

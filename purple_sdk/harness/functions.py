@@ -25,7 +25,6 @@ class Turn:
 
     Attributes:
         prompt: the user's instructions, the rules, the time.
-        model: the model's name.
         model_url: where the model is: an OpenAI-compatible address that ends in ``/v1``; for ``gemini`` without a path.
         mcp_url: where the simulation speaks MCP (streamable HTTP).
         key: for both, valid in this turn.
@@ -48,11 +47,7 @@ Play = Callable[[Turn], Awaitable[str]]
 
 
 class FunctionAgent(BasePurpleAgent):
-    """One assessment that a function plays.
-
-    Raises:
-        HarnessError: no model is named, or its key or address is missing.
-    """
+    """One assessment that a function plays. Raises HarnessError (no model named, or key or address missing)."""
 
     name: ClassVar[str] = "function-agent"
     config: HarnessConfig
@@ -67,10 +62,8 @@ class FunctionAgent(BasePurpleAgent):
         self._budget = Budget(config)
 
     async def execute_turn(self) -> TurnCompleteMessage:
-        """Have the function play the turn; its exception fails this try of the turn.
-
-        Raises:
-            HarnessError: its budget is used up.
+        """Have the function play the turn; its exception fails this try of the turn. Raises HarnessError (its budget is
+        used up).
         """
         prompt = first_prompt(await self.get_user_instructions(), self.turn_number, self.current_time)
         async with reported_relay(self, self._budget, self._upstream) as relay:
@@ -86,8 +79,6 @@ def serve_function(play: Play, *, name: str, wire: Wire = "chat") -> None:
     """Serve a participant until SIGTERM or Ctrl-C, with the settings of ``HarnessConfig`` from flags and environment.
 
     Args:
-        play: plays a turn.
-        name: for the agent card.
         wire: the protocol in which it asks its model.
     """
 

@@ -24,10 +24,8 @@ def cache_folder(harness: Harness) -> Path:
 
 
 def find_program(harness: Harness, program: str | None = None) -> str:
-    """The executable of a CLI agent: as named, else as installed by ``install``, else in PATH.
-
-    Raises:
-        HarnessError: there is none.
+    """The executable of a CLI agent: as named, else as installed by ``install``, else in PATH. Raises HarnessError
+    (there is none).
     """
     if program is not None:
         return _named(harness, program)
@@ -63,10 +61,8 @@ def _named(harness: Harness, program: str) -> str:
 
 
 def read_version(harness: Harness, program: str) -> str:
-    """The version that a CLI agent says it is; empty where it may be of any version.
-
-    Raises:
-        HarnessError: it doesn't start, says none, or is too old.
+    """The version that a CLI agent says it is; empty where it may be of any version. Raises HarnessError (it doesn't
+    start, says none, or is too old).
     """
     if not harness.oldest:
         return ""
@@ -96,10 +92,8 @@ def read_version(harness: Harness, program: str) -> str:
 
 
 async def install(harness: Harness) -> str:
-    """Install a CLI agent into its cache folder; returns its version.
-
-    Raises:
-        HarnessError: a tool for that is missing, or the installation failed.
+    """Install a CLI agent into its cache folder; returns its version. Raises HarnessError (a tool for that is missing,
+    or the installation failed).
     """
     folder = cache_folder(harness)
     folder.mkdir(parents=True, exist_ok=True)

@@ -33,8 +33,6 @@ class Rules:
     """What a CLI agent may do.
 
     Attributes:
-        work: its working directory.
-        writable: the folders in which it may write.
         hidden: the folders that it may not read.
         readable: folders below those that it may read all the same.
         port: the TCP port that it may connect to.
@@ -70,11 +68,7 @@ def find_missing_confinement() -> list[str]:
 
 
 def confine(rules: Rules) -> None:
-    """Put the rules on this process.
-
-    Raises:
-        OSError: the kernel has Landlock, and refused.
-    """
+    """Put the rules on this process. Raises OSError (the kernel has Landlock, and refused)."""
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, _FILE_BYTES)
     if sys.platform == "linux":

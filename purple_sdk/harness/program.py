@@ -26,10 +26,8 @@ async def run_program(
     """Run a command to its end; nothing of its process group is left, also where this is cancelled.
 
     Args:
-        command: program and arguments.
         rules: what it may do.
         environment: all of its environment.
-        seconds: how long it may take.
         guard: ends it should this process be killed.
         started: called with its process id.
 

@@ -28,13 +28,7 @@ _MISSED = "\nTurns before this one were played by someone else: look at their ef
 
 
 def first_prompt(instructions: str, turn: int, now: datetime) -> str:
-    """The prompt of a new session.
-
-    Args:
-        instructions: the user's.
-        turn: its number, from 1.
-        now: the simulated time.
-    """
+    """The prompt of a new session."""
     missed = _MISSED if turn > 1 else ""
     return f"{_FIRST.format(server=SERVER, instructions=instructions)}{missed}\n{later_prompt(turn, now)}"
 

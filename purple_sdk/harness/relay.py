@@ -8,7 +8,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from proctor_processes.serving import address_of, listen
+from proctor_processes.serving import InnerServer, address_of, listen
 from purple_sdk.harness.budget import Budget, Excess
 from purple_sdk.harness.counting import ModelAnswer, read_answer, wire_of
 from purple_sdk.harness.tools import Tools
@@ -91,19 +91,10 @@ class Record:
         return [event for event in self.events if isinstance(event, UsedTool)]
 
 
-class _Server(uvicorn.Server):
-    """uvicorn without signal handlers: it runs inside of another server's process."""
-
-    def capture_signals(self) -> Any:
-        return nullcontext()
-
-
 class Relay:
     """Use as an async context manager.
 
     Args:
-        upstream: the model's endpoint.
-        tools: answers the MCP messages.
         budget: further requests to the model are refused once it is used up.
     """
 
@@ -130,7 +121,7 @@ class Relay:
             Starlette(routes=routes), log_config=None, access_log=False, lifespan="off", ws="none",
             timeout_graceful_shutdown=1,
         )  # fmt: skip
-        self._server = _Server(config)
+        self._server = InnerServer(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[self._listener]))
         return self
 

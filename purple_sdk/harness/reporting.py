@@ -42,11 +42,8 @@ def complete(
     """The end of a turn, with its transcript.
 
     Args:
-        agent: the participant.
-        record: what passed through the relay.
         name, version: of the program that played the turn.
         answer: its last words.
-        prompt: the turn's prompt.
         session: the id of its session, where it has one.
     """
     model = agent.config.model

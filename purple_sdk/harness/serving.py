@@ -15,11 +15,8 @@ _log = logging.getLogger(__name__)
 
 
 def serve_harness(config: HarnessConfig, *, is_terminal: bool = False) -> None:
-    """Serve a CLI agent until SIGTERM or Ctrl-C; it plays terminal tasks, or else assessments.
-
-    Raises:
-        HarnessError: it isn't installed, is too old, or has no model or key.
-        OSError: the address can't be listened on.
+    """Serve a CLI agent until SIGTERM or Ctrl-C; it plays terminal tasks, or else assessments. Raises HarnessError (it
+    isn't installed, is too old, or has no model or key), OSError (the address can't be listened on).
     """
     harness = find_harness(config.harness)
     version = read_version(harness, find_program(harness, config.program))
@@ -43,10 +40,8 @@ def serve_harness(config: HarnessConfig, *, is_terminal: bool = False) -> None:
 
 
 def require_playable(config: HarnessConfig, *, is_terminal: bool) -> None:
-    """Look whether a CLI agent can play, so that what is missing is reported now, and not in an assessment.
-
-    Raises:
-        HarnessError: it can't; the sentence says why.
+    """Look whether a CLI agent can play, so that what is missing is reported now, and not in an assessment. Raises
+    HarnessError (it can't; the sentence says why).
     """
     harness = find_harness(config.harness)
     if is_terminal:

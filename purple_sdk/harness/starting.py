@@ -31,8 +31,6 @@ class Starter:
     """Starts one CLI agent, as often as it is asked to.
 
     Args:
-        config: the settings.
-        harness: the CLI agent.
         guard: ends its processes should this process be killed.
 
     Raises:
@@ -52,10 +50,8 @@ class Starter:
         """Start the CLI agent and wait for its end.
 
         Args:
-            prompt: what it is asked.
             folders: where it works, and which session it resumes.
             relay: its only way to model and tools.
-            seconds: how long it may take.
 
         Raises:
             HarnessError: what it did doesn't count; the sentence says why.

@@ -39,10 +39,8 @@ The task:
 
 
 class TerminalHarness:
-    """Solves terminal tasks with one CLI agent; as many at once as are asked for.
-
-    Raises:
-        HarnessError: its program isn't there, or the model's name, key, address or price is missing.
+    """Solves terminal tasks with one CLI agent; as many at once as are asked for. Raises HarnessError (its program
+    isn't there, or the model's name, key, address or price is missing).
     """
 
     def __init__(self, config: HarnessConfig, harness: Harness, guard: Guard | None = None) -> None:
@@ -51,11 +49,8 @@ class TerminalHarness:
         Budget(config)
 
     async def solve(self, task: TerminalTaskMessage) -> Work:
-        """Have the CLI agent work on a task until it ends.
-
-        Raises:
-            HarnessError: it didn't come to its end; the sentence says why.
-            ShellGoneError: the container can't be reached any more.
+        """Have the CLI agent work on a task until it ends. Raises HarnessError (it didn't come to its end; the sentence
+        says why), ShellGoneError (the container can't be reached any more).
         """
         folders = Folders(self._config.homes.expanduser(), task.endpoint or task.container or "")
         shell = shell_of(task, _OUTPUT_BYTES)

@@ -18,20 +18,13 @@ class Tools(Protocol):
     async def answer(
         self, http: httpx.AsyncClient, method: str, headers: Mapping[str, str], body: bytes
     ) -> httpx.Response:
-        """Answer a request to ``/mcp``; ``http`` is for requests of its own.
-
-        Raises:
-            httpx.HTTPError: the tools can't be reached.
+        """Answer a request to ``/mcp``; ``http`` is for requests of its own. Raises httpx.HTTPError (the tools can't be
+        reached).
         """
 
 
 class SimulationTools:
-    """Those of a simulation.
-
-    Args:
-        mcp_url: where it speaks MCP.
-        api_key: its key.
-    """
+    """Those of a simulation."""
 
     owner = "simulation"
 

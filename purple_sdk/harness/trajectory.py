@@ -20,16 +20,7 @@ Json = dict[str, Any]
 
 
 def trajectory_of(record: Record, *, agent: str, version: str, model: str, session: str, prompt: str) -> Json:
-    """The transcript of a turn.
-
-    Args:
-        record: what passed through the relay.
-        agent: the CLI agent's name.
-        version: its version.
-        model: the model's name.
-        session: the session's id.
-        prompt: the turn's prompt.
-    """
+    """The transcript of a turn."""
     for longest in (_LONGEST_TEXT, _SHORT_TEXT):
         steps = _steps(record, prompt, longest)
         if len(json.dumps(steps)) < MOST_BYTES:

@@ -35,9 +35,7 @@ class Upstream:
     """A model's endpoint.
 
     Attributes:
-        wire: its protocol.
         address: without the part that requests' paths begin with.
-        headers: with the key, where there is one.
     """
 
     wire: Wire
@@ -53,7 +51,6 @@ def find_upstream(wire: Wire, base_url: str | None, environment: Mapping[str, st
     """The endpoint of a protocol.
 
     Args:
-        wire: the protocol.
         base_url: another endpoint than the provider's. For the OpenAI protocols it ends in a version, such as ``/v1``,
             which is added to an address without a path.
         environment: the caller's; this process's by default.

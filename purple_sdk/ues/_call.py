@@ -99,10 +99,8 @@ class Call(Generic[Answer]):
 
     @property
     def content(self) -> bytes | None:
-        """The request's body, as JSON.
-
-        Raises:
-            ValueError: a value that JSON can't carry, such as half of a surrogate pair.
+        """The request's body, as JSON. Raises ValueError (a value that JSON can't carry, such as half of a surrogate
+        pair).
         """
         if self.route.method != "POST":
             return None
@@ -148,11 +146,7 @@ class Endpoint(Generic[Parameters, Answer]):
         return method
 
     def call(self, room: Any, *args: Any, **kwargs: Any) -> Call[Answer]:
-        """Describe a call.
-
-        Raises:
-            TypeError: arguments that the declaration doesn't have.
-        """
+        """Describe a call. Raises TypeError (arguments that the declaration doesn't have)."""
         bound = self.signature.bind(room, *args, **kwargs)
         bound.apply_defaults()
         arguments = list(bound.arguments.items())[1:]

@@ -15,11 +15,7 @@ Instant = Annotated[datetime, AfterValidator(lambda time: time if time.tzinfo el
 
 
 def json_object(body: bytes) -> Json:
-    """Read a JSON object.
-
-    Raises:
-        ValueError: something else.
-    """
+    """Read a JSON object. Raises ValueError (something else)."""
     answer = from_json(body)
     if not isinstance(answer, dict):
         raise ValueError(f"expected a JSON object, got {type(answer).__name__}")
@@ -38,11 +34,7 @@ class UESAnswer(BaseModel):
 
     @classmethod
     def read(cls, body: bytes) -> Self:
-        """Read the answer from a body.
-
-        Raises:
-            pydantic.ValidationError: it doesn't fit.
-        """
+        """Read the answer from a body. Raises ValidationError (it doesn't fit)."""
         return cls.model_validate_json(body)
 
 

@@ -25,54 +25,36 @@ class TimeRoom(Room[Runner]):
 
     @wire.post("/simulator/time/advance", answers.TimeAdvanced.read)
     def advance(self, seconds: float) -> None:
-        """Move the clock on by some seconds, running what is due.
-
-        How far to move the clock.
-
-        Only evaluators may call it.
+        """Move the clock on by some seconds, running what is due. It takes how far to move the clock. Only
+        evaluators may call it.
         """
 
     @wire.post("/simulator/time/set", answers.TimeSet.read)
     def set_time(self, target_time: Time) -> None:
-        """Move the clock to an instant, running what is due by then.
-
-        The instant to move the clock to; not before the current one.
-
-        Only evaluators may call it.
+        """Move the clock to an instant, running what is due by then. It takes the instant to move the clock to;
+        not before the current one. Only evaluators may call it.
         """
 
     @wire.post("/simulator/time/skip-to-next", answers.TimeSkipped.read)
     def skip_to_next(self) -> None:
-        """Move the clock to the next pending event and run all that is due then.
-
-        Only evaluators may call it.
-        """
+        """Move the clock to the next pending event and run all that is due then. Only evaluators may call it."""
 
     @wire.post("/simulator/time/set-scale", answers.TimeState.read)
     def set_scale(self, scale: float) -> None:
-        """Set how fast auto-advance runs.
-
-        Simulated seconds per second of wall time while auto-advance is on.
-
-        Only evaluators may call it.
+        """Set how fast auto-advance runs. It takes simulated seconds per second of wall time while auto-advance is
+        on. Only evaluators may call it.
         """
 
     @wire.post("/simulator/time/pause", json_object)
     def pause(self) -> None:
-        """Stop auto-advance for a while.
-
-        Only evaluators may call it.
-
-        The answer is ``{current_time, time_scale, is_paused, auto_advance, mode, message}``.
+        """Stop auto-advance for a while. Only evaluators may call it. The answer is ``{current_time, time_scale,
+        is_paused, auto_advance, mode, message}``.
         """
 
     @wire.post("/simulator/time/resume", json_object)
     def resume(self) -> None:
-        """Continue auto-advance.
-
-        Only evaluators may call it.
-
-        The answer is ``{current_time, time_scale, is_paused, auto_advance, mode, message}``.
+        """Continue auto-advance. Only evaluators may call it. The answer is ``{current_time, time_scale,
+        is_paused, auto_advance, mode, message}``.
         """
 
 
@@ -104,9 +86,7 @@ class EnvironmentRoom(Room[Runner]):
     def query_modality(self, modality_name: str, query: Item) -> None:
         """Query one modality: what its own query answers, as results.
 
-        Any JSON object: the modality's own query.
-
-        The answer is ``{modality_type, query, results}``.
+        It takes any JSON object: the modality's own query. The answer is ``{modality_type, query, results}``.
         """
 
     @wire.query("/environment/validate", answers.Validation.read)
@@ -151,18 +131,16 @@ class EventsRoom(Room[Runner]):
 
     @wire.post("/events/immediate", answers.EventRecord.read)
     def immediate(self, modality: str, data: Item) -> None:
-        """Execute an event now.
-
-        An event for now: it runs, before others that are due, when the clock next moves.
+        """Execute an event now. It takes an event for now: it runs, before others that are due, when the clock
+        next moves.
         """
 
     @wire.post("/events/batch", answers.BatchResult.read)
     def batch(
         self, events: Sequence[Item], *, stop_on_first_error: bool | None = None, validate_only: bool | None = None
     ) -> None:
-        """Schedule up to 1000 events.
-
-        Up to 1000 events. Each is checked separately, so that one bad event doesn't spoil the rest.
+        """Schedule up to 1000 events. It takes up to 1000 events. Each is checked separately, so that one bad
+        event doesn't spoil the rest.
         """
 
     @wire.get("/events/next", answers.EventRecord.read)
@@ -179,10 +157,7 @@ class EventsRoom(Room[Runner]):
 
     @wire.delete("/events/{event_id}", json_object)
     def delete(self, event_id: str) -> None:
-        """Cancel a pending event.
-
-        The answer is ``{event_id, cancelled, status, message}``.
-        """
+        """Cancel a pending event. The answer is ``{event_id, cancelled, status, message}``."""
 
 
 class SimulationRoom(Room[Runner]):
@@ -190,10 +165,8 @@ class SimulationRoom(Room[Runner]):
 
     @wire.post("/simulation/start", answers.SimulationStarted.read)
     def start(self, *, auto_advance: bool | None = None, time_scale: float | None = None) -> None:
-        """Start running.
-
-        How the clock is to move: by hand, or with the wall clock at ``time_scale`` simulated seconds per
-        second.
+        """Start running. It takes how the clock is to move: by hand, or with the wall clock at ``time_scale``
+        simulated seconds per second.
 
         Args:
             time_scale: Default: 1.0.
@@ -213,16 +186,13 @@ class SimulationRoom(Room[Runner]):
 
     @wire.post("/simulation/clear", answers.SimulationCleared.read)
     def clear(self, *, reset_time_to: Time | None = None) -> None:
-        """Remove every event and all content.
-
-        Where to set the clock, ISO 8601; it stays where it is without.
+        """Remove every event and all content. It takes where to set the clock, ISO 8601; it stays where it is
+        without.
         """
 
     @wire.post("/simulation/undo", answers.Undone.read)
     def undo(self, *, count: int | None = None) -> None:
-        """Take back the effect of executed events, newest first.
-
-        How many executed events to take back.
+        """Take back the effect of executed events, newest first. It takes how many executed events to take back.
 
         Args:
             count: 1 to 100. Default: 1.
@@ -230,9 +200,7 @@ class SimulationRoom(Room[Runner]):
 
     @wire.post("/simulation/redo", answers.Redone.read)
     def redo(self, *, count: int | None = None) -> None:
-        """Make undone effects again.
-
-        How many undone events to make again.
+        """Make undone effects again. It takes how many undone events to make again.
 
         Args:
             count: 1 to 100. Default: 1.
@@ -240,9 +208,8 @@ class SimulationRoom(Room[Runner]):
 
     @wire.post("/simulation/hold", answers.Hold.read)
     def hold(self, agent_id: str, reason: str, *, timeout_seconds: float | None = None) -> None:
-        """Keep the clock still for a while.
-
-        Who holds the clock, why, and for how many seconds of wall time at most.
+        """Keep the clock still for a while. It takes who holds the clock, why, and for how many seconds of wall
+        time at most.
 
         Args:
             timeout_seconds: 0 to 300. Default: 30.
@@ -276,9 +243,8 @@ class SimulationRoom(Room[Runner]):
 
     @wire.post("/simulation/checkpoint/mark", answers.CurrentCheckpoint.read)
     def mark(self, mark: str) -> None:
-        """Note the current step of the simulation; the note lasts until the next restore.
-
-        A note on the simulation, which lasts until the next restore.
+        """Note the current step of the simulation; the note lasts until the next restore. It takes a note on the
+        simulation, which lasts until the next restore.
         """
 
     @wire.post("/simulation/restore", answers.Restored.read, whole_body="checkpoint")
@@ -291,24 +257,15 @@ class ScenarioRoom(Room[Runner]):
 
     @wire.get("/scenario/export/environment", json_object)
     def export_environment(self) -> None:
-        """Export the clock and every modality's state.
-
-        The answer is ``{time_state, modality_states}``.
-        """
+        """Export the clock and every modality's state. The answer is ``{time_state, modality_states}``."""
 
     @wire.get("/scenario/export/events", json_object)
     def export_events(self) -> None:
-        """Export the events.
-
-        The answer is ``{events}``.
-        """
+        """Export the events. The answer is ``{events}``."""
 
     @wire.get("/scenario/export/full", json_object)
     def export_full(self) -> None:
-        """Export a scenario file.
-
-        The answer is ``{metadata, environment, events}``.
-        """
+        """Export a scenario file. The answer is ``{metadata, environment, events}``."""
 
     @wire.post("/scenario/import/environment", answers.Imported.read)
     def import_environment(
@@ -318,9 +275,8 @@ class ScenarioRoom(Room[Runner]):
         historic_event_handling: Literal["ignore", "delete", "apply"] | None = None,
         strict_modalities: bool | None = None,
     ) -> None:
-        """Replace the clock and every modality's state.
-
-        An environment, and what becomes of pending events that lie before its time.
+        """Replace the clock and every modality's state. It takes an environment, and what becomes of pending
+        events that lie before its time.
 
         Args:
             historic_event_handling: Default: ignore.
@@ -328,17 +284,11 @@ class ScenarioRoom(Room[Runner]):
 
     @wire.post("/scenario/import/events", answers.Imported.read)
     def import_events(self, data: Item, *, merge: bool | None = None) -> None:
-        """Load events, with new ids.
-
-        Events, in place of those there are, or with ``merge`` beside them.
-        """
+        """Load events, with new ids. It takes events, in place of those there are, or with ``merge`` beside them."""
 
     @wire.post("/scenario/import/full", answers.Imported.read)
     def import_full(self, scenario: Item, *, strict_modalities: bool | None = None) -> None:
-        """Load a scenario file.
-
-        A scenario file, under ``scenario`` or bare.
-        """
+        """Load a scenario file. It takes a scenario file, under ``scenario`` or bare."""
 
 
 class CalendarRoom(Room[Runner]):
@@ -387,7 +337,6 @@ class CalendarRoom(Room[Runner]):
             start: Only what ends after this instant.
             end: Only what begins before this instant.
             search: Text in title, description or location, in any case.
-            status: confirmed, tentative or cancelled.
             has_attendees: true for events with attendees only, false for the others.
             recurring: Whether it is a series or an occurrence of one.
             expand_recurring: List the occurrences of a series, each with its recurrence_id, rather than the series:
@@ -504,7 +453,6 @@ class CalendarRoom(Room[Runner]):
             all_day: Whether it takes whole days.
             timezone: IANA time zone in which a series recurs, such as Europe/Berlin.
             location: Place or room.
-            status: confirmed, tentative or cancelled.
             organizer: Email address of the organizer.
             attendees: All people invited; replaces the list.
             recurrence: How the appointment repeats; leave out for a single one.
@@ -513,7 +461,6 @@ class CalendarRoom(Room[Runner]):
                 Without it the whole series is meant.
             reminders: When to remind the user; replaces the list.
             color: Color such as #4285f4.
-            visibility: public, private or default.
             transparency: opaque (blocks the time) or transparent (does not).
             attachments: Files: name, size in bytes and type.
             conference_link: Address of the video call.
@@ -555,7 +502,6 @@ class CalendarRoom(Room[Runner]):
             event_id: Id of the invitation's event.
             calendar_id: Calendar that the event is in; primary by default.
             attendee_email: Email address of the attendee who answers; the user's own for the user's answer.
-            response: accepted, declined, tentative or needs-action.
             response_comment: Text that goes with the answer.
         """
 
@@ -569,11 +515,8 @@ class CalendarRoom(Room[Runner]):
         visible: bool | None = None,
         default_reminders: Sequence[Item] | None = None,
     ) -> None:
-        """Make a calendar.
-
-        Only evaluators may call it.
-
-        The answer is ``{event_id, scheduled_time, status, message, modality}``.
+        """Make a calendar. Without ``calendar_id`` one is made. Only evaluators may call it. The answer is
+        ``{event_id, scheduled_time, status, message, modality}``.
 
         Args:
             color: Default: #4285f4.
@@ -590,31 +533,20 @@ class CalendarRoom(Room[Runner]):
         visible: bool | None = None,
         default_reminders: Sequence[Item] | None = None,
     ) -> None:
-        """Change a calendar's name, color, visibility or reminders.
-
-        The body of ``POST /calendar/calendars/update``. Omitted and null fields don't change.
-
-        Only evaluators may call it.
-
-        The answer is ``{event_id, scheduled_time, status, message, modality}``.
+        """Change a calendar's name, color, visibility or reminders. Omitted and null fields don't change. Only
+        evaluators may call it. The answer is ``{event_id, scheduled_time, status, message, modality}``.
         """
 
     @wire.post("/calendar/calendars/delete", json_object)
     def delete_calendar(self, calendar_id: str) -> None:
-        """Delete a calendar with all that is in it.
-
-        Only evaluators may call it.
-
-        The answer is ``{event_id, scheduled_time, status, message, modality}``.
+        """Delete a calendar with all that is in it. Only evaluators may call it. The answer is ``{event_id,
+        scheduled_time, status, message, modality}``.
         """
 
     @wire.post("/calendar/calendars/set-default", json_object)
     def set_default_calendar(self, calendar_id: str) -> None:
-        """Choose the calendar that new appointments go into.
-
-        Only evaluators may call it.
-
-        The answer is ``{event_id, scheduled_time, status, message, modality}``.
+        """Choose the calendar that new appointments go into. Only evaluators may call it. The answer is
+        ``{event_id, scheduled_time, status, message, modality}``.
         """
 
 
@@ -682,16 +614,11 @@ class ChatRoom(Room[Runner]):
 
     @wire.post("/chat/delete", answers.ActionResult.read)
     def delete(self, message_id: str) -> None:
-        """Delete one message.
-
-        Only evaluators may call it.
-        """
+        """Delete one message. Only evaluators may call it."""
 
     @wire.post("/chat/clear", answers.ActionResult.read)
     def clear(self, *, conversation_id: str | None = None) -> None:
-        """Delete every message of a conversation.
-
-        Only evaluators may call it.
+        """Delete every message of a conversation. Only evaluators may call it.
 
         Args:
             conversation_id: Default: default.
@@ -746,7 +673,6 @@ class ContactsRoom(Room[Runner]):
             has_email: true for contacts with an email address only, false for the others.
             identifier_type: phone, email or another kind.
             identifier_value: A phone number or email address, in any spelling.
-            sort_by: display_name, first_name, last_name, company, created_at or updated_at.
         """
 
     @wire.get("/contacts/get", json_object)
@@ -855,69 +781,35 @@ class ContactsRoom(Room[Runner]):
 
     @wire.post("/contacts/delete", answers.ActionResult.read)
     def delete(self, contact_id: str) -> None:
-        """Delete a contact.
-
-        What the actions on one contact as a whole take.
-
-        Only evaluators may call it.
-        """
+        """Delete a contact. Only evaluators may call it."""
 
     @wire.post("/contacts/block", answers.ActionResult.read)
     def block(self, contact_id: str) -> None:
-        """Block a contact: its messages are spam.
-
-        What the actions on one contact as a whole take.
-
-        Only evaluators may call it.
-        """
+        """Block a contact: its messages are spam. Only evaluators may call it."""
 
     @wire.post("/contacts/unblock", answers.ActionResult.read)
     def unblock(self, contact_id: str) -> None:
-        """Unblock a contact.
-
-        What the actions on one contact as a whole take.
-
-        Only evaluators may call it.
-        """
+        """Unblock a contact. Only evaluators may call it."""
 
     @wire.post("/contacts/favorite", answers.ActionResult.read)
     def favorite(self, contact_id: str) -> None:
-        """Make a contact a favourite.
-
-        What the actions on one contact as a whole take.
-
-        Only evaluators may call it.
-        """
+        """Make a contact a favourite. Only evaluators may call it."""
 
     @wire.post("/contacts/unfavorite", answers.ActionResult.read)
     def unfavorite(self, contact_id: str) -> None:
-        """Make a contact no favourite.
-
-        What the actions on one contact as a whole take.
-
-        Only evaluators may call it.
-        """
+        """Make a contact no favourite. Only evaluators may call it."""
 
     @wire.post("/contacts/group/add", answers.ActionResult.read)
     def group_add(self, contact_id: str, group: str) -> None:
-        """Put a contact into a group.
-
-        Only evaluators may call it.
-        """
+        """Put a contact into a group. Only evaluators may call it."""
 
     @wire.post("/contacts/group/remove", answers.ActionResult.read)
     def group_remove(self, contact_id: str, group: str) -> None:
-        """Take a contact out of a group.
-
-        Only evaluators may call it.
-        """
+        """Take a contact out of a group. Only evaluators may call it."""
 
     @wire.post("/contacts/merge", answers.ActionResult.read)
     def merge(self, primary_contact_id: str, secondary_contact_id: str) -> None:
-        """Merge two contacts: the primary one takes over what it lacks.
-
-        Only evaluators may call it.
-        """
+        """Merge two contacts: the primary one takes over what it lacks. Only evaluators may call it."""
 
 
 class EmailRoom(Room[Runner]):
@@ -974,7 +866,6 @@ class EmailRoom(Room[Runner]):
             has_attachments: true for emails with attachments only, false for the others.
             labels: Labels that the email must all carry.
             thread_id: Id of the conversation, from an email's thread_id.
-            priority: high, normal or low.
             sent_after: Sent at or after this instant (ISO 8601 with offset).
             sent_before: Sent at or before this instant (ISO 8601 with offset).
             received_after: Received at or after this instant (ISO 8601 with offset).
@@ -1055,9 +946,7 @@ class EmailRoom(Room[Runner]):
         references: Sequence[str] | None = None,
         sent_at: Time | None = None,
     ) -> None:
-        """Let an email arrive in the user's inbox.
-
-        Only evaluators may call it.
+        """Let an email arrive in the user's inbox. Only evaluators may call it.
 
         Args:
             from_address: The user's own email address; any other is refused. email_state shows it as
@@ -1257,9 +1146,7 @@ class LocationRoom(Room[Runner]):
         speed: float | None = None,
         bearing: float | None = None,
     ) -> None:
-        """Move the user.
-
-        Only evaluators may call it.
+        """Move the user. Only evaluators may call it.
 
         Args:
             named_location: What the user calls the place, such as Home.
@@ -1313,11 +1200,9 @@ class SMSRoom(Room[Runner]):
             to_number: Phone number of one of the recipients, in any spelling.
             body_contains: Text in the message, in any case.
             search_text: Same as body_contains.
-            message_type: sms or rcs.
             direction: incoming (to the user) or outgoing (from the user).
             is_read: true for read messages only, false for unread only.
             has_attachments: true for messages with attachments only, false for the others.
-            delivery_status: sending, sent, delivered, failed or read.
             is_deleted: true for deleted messages only, false for the others.
             is_spam: true for spam only, false for the others.
             sent_after: Sent at or after this instant (ISO 8601 with offset).
@@ -1371,9 +1256,7 @@ class SMSRoom(Room[Runner]):
         replied_to_message_id: str | None = None,
         sent_at: Time | None = None,
     ) -> None:
-        """Let a message arrive on the user's phone.
-
-        Only evaluators may call it.
+        """Let a message arrive on the user's phone. Only evaluators may call it.
 
         Args:
             from_number: The user's own phone number; any other is refused. sms_state shows it as user_phone_number.
@@ -1430,9 +1313,8 @@ class SMSRoom(Room[Runner]):
         draft_message: str | None = None,
         mark_all_read: bool | None = None,
     ) -> None:
-        """Mute, pin, archive or rename a conversation.
-
-        Only evaluators may call it.
+        """Mute, pin, archive or rename a conversation. A field that is left out stays as it is. Only evaluators
+        may call it.
         """
 
 
@@ -1481,10 +1363,7 @@ class WeatherRoom(Room[Runner]):
 
     @wire.post("/weather/update", answers.ActionResult.read)
     def update(self, *, latitude: float, longitude: float, report: Item) -> None:
-        """Set the weather at a place.
-
-        Only evaluators may call it.
-        """
+        """Set the weather at a place. Only evaluators may call it."""
 
 
 class KeysRoom(Room[Runner]):
@@ -1532,9 +1411,7 @@ class AccessLogRoom(Room[Runner]):
         limit: int | None = None,
         offset: int | None = None,
     ) -> None:
-        """Search the access log.
-
-        The answer is ``{logs, total, returned, limit, offset}``.
+        """Search the access log. The answer is ``{logs, total, returned, limit, offset}``.
 
         Args:
             limit: 1 to 1000. Default: 100.
@@ -1546,10 +1423,7 @@ class AccessLogRoom(Room[Runner]):
 
     @wire.post("/access-logs/clear", json_object)
     def clear(self) -> None:
-        """Forget the access log.
-
-        The answer is ``{cleared, message}``.
-        """
+        """Forget the access log. The answer is ``{cleared, message}``."""
 
 
 class HostRoom(Room[Runner]):
@@ -1559,31 +1433,24 @@ class HostRoom(Room[Runner]):
     def create(
         self, *, simulation_id: str | None = None, admin_key: str | None = None, seed: int | str | None = None
     ) -> None:
-        """Make a simulation.
-
-        A simulation to be made. Omitted values are drawn. The same seed and the same requests give the same
-        ids.
+        """Make a simulation. It takes a simulation to be made. Omitted values are drawn. The same seed and the
+        same requests give the same ids.
         """
 
     @wire.get("/simulations", json_object)
     def list(self) -> None:
-        """List the simulations.
-
-        The answer is ``{simulations, count}``.
-        """
+        """List the simulations. The answer is ``{simulations, count}``."""
 
     @wire.get("/simulations/{simulation_id}", json_object)
     def get(self, simulation_id: str) -> None:
-        """Read one simulation.
-
-        The answer is ``{simulation_id, base_url, created_at, current_time, is_running, fence}``.
+        """Read one simulation. The answer is ``{simulation_id, base_url, created_at, current_time, is_running,
+        fence}``.
         """
 
     @wire.delete("/simulations/{simulation_id}", json_object)
     def delete(self, simulation_id: str) -> None:
-        """End a simulation. Its keys end with it; a lower fence can't bring it back.
-
-        The answer is ``{simulation_id, deleted}``.
+        """End a simulation. Its keys end with it; a lower fence can't bring it back. The answer is
+        ``{simulation_id, deleted}``.
         """
 
     @wire.get("/simulations/{simulation_id}/fence", answers.FenceHeld.read)
@@ -1593,9 +1460,7 @@ class HostRoom(Room[Runner]):
     @wire.query("/simulations/{simulation_id}/parts", json_object, whole_body="body")
     def leave_parts(self, simulation_id: str, body: bytes) -> None:
         """Leave parts of a checkpoint for a claim that is about to come and lacks them. The body's first line is
-        the request (JSON), the rest the parts.
-
-        The answer is ``{count}``.
+        the request (JSON), the rest the parts. The answer is ``{count}``.
         """
 
     @wire.post("/simulations/{simulation_id}/step", raw, whole_body="body")

@@ -54,11 +54,7 @@ class Exchange:
     own: dict[OwnValue, Any] = field(default_factory=dict)
 
     def steps(self, call: Call[Answer]) -> Steps[Answer]:
-        """Run a call to its answer.
-
-        Raises:
-            UESError: one of its subclasses, whichever way it failed.
-        """
+        """Run a call to its answer. Raises UESError (one of its subclasses, whichever way it failed)."""
         try:
             call = yield from self._filled_in(call)
             answer = yield from self._ask(call)

@@ -1,6 +1,5 @@
 """The clients: of one simulation (``AsyncUESClient``, ``UESClient``) and of a host of many (``...UESHost``)."""
 
-from types import TracebackType
 from typing import Self
 
 import httpx
@@ -35,9 +34,7 @@ class _AsyncConnections(Room[AsyncRunner]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 
@@ -49,9 +46,7 @@ class _Connections(Room[SyncRunner]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -104,10 +99,8 @@ class AsyncUESClient(_Simulation[AsyncRunner], _AsyncConnections):
     ``http`` shares somebody's connections; they stay open when this client closes. ``timeout`` is in seconds, for each
     step of a request. Reading requests are repeated up to three times when the server can't be reached or is
     overloaded; requests that change something are sent once. ``observer`` gets every call that changes something.
-    ``fence`` is that of an evaluator who has claimed the simulation (this project's addition to UES).
-
-    Raises:
-        ValueError: ``base_url`` isn't an HTTP address.
+    ``fence`` is that of an evaluator who has claimed the simulation (this project's addition to UES). Raises ValueError
+    (``base_url`` isn't an HTTP address).
     """
 
     def __init__(
@@ -124,10 +117,8 @@ class AsyncUESClient(_Simulation[AsyncRunner], _AsyncConnections):
 
 
 class UESClient(_Simulation[SyncRunner], _Connections):
-    """One simulation, without ``await``; otherwise as ``AsyncUESClient``.
-
-    Raises:
-        ValueError: ``base_url`` isn't an HTTP address.
+    """One simulation, without ``await``; otherwise as ``AsyncUESClient``. Raises ValueError (``base_url`` isn't an HTTP
+    address).
     """
 
     def __init__(
@@ -154,10 +145,8 @@ class _Host(_rooms.HostRoom[Runner]):
 
 
 class AsyncUESHost(_Host[AsyncRunner], _AsyncConnections):
-    """A host of simulations, awaited; the clients that it gives out share its connections.
-
-    Raises:
-        ValueError: ``base_url`` isn't an HTTP address.
+    """A host of simulations, awaited; the clients that it gives out share its connections. Raises ValueError
+    (``base_url`` isn't an HTTP address).
     """
 
     def __init__(
@@ -179,10 +168,8 @@ class AsyncUESHost(_Host[AsyncRunner], _AsyncConnections):
 
 
 class UESHost(_Host[SyncRunner], _Connections):
-    """A host of simulations, without ``await``; the clients that it gives out share its connections.
-
-    Raises:
-        ValueError: ``base_url`` isn't an HTTP address.
+    """A host of simulations, without ``await``; the clients that it gives out share its connections. Raises ValueError
+    (``base_url`` isn't an HTTP address).
     """
 
     def __init__(

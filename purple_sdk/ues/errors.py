@@ -25,7 +25,6 @@ class UESResponseError(UESError):
     """The server refused the request.
 
     Attributes:
-        status: the HTTP status.
         detail: what the server said, as JSON where it was JSON: mostly a sentence, for 422 a list of
             ``{type, loc, msg, input}``.
     """
@@ -86,8 +85,6 @@ def refusal(request: str, status: int, body: bytes) -> UESResponseError:
     """Make the exception for an answer that is not a success.
 
     Args:
-        request: method and path, for the sentence.
-        status: the HTTP status.
         body: the answer's body: ``{"detail": ...}`` or anything else.
     """
     detail = _detail_in(body)

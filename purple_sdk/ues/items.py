@@ -117,10 +117,8 @@ Item = TypeVar("Item", bound=UESAnswer)
 
 
 def items_of(kind: type[Item], answer: dict[str, Any], key: str) -> list[Item]:
-    """The items in a query's answer.
-
-    Raises:
-        purple_sdk.ues.UnexpectedAnswerError: there are none, or one has a field that can't be read.
+    """The items in a query's answer. Raises UnexpectedAnswerError (there are none, or one has a field that can't be
+    read).
     """
     values = answer.get(key)
     if not isinstance(values, list):

@@ -3,6 +3,7 @@
 ``python -m tests.purple_sdk.ues_generator`` writes them.
 """
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -263,26 +264,33 @@ def _fields(route: Route[Any], operation: Json, body: Json | None) -> Iterator[t
 
 
 def _paragraphs(route: Route[Any], fields: Mapping[str, Json], body: Json, schemas: Schemas) -> list[str]:
-    paragraphs = [route.summary]
+    """The summary, which is a participant's description of its tool, more about the request, and its fields."""
+    more = []
     if not any("description" in schema for schema in fields.values()):
-        paragraphs.append(body.get("description", ""))
+        about = str(body.get("description", ""))
+        rest = re.sub(r"^(What|The body of) (``|the actions)[^.]*\.\s*", "", about)
+        more.append(rest if rest != about or not about else f"It takes {about[0].lower()}{about[1:]}")
     if route.tag in MODALITIES and not route.participant:
-        paragraphs.append("Only evaluators may call it.")
+        more.append("Only evaluators may call it.")
     if _reader(route) == "json_object" and len(route.responses) == 1:
         listed = ", ".join(schemas[route.responses[0].__name__].get("properties", {}))
-        paragraphs.append(f"The answer is ``{{{listed}}}``.")
+        more.append(f"The answer is ``{{{listed}}}``.")
     meanings = [
         textwrap.fill(f"{name}: {text}", WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8)
         for name, schema in fields.items()
         if (text := _meaning(schema))
     ]
-    texts = [f"{each.rstrip('.')}." for each in paragraphs if each and not each.startswith("What ``")]
-    return texts + ["\n".join(["Args:", *meanings])] * bool(meanings)
+    text = " ".join(f"{each.rstrip('.')}." for each in more if each)
+    texts = [route.summary, text] if route.participant else [f"{route.summary} {text}"]
+    return [each for each in texts if each] + ["\n".join(["Args:", *meanings])] * bool(meanings)
 
 
 def _meaning(schema: Json) -> str:
     """A field's description, or else its bounds, and its default."""
     text = str(schema.get("description", "")).rstrip(".")
+    choices = [value for option in [schema, *schema.get("anyOf", [])] for value in option.get("enum", [])]
+    if choices and not schema.get("default") and set(re.findall(r"[\w-]+", text)) <= {*choices, "or"}:
+        text = ""  # the type says it
     for option in [] if text else [schema, *schema.get("anyOf", [])]:
         least, most = option.get("minimum", option.get("exclusiveMinimum")), option.get("maximum")
         text = text if None in (least, most) else f"{least} to {most}"

@@ -3,13 +3,13 @@
 import asyncio
 import hmac
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, MutableMapping
 from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter, thread_time
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel
 
 from ues_sim import fences
 from ues_sim.course import Course
@@ -17,7 +17,19 @@ from ues_sim.host import Host
 from ues_sim.http import mcp
 from ues_sim.http.host_routes import HOST_ROUTES, OF_THE_HOST, HostCall
 from ues_sim.http.open_routes import OPEN_PATHS, OpenPages
-from ues_sim.http.requests import Disconnected, fence_of, read_body, read_json, read_params, secret_of, unauthorized
+from ues_sim.http.requests import (
+    Disconnected,
+    Receive,
+    Scope,
+    Send,
+    fence_of,
+    read_body,
+    read_json,
+    read_params,
+    received,
+    secret_of,
+    unauthorized,
+)
 from ues_sim.http.route import Call, Reply, Route, Router, problem_reply
 from ues_sim.http.routes import SIMULATION_ROUTES, USER_PERMISSIONS
 from ues_sim.keys import ADMIN_KEY_ID, Key
@@ -28,15 +40,11 @@ from ues_sim.noise import Noise
 from ues_sim.pace import TICK_SECONDS as PACE_SECONDS
 from ues_sim.pace import Pace
 from ues_sim.problems import Conflict, Forbidden, NotFound, Problem, WrongMethod
-from ues_sim.schema import JsonObject
+from ues_sim.schema import JsonObject, validate
 from ues_sim.simulation import Simulation
 from ues_sim.times import wall_text
 
 logger = logging.getLogger(__name__)
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 SIMULATIONS = "/simulations/"
 _PARTICIPANT = frozenset(USER_PERMISSIONS)
@@ -45,7 +53,6 @@ _PARTICIPANT = frozenset(USER_PERMISSIONS)
 TICK_SECONDS = 0.25
 """How often a simulation with auto-advance is brought up to date between requests."""
 
-_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
 _SERVER_ERROR = Reply({"error": "Internal Server Error", "detail": "An unexpected error; the log says more."}, 500)
 
 
@@ -95,24 +102,15 @@ class Application:
 
     async def _answer(self, replying: Awaitable[Reply], scope: Scope, send: Send) -> None:
         try:
-            reply = await replying
-            body = reply.to_bytes()
+            reply = (await replying).encode()
         except Problem as problem:
             reply = problem_reply(problem)
-            body = reply.to_bytes()
         except Disconnected:
             return
         except Exception:
             logger.exception("%s %s failed", scope["method"], scope["path"])
             reply = _SERVER_ERROR
-            body = reply.to_bytes()
-        headers = [
-            (b"content-type", reply.media_type.encode()),
-            (b"content-length", str(len(body)).encode()),
-            *reply.headers,
-        ]
-        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await _send(reply, send)
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply:
         path = scope["path"]
@@ -132,7 +130,6 @@ class Application:
     # --- MCP ------------------------------------------------------------------------------------------------------
 
     def _simulation_spoken_to(self, path: str) -> Simulation | None:
-        """The simulation at whose MCP address a path is, if it is at one."""
         if not path.endswith(mcp.PATH):
             return None
         if self.single is not None:
@@ -150,15 +147,12 @@ class Application:
 
         async def ask(method: str, path: str, query: bytes, body: bytes) -> Reply:
             asked = {**scope, "method": method, "path": path, "query_string": query, "headers": _without_length(scope)}
-            return await self._simulation_reply(simulation, path, asked, _received(body))
+            return await self._simulation_reply(simulation, path, asked, received(body))
 
         async def note(message: MutableMapping[str, Any]) -> None:
             nonlocal status, has_begun
             status, has_begun = message.get("status", status), True
             await send(message)
-
-        async def refuse(reply: Reply) -> Reply:
-            return reply
 
         try:
             mcp.refuse_foreign_origin(scope["headers"], self._public_url)
@@ -173,20 +167,20 @@ class Application:
                 raise WrongMethod(f"{mcp.PATH} takes messages by POST, and keeps no stream open.", ["POST"])
             limits = allowance.limits if allowance is not None else configured()
             body = await read_body(receive, scope["headers"], limits.request_bytes, "request_bytes")
-            read_json(body, _ANYTHING, required=True, nesting=limits.nesting + mcp.DEPTH_OF_ARGUMENTS)
+            read_json(body, nesting=limits.nesting + mcp.DEPTH_OF_ARGUMENTS)
             if simulation.keys.find(secret or "") is not key or not self._serves(simulation):
                 raise unauthorized(secret)
             course = simulation.course if allowance is not None else None
             noise = course.noise if course is not None else None
             await self._mcp.answer(mcp.Caller(key, ask, noise), body, scope, note)
         except Problem as problem:
-            await self._answer(refuse(problem_reply(problem)), scope, note)
+            await _send(problem_reply(problem), note)
         except Disconnected:
             return
         except Exception:
             logger.exception("%s %s failed", scope["method"], scope["path"])
             if not has_begun:
-                await self._answer(refuse(_SERVER_ERROR), scope, note)
+                await _send(_SERVER_ERROR, note)
         if key is not None:
             duration = round((perf_counter() - began) * 1000, 3)
             simulation.access_log.record(
@@ -211,7 +205,6 @@ class Application:
         return reply
 
     def _base(self, scope: Scope) -> str:
-        """The server's address as the caller sees it."""
         if self._public_url is not None:
             return self._public_url
         host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
@@ -330,17 +323,16 @@ class Application:
         return self.single is simulation or self.host.simulations.get(simulation.simulation_id) is simulation
 
 
+async def _send(reply: Reply, send: Send) -> None:
+    body = reply.to_bytes()
+    length = (b"content-length", str(len(body)).encode())
+    headers = [(b"content-type", reply.media_type.encode()), length, *reply.headers]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
 def _without_length(scope: Scope) -> list[tuple[bytes, bytes]]:
     return [header for header in scope["headers"] if header[0] not in (b"content-length", b"content-type")]
-
-
-def _received(body: bytes) -> Receive:
-    """Gives a body that is there already."""
-
-    async def receive() -> MutableMapping[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive
 
 
 def _open(pages: OpenPages, path: str, method: str, address: str | None = None) -> Reply:
@@ -362,14 +354,14 @@ async def _raw_body(route: Route[Any], scope: Scope, receive: Receive, limits: L
 
 def _checked_input(route: Route[Any], scope: Scope, raw: bytes, limits: Limits | None = None) -> tuple[Any, Any]:
     """The checked body and query parameters, within a participant's limits. Raises Invalid (422)."""
-    params = read_params(scope["query_string"], route.params_adapter) if route.params is not None else None
+    params = None if route.params is None else validate(route.params, read_params(scope["query_string"]), "query")
     if route.body is None:
         return None, params
-    if route.body is bytes:
+    if not issubclass(route.body, BaseModel):
         return raw, params
     nesting, years = (None, None) if limits is None else (limits.nesting, limits.years if route.writes else None)
-    required = route.body_required
-    return read_json(raw, route.body_adapter, required=required, nesting=nesting, years=years), params
+    data = read_json(raw, required=route.body_required, nesting=nesting)
+    return validate(route.body, data, "body", context=years), params
 
 
 def _with_noise(noise: Noise, route: Route[Call], scope: Scope, raw: bytes, reply: Reply) -> Reply:

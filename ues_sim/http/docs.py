@@ -17,7 +17,6 @@ td, th { border: 1px solid #ddd; padding: .15rem .6rem; text-align: left; vertic
 
 
 def page(document: JsonObject) -> bytes:
-    """The page of an OpenAPI document, as UTF-8."""
     operations = [
         (operation["tags"][0], method, path, operation)
         for path, methods in document["paths"].items()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import orjson
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from ues_sim import checkpoint
 from ues_sim.claims import Claim, claim
@@ -16,7 +16,7 @@ from ues_sim.keys import new_secret
 from ues_sim.modalities import MODALITIES
 from ues_sim.parts import name_of
 from ues_sim.problems import Impossible, NotFound
-from ues_sim.schema import Int, JsonObject, Request, Response, Secret
+from ues_sim.schema import Int, JsonObject, Request, Response, Secret, validate
 from ues_sim.simulation import Simulation
 from ues_sim.steps import Step, carry_out
 from ues_sim.times import Instant
@@ -120,10 +120,6 @@ class StepResponse(Response):
     states: JsonObject
 
 
-_STEP: TypeAdapter[StepRequest] = TypeAdapter(StepRequest)
-_LEAVE: TypeAdapter[LeaveRequest] = TypeAdapter(LeaveRequest)
-
-
 @dataclass(frozen=True, slots=True)
 class HostCall:
     """One checked request to the host."""
@@ -136,7 +132,6 @@ class HostCall:
     fence: int | None
 
     def locate(self, simulation: Simulation) -> str:
-        """A simulation's address."""
         return f"{self.base}/simulations/{simulation.simulation_id}"
 
 
@@ -215,7 +210,7 @@ def _leave(call: HostCall) -> JsonObject:
     request (JSON), the rest the parts.
     """
     head, _, content = call.body.partition(b"\n")
-    asked: LeaveRequest = read_json(head, _LEAVE, required=True)
+    asked = validate(LeaveRequest, read_json(head), "body")
     simulation_id = call.path["simulation_id"]
     if SIMULATION_ID_PATTERN.fullmatch(simulation_id) is None:
         raise NotFound(f"There can't be a simulation {simulation_id[:80]!r}.")
@@ -235,7 +230,7 @@ def _step(call: HostCall) -> Reply:
     the content of the checkpoint; the answer likewise.
     """
     head, _, content = call.body.partition(b"\n")
-    asked: StepRequest = read_json(head, _STEP, required=True)
+    asked = validate(StepRequest, read_json(head), "body")
     simulation_id = call.path["simulation_id"]
     if SIMULATION_ID_PATTERN.fullmatch(simulation_id) is None:
         raise NotFound(f"There can't be a simulation {simulation_id[:80]!r}.")

@@ -9,7 +9,7 @@ The package ``mcp`` is loaded when the first message comes: it takes longer than
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +20,7 @@ import orjson
 from pydantic import AnyUrl, BaseModel
 
 from ues_sim.events import FAILED
+from ues_sim.http.requests import Scope, Send, received
 from ues_sim.http.route import Call, Reply, Route
 from ues_sim.http.tool_names import drawn_names, is_renamed, reworded
 from ues_sim.keys import Key
@@ -45,10 +46,6 @@ DEPTH_OF_ARGUMENTS = 2
 COST_OF_A_MESSAGE = 0.002
 """Seconds of processor time that a message takes before and after its route; measured, and taken from a participant's
 share, as the routes' own time is."""
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 def refuse_foreign_origin(headers: Iterable[tuple[bytes, bytes]], public_url: str | None) -> None:
@@ -143,7 +140,6 @@ class RouteTool:
         return is_action and orjson.loads(reply.to_bytes())["status"] == FAILED
 
     async def use(self, arguments: JsonObject, ask: Ask) -> Reply:
-        """Ask the route."""
         rest, path = dict(arguments), self.route.path
         for variable in self._variables:
             path = path.replace(f"{{{variable}}}", quote(str(rest.pop(variable, "")), safe="") or "-")
@@ -163,16 +159,13 @@ class McpEndpoint:
         """Answer one message by ``send``; ``body`` is what was read from ``scope``'s request, as JSON."""
         from mcp.server.streamable_http import StreamableHTTPServerTransport
 
-        async def receive() -> MutableMapping[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
-
         transport = StreamableHTTPServerTransport(mcp_session_id=None, is_json_response_enabled=True)
         self._caller.set(caller)
         async with transport.connect() as (reading, writing):
             options = self._server.create_initialization_options()
             served = asyncio.create_task(self._server.run(reading, writing, options, stateless=True))
             try:
-                await transport.handle_request(scope, receive, send)
+                await transport.handle_request(scope, received(body), send)
             finally:
                 await transport.terminate()
                 served.cancel()

@@ -44,7 +44,6 @@ class OpenPages:
 
     @cached_property
     def document(self) -> JsonObject:
-        """The OpenAPI document."""
         merged = openapi.describe(_declared(), title=self.title, version=VERSION)
         for prefix, routes in self.routes:
             part = openapi.describe(routes, title=self.title, version=VERSION, prefix=prefix)

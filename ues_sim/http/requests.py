@@ -5,15 +5,15 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
-from pydantic import TypeAdapter
 
 from ues_sim import fences
 from ues_sim.limits import too_large
-from ues_sim.problems import Invalid, Unauthorized
-from ues_sim.schema import problem, validate
-from ues_sim.times import Years
+from ues_sim.problems import Unauthorized
+from ues_sim.schema import problem
 
+Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 LET_FINISH = 16 * 1024 * 1024
@@ -25,6 +25,15 @@ DEPTH_MARGIN = 40
 
 class Disconnected(Exception):  # noqa: N818 - an outcome; there is nobody left to answer
     """The caller went away while sending."""
+
+
+def received(body: bytes) -> Receive:
+    """What gives a body that is there already."""
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
 
 
 async def read_body(receive: Receive, headers: Headers, limit: int | None, setting: str | None = None) -> bytes:
@@ -88,38 +97,26 @@ def unauthorized(secret: str | None) -> Unauthorized:
     return Unauthorized("Unknown or revoked API key.")
 
 
-def read_json(
-    body: bytes, adapter: TypeAdapter[Any], *, required: bool, nesting: int | None = None, years: Years | None = None
-) -> Any:
-    """The body as the adapter's type, nested at most so deep, its instants within these years. Raises Invalid (422)."""
+def read_json(body: bytes, *, required: bool = True, nesting: int | None = None) -> Any:
+    """The body as JSON, nested at most so deep; an empty object where nothing is sent. Raises Invalid (422)."""
     stripped = body.strip()
     if not stripped or (not required and stripped == b"null"):
         if required:
             raise problem("missing", "Field required", None, "body")
-        return validate(adapter, {}, "body")
+        return {}
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise Invalid(
-            [
-                {
-                    "type": "json_invalid",
-                    "loc": ["body", error.pos],
-                    "msg": f"JSON decode error: {error.msg}",
-                    "input": {},
-                }
-            ]
-        ) from None
+        raise problem("json_invalid", f"JSON decode error: {error.msg}", {}, "body", error.pos) from None
     opened = body.count(b"[") + body.count(b"{")
     if opened > 100:
         _refuse_too_deep(data)
     if nesting is not None and opened > nesting and not _is_within(data, nesting):
         raise problem("recursion_loop", f"Input should nest at most {nesting} deep", None, "body")
-    return validate(adapter, data, "body", context=years)
+    return data
 
 
 def _is_within(data: Any, nesting: int) -> bool:
-    """Whether JSON data nests at most so deep."""
     level = [data]
     for _ in range(nesting):
         level = [
@@ -144,7 +141,6 @@ def _refuse_too_deep(data: Any) -> None:
         raise problem("recursion_loop", "Input is nested too deeply", None, "body") from None
 
 
-def read_params(query_string: bytes, adapter: TypeAdapter[Any]) -> Any:
-    """The query parameters as the adapter's type; of a repeated one the last counts. Raises Invalid (422)."""
-    pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, errors="replace")
-    return validate(adapter, dict(pairs), "query")
+def read_params(query_string: bytes) -> dict[str, str]:
+    """The query parameters; of a repeated one the last counts."""
+    return dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, errors="replace"))

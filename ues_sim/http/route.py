@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import orjson
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from ues_sim.keys import Key
 from ues_sim.limits import Allowance
@@ -47,7 +47,6 @@ class Reply:
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
     def to_bytes(self) -> bytes:
-        """The bytes to send."""
         return self.content if isinstance(self.content, bytes) else orjson.dumps(self.content)
 
     def encode(self) -> "Reply":
@@ -103,18 +102,6 @@ class Route(Generic[C]):
     def changes(self) -> bool:
         """Whether it may change the simulation."""
         return self.method != "GET" and not self.asks
-
-    @cached_property
-    def body_adapter(self) -> TypeAdapter[Any]:
-        """The compiled validator of the body."""
-        body: Any = self.body
-        return TypeAdapter(body)
-
-    @cached_property
-    def params_adapter(self) -> TypeAdapter[Any]:
-        """The compiled validator of the query parameters."""
-        params: Any = self.params
-        return TypeAdapter(params)
 
 
 class Routes(list[Route[C]]):

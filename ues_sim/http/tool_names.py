@@ -37,7 +37,6 @@ def is_renamed(name: str, seed: int, level: int) -> bool:
 
 
 def reworded(summary: str) -> str:
-    """A tool's description in other words."""
     first, _, rest = summary.partition(" ")
     return f"{_VERBS.get(first, f'Tool: {first}')} {rest}".strip()
 

@@ -20,11 +20,7 @@ def cut(text: str, most_tokens: int) -> str:
 
 @dataclass
 class Memory:
-    """A diary: one entry a turn, of what was done and what was thought of it.
-
-    Attributes:
-        entries: oldest first.
-    """
+    """A diary: one entry a turn, of what was done and what was thought of it."""
 
     entries: list[str] = field(default_factory=list)
 

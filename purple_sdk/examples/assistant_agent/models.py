@@ -38,11 +38,7 @@ class ModelNotUsableError(Exception):
 
 
 def provider_and_name(model: str) -> tuple[str, str]:
-    """Who serves a model, and what it is called there.
-
-    Raises:
-        ModelNotUsableError: the name has an unknown provider.
-    """
+    """Who serves a model, and its name there. Raises ModelNotUsableError (the name has an unknown provider)."""
     provider, slash, name = model.strip().partition("/")
     if slash and provider and name:
         return provider.lower(), name
@@ -53,10 +49,8 @@ def provider_and_name(model: str) -> tuple[str, str]:
 
 
 def make_model(config: PurpleAgentConfig) -> BaseChatModel:
-    """The model that the settings name, with their temperature and the longest answer that they allow.
-
-    Raises:
-        ModelNotUsableError: no such provider, package or key.
+    """The model that the settings name, with their temperature and the longest answer that they allow. Raises
+    ModelNotUsableError (no such provider, package or key).
     """
     provider, name = provider_and_name(config.model)
     module, kind = _KNOWN.get(provider, (f"langchain_{provider}", f"Chat{provider.capitalize()}"))

@@ -64,8 +64,6 @@ class Conversation:
     """A model in one turn: what was said so far, kept within a budget.
 
     Attributes:
-        model: the LangChain model.
-        tools: what it may use.
         calling: how it asks for tools; ``auto`` tries native calls first, and JSON where the model has none.
         context_tokens: about how long a prompt may get; the oldest answers of tools are left out first.
         formats: the response formats that are tried for JSON, the strictest first; those that the server refused are
@@ -93,11 +91,7 @@ class Conversation:
         return self.calling != "json"
 
     async def ask(self) -> ModelReply:
-        """Have the model answer.
-
-        Raises:
-            Exception: any that the provider's package raises.
-        """
+        """Have the model answer. Raises Exception (any that the provider's package raises)."""
         if not self.is_native:
             return await self._ask_in_json()
         try:

@@ -30,8 +30,6 @@ class Tool:
 
     Attributes:
         name: the route's, such as ``email_send``.
-        description: what it does.
-        arguments: the model of its fields.
         acts: whether it changes something.
     """
 
@@ -61,7 +59,6 @@ class Toolbox:
     """The tools of one simulation.
 
     Args:
-        ues: the client; what it does reports itself.
         answer_tokens: how much of an answer is handed on.
     """
 
@@ -79,10 +76,8 @@ class Toolbox:
                     self._endpoints[tool.name] = (room, name)
 
     async def use(self, name: str, arguments: Any) -> tuple[bool, str]:
-        """Run a tool; whether it was carried out, and what to tell the model.
-
-        Raises:
-            purple_sdk.ues.AuthenticationError, purple_sdk.ues.OvertakenError: the turn is over for this agent.
+        """Run a tool; whether it was carried out, and what to tell the model. Raises AuthenticationError,
+        OvertakenError (the turn is over for this agent).
         """
         if name not in self.tools:
             return False, f"error: there is no tool {name!r}; there are {', '.join(self.tools)}"

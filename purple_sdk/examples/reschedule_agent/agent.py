@@ -66,10 +66,8 @@ class RescheduleState:
     """What the agent remembers from turn to turn.
 
     Attributes:
-        user: the first name.
         orders: the user's wishes, once read.
         meetings: what is being moved.
-        before: the other appointments' times at first.
         heard: ids of messages that were dealt with.
         declined: the title of the event that takes place without the user, once that is said.
         has_reported: whether the overview is written.

@@ -17,7 +17,6 @@ class Diary:
 
     Attributes:
         hours: the user's hours on each day that is offered.
-        zone: the zone of these hours.
         taken: spans in which there is no time.
     """
 

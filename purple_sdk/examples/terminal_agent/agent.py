@@ -79,11 +79,9 @@ class TerminalAgent:
         self._blocked = frozenset(config.blocked_commands.split(","))
 
     async def solve(self, task: TerminalTaskMessage) -> Work:
-        """Work on a task until the model is done, or its iterations are used up.
-
-        Raises:
-            ShellGoneError: the container can't be reached any more.
-            Exception: any that the model's provider raises, except for a prompt that is too long, which is a result.
+        """Work on a task until the model is done, or its iterations are used up. Raises ShellGoneError (the container
+        can't be reached any more), Exception (any that the model's provider raises, except for a prompt that is too
+        long, which is a result).
         """
         shell = shell_of(task, self._config.output_bytes)
         talk = Conversation(self._model, [_TOOL], self._config.tool_calling, self._config.context_tokens)

@@ -114,11 +114,8 @@ class TerminalAgentExecutor(ClosingExecutor):
 
 
 def serve_terminal_agent(config: TerminalAgentConfig) -> None:
-    """Serve the agent until SIGTERM or Ctrl-C; says ``terminal-agent listening on http://…`` once it is ready.
-
-    Raises:
-        OSError: the address can't be listened on.
-        ModelNotUsableError: the model can't be made.
+    """Serve the agent until SIGTERM or Ctrl-C; says ``terminal-agent listening on http://…`` once it is ready. Raises
+    OSError (the address can't be listened on), ModelNotUsableError (the model can't be made).
     """
     agent = TerminalAgent(config)
 

@@ -37,11 +37,7 @@ class Shell(Protocol):
     """Where commands run."""
 
     async def run(self, command: str, seconds: float) -> Ran:
-        """Run a command with bash and wait for its end, at most so long.
-
-        Raises:
-            ShellGoneError: it can't be run.
-        """
+        """Run a command with bash and wait for its end, at most so long. Raises ShellGoneError (it can't be run)."""
 
     async def aclose(self) -> None:
         """Let go of connections."""
@@ -85,10 +81,8 @@ class EndpointShell:
         return Ran(exit_code=result.get("exit_code"), output=str(result.get("output", "")))
 
     async def _sent(self, asked: dict[str, object], seconds: float) -> httpx.Response:
-        """Send a command; again if no server answers, since the evaluator's worker may be starting again.
-
-        Raises:
-            httpx.HTTPError: it was not answered.
+        """Send a command; again if no server answers, since the evaluator's worker may be starting again. Raises
+        httpx.HTTPError (it was not answered).
         """
         clock = asyncio.get_running_loop().time
         give_up_at = clock() + _PATIENCE

@@ -27,11 +27,7 @@ class NoTaskError(Exception):
 
 
 def read_task(message: Message) -> TerminalTaskMessage:
-    """Read a message.
-
-    Raises:
-        NoTaskError: there is no task in it, or no way to its container.
-    """
+    """Read a message. Raises NoTaskError (there is no task in it, or no way to its container)."""
     task = _of_data(message) or _of_text("\n".join(get_text_parts(message.parts)))
     if not task.container and not task.endpoint:
         raise NoTaskError(

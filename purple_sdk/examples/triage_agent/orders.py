@@ -23,8 +23,6 @@ class Orders:
     """The user's wishes.
 
     Attributes:
-        labels: the label for each kind of mail.
-        word_limit: for a summary.
         archives_noise, marks_read, stars_private: whether these were asked for.
         incident_contact: the person to inform of incidents, without asking.
     """

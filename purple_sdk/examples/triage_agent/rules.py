@@ -113,7 +113,6 @@ class Verdict:
     Attributes:
         due: the deadline in the mail's own words, if it names one.
         cannot_wait: whether somebody needs something today (also of private mail).
-        incident: whether it is about something broken.
         solved: whether it says that a matter is over.
     """
 
@@ -129,7 +128,6 @@ class Acquaintances:
     """Facts about people from before a mail.
 
     Attributes:
-        user: the user's address.
         private: addresses of contacts from the user's private life.
         familiar: addresses that the user has written to, or has read mail from.
     """

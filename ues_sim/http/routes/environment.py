@@ -203,7 +203,7 @@ def _usable(name: str, query: Query, parameters: JsonObject) -> Any:
     Raises Impossible (400) for a known parameter with a value that doesn't fit.
     """
     try:
-        return validate(query.adapter, parameters)
+        return validate(query.request, parameters)
     except Invalid as error:
         raise Impossible(f"Query failed for {name}: {error.sentence}.") from None
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from ues_sim.events import EXECUTED, FAILED, PENDING, SKIPPED, STATUSES, Event
 from ues_sim.http.route import Call, Reply, Routes
@@ -119,11 +119,7 @@ class BatchResponse(Response):
     events: list[BatchItem]
 
 
-_ITEM: TypeAdapter[CreateEventRequest] = TypeAdapter(CreateEventRequest)
-
-
 _SHOWN = tuple(EventResponse.model_fields)
-
 
 ROUTES: Routes[Call] = Routes()
 
@@ -212,7 +208,7 @@ def _batch(call: Call) -> Reply:
         result: JsonObject = {"index": index, "success": True, "event_id": None, "error": None}
         results.append(result)
         try:
-            item = validate(_ITEM, raw, "events", index)
+            item = validate(CreateEventRequest, raw, "events", index)
             loc = ("events", index, "data")
             if body.validate_only:
                 call.simulation.check_event(item.modality, item.data, item.scheduled_time, *loc)

@@ -28,7 +28,6 @@ def unnamed_calendar(calendar_id: str, now: str) -> JsonObject:
 
 
 def create_calendar(change: Change, payload: CalendarInput) -> None:
-    """Make a calendar."""
     calendar_id = payload.calendar_id if "calendar_id" in payload.present_fields else change.draw_id()
     if calendar_id in change.state["calendars"]:
         raise change.fail(f"calendar_id {calendar_id!r} is taken")
@@ -37,7 +36,6 @@ def create_calendar(change: Change, payload: CalendarInput) -> None:
 
 
 def update_calendar(change: Change, payload: CalendarInput) -> None:
-    """Change the settings that are given."""
     path = ("calendars", _known(change, payload))
     change.update(path, **_settings(payload), updated_at=change.now)
 

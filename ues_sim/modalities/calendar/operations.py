@@ -14,25 +14,10 @@ from ues_sim.people import same_address
 from ues_sim.schema import JsonObject
 from ues_sim.times import zone
 
-FIELDS = (
-    "title",
-    "start",
-    "end",
-    "all_day",
-    "timezone",
-    "description",
-    "location",
-    "status",
-    "organizer",
-    "attendees",
-    "recurrence",
-    "recurrence_exceptions",
-    "reminders",
-    "color",
-    "visibility",
-    "transparency",
-    "attachments",
-    "conference_link",
+FIELDS = tuple(
+    name
+    for name in CalendarEvent.model_fields
+    if name in CalendarInput.model_fields and name not in ("event_id", "calendar_id", "recurrence_id")
 )
 """What a caller says about an appointment."""
 

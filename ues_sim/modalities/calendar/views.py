@@ -41,7 +41,6 @@ def _kept(state: State) -> dict[str, Event]:
 
 
 def show(view: View, params: StateParams) -> JsonObject:
-    """The answer of ``GET /calendar/state``."""
     state = view.state
     calendars, kept = state["calendars"], _kept(state)
     events = kept
@@ -76,7 +75,6 @@ def _without(record: JsonObject, names: set[str] | frozenset[str]) -> JsonObject
 
 
 def list_calendars(view: View, _params: Request) -> JsonObject:
-    """The answer of ``GET /calendar/calendars``."""
     state = view.state
     events = _kept(state)
     calendars = [
@@ -91,7 +89,6 @@ def list_calendars(view: View, _params: Request) -> JsonObject:
 
 
 def query(view: View, request: CalendarQueryRequest) -> JsonObject:
-    """The answer of ``POST /calendar/query``."""
     key = sort_key(request.sort_by, SORT_FIELDS, "start")
     if request.sort_order not in ("asc", "desc"):
         raise Impossible(f"sort_order {request.sort_order[:40]!r} is neither asc nor desc.")
@@ -188,7 +185,6 @@ def _a_year_after(moment: str) -> str | None:
 
 
 def digest(view: View) -> JsonObject:
-    """The calendar in a few lines: what comes next."""
     events = _kept(view.state)
     request = CalendarQueryRequest(start=view.now, expand_recurring=True)
     coming = nsmallest(3, _find(view, request, steps()), key=itemgetter("start"))
@@ -200,12 +196,10 @@ def digest(view: View) -> JsonObject:
 
 
 def describe(state: State) -> str:
-    """One line for the environment's summary."""
     return f"{len(_kept(state))} events in {len(state['calendars'])} calendars"
 
 
 def check(state: State) -> Iterator[str]:
-    """What is inconsistent."""
     calendars, events = state["calendars"], state["events"]
     if state["default_calendar_id"] not in calendars:
         yield f"calendar: the default calendar {state['default_calendar_id']!r} doesn't exist"

@@ -1,6 +1,6 @@
 """What an event can do to the chat."""
 
-from ues_sim.modalities.chat.models import ChatInput, ClearChatRequest, SendChatMessageRequest
+from ues_sim.modalities.chat.models import ChatInput, ClearChatRequest, ConversationMetadata, SendChatMessageRequest
 from ues_sim.modality import Change, State
 from ues_sim.schema import JsonObject
 
@@ -47,15 +47,14 @@ def send_message(change: Change, payload: ChatInput) -> None:
             "metadata": payload.metadata,
         },
     )
-    known = change.state["conversations"].get(conversation_id)
-    roles = known["participant_roles"] if known else []
+    known = change.state["conversations"].get(conversation_id) or _new_conversation(conversation_id, payload.timestamp)
+    roles = known["participant_roles"]
     change.put(
         ("conversations", conversation_id),
         {
-            "conversation_id": conversation_id,
-            "created_at": known["created_at"] if known else payload.timestamp,
-            "last_message_at": max(known["last_message_at"], payload.timestamp) if known else payload.timestamp,
-            "message_count": (known["message_count"] if known else 0) + 1,
+            **known,
+            "last_message_at": max(known["last_message_at"], payload.timestamp),
+            "message_count": known["message_count"] + 1,
             "participant_roles": roles if payload.role in roles else [*roles, payload.role],
         },
     )
@@ -63,8 +62,11 @@ def send_message(change: Change, payload: ChatInput) -> None:
         _remove(change, 0)
 
 
+def _new_conversation(conversation_id: str, at: str) -> JsonObject:
+    return ConversationMetadata(conversation_id=conversation_id, created_at=at, last_message_at=at).model_dump()
+
+
 def delete_message(change: Change, payload: ChatInput) -> None:
-    """Remove one message."""
     place = _place(change.state, payload.message_id or "")
     if place is None:
         raise change.fail(f"there is no chat message {payload.message_id!r}")
@@ -95,16 +97,8 @@ def complete(state: State) -> None:
     for conversation in conversations.values():
         conversation["message_count"] = 0
     for message in state["messages"]:
-        conversation = conversations.setdefault(
-            message["conversation_id"],
-            {
-                "conversation_id": message["conversation_id"],
-                "created_at": message["timestamp"],
-                "last_message_at": message["timestamp"],
-                "message_count": 0,
-                "participant_roles": [],
-            },
-        )
+        name = message["conversation_id"]
+        conversation = conversations.setdefault(name, _new_conversation(name, message["timestamp"]))
         conversation["message_count"] += 1
         conversation["last_message_at"] = max(conversation["last_message_at"], message["timestamp"])
         if message["role"] not in conversation["participant_roles"]:

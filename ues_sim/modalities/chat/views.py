@@ -16,7 +16,6 @@ COMPACT_MESSAGES = 20
 
 
 def show(view: View, params: StateParams) -> JsonObject:
-    """The answer of ``GET /chat/state``."""
     state = view.state
     messages, conversations = state["messages"], state["conversations"]
     if params.compact:
@@ -45,7 +44,6 @@ def _text(content: Content) -> str:
 
 
 def query(view: View, request: ChatQueryRequest) -> JsonObject:
-    """The answer of ``POST /chat/query``."""
     needle = request.search.lower() if request.search is not None else None
     matches = [
         message
@@ -61,7 +59,6 @@ def query(view: View, request: ChatQueryRequest) -> JsonObject:
 
 
 def digest(view: View) -> JsonObject:
-    """The chat in a few lines."""
     messages = view.state["messages"]
     return {
         "messages": len(messages),
@@ -71,12 +68,10 @@ def digest(view: View) -> JsonObject:
 
 
 def describe(state: State) -> str:
-    """One line for the environment's summary."""
     return f"{len(state['messages'])} messages in {len(state['conversations'])} conversations"
 
 
 def check(state: State) -> Iterator[str]:
-    """What is inconsistent."""
     for message in state["messages"]:
         if message["conversation_id"] not in state["conversations"]:
             yield f"chat: message {message['message_id']} belongs to no known conversation"

@@ -128,7 +128,6 @@ def _contact(change: Change, contact_id: str | None) -> Contact:
 
 
 def delete(change: Change, payload: ContactsInput) -> None:
-    """A contact is removed."""
     change.remove(("contacts", _contact(change, payload.contact_id)["contact_id"]))
 
 
@@ -152,7 +151,6 @@ def add_to_group(change: Change, payload: ContactsInput) -> None:
 
 
 def remove_from_group(change: Change, payload: ContactsInput) -> None:
-    """A contact leaves a group."""
     contact = _contact(change, payload.contact_id)
     if payload.group not in contact["groups"]:
         raise change.fail(f"contact {payload.contact_id!r} is not in the group {payload.group!r}")

@@ -16,7 +16,6 @@ Contact = dict[str, Any]
 
 
 def show(view: View, params: StateParams) -> JsonObject:
-    """The answer of ``GET /contacts/state``."""
     contacts, groups = view.state["contacts"], _groups(view.state)
     shown = contacts
     if params.compact:
@@ -39,7 +38,6 @@ def _groups(state: State) -> list[str]:
 
 
 def query(view: View, request: ContactsQueryRequest) -> JsonObject:
-    """The answer of ``POST /contacts/query``."""
     field = request.sort_by or "display_name"
     matches = [contact for contact in view.state["contacts"].values() if _matches(contact, request)]
     matches.sort(key=lambda contact: (contact[field] or "").lower(), reverse=request.sort_order == "desc")
@@ -81,12 +79,10 @@ def _is_reached(contact: Contact, kind: str | None, value: str | None) -> bool:
 
 
 def digest(view: View) -> JsonObject:
-    """The address book in a few lines."""
     contacts = view.state["contacts"].values()
     favourites = [str(contact["display_name"])[:40] for contact in contacts if contact["is_favorite"]]
     return {"contacts": len(contacts), "favorites": favourites[:5]}
 
 
 def describe(state: State) -> str:
-    """One line for the environment's summary."""
     return f"{len(state['contacts'])} contacts"

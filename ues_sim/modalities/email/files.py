@@ -16,7 +16,6 @@ AS_TEXT = ("text/", "application/json")
 
 
 def read_attachment(view: View, params: AttachmentParams) -> JsonObject:
-    """The answer of ``GET /email/attachment``. Raises NotFound (404): no such email, attachment or content."""
     state = view.state
     email = find_by_id({**state["drafts"], **state["emails"]}, params.message_id, "email")
     attached = {str(each["attachment_id"]): each for each in map(dict, email["attachments"])}

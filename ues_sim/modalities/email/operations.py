@@ -106,24 +106,20 @@ def receive(change: Change, payload: EmailInput) -> None:
 
 
 def send(change: Change, payload: EmailInput) -> None:
-    """The user sends a message."""
     if not payload.to_addresses:
         raise change.fail("send needs to_addresses")
     _deliver(change, _outgoing(change, payload))
 
 
 def reply(change: Change, payload: EmailInput) -> None:
-    """The user answers the sender of a message."""
     _answer(change, payload, to_all=False)
 
 
 def reply_all(change: Change, payload: EmailInput) -> None:
-    """The user answers the sender of a message and all its other recipients."""
     _answer(change, payload, to_all=True)
 
 
 def forward(change: Change, payload: EmailInput) -> None:
-    """The user passes a message on, with its text and attachments."""
     original = _original(change, payload)
     if not payload.to_addresses:
         raise change.fail("forward needs to_addresses")
@@ -318,7 +314,6 @@ archive, mark_spam, mark_not_spam = _moving_to("archive"), _moving_to("spam"), _
 
 
 def move(change: Change, payload: EmailInput) -> None:
-    """Move messages to a folder."""
     if not payload.folder:
         raise change.fail("move needs folder")
     _move(change, _chosen(change, payload), payload.folder)
@@ -339,7 +334,6 @@ def delete(change: Change, payload: EmailInput) -> None:
 
 
 def add_label(change: Change, payload: EmailInput) -> None:
-    """Put labels on messages."""
     labels = _labels(change, payload)
     for email in _chosen(change, payload):
         for label in labels:

@@ -44,7 +44,6 @@ Filter = Callable[[list[Email]], list[Email]]
 
 
 def show(view: View, params: EmailStateParams) -> JsonObject:
-    """The answer of ``GET /email/state``."""
     if params.summary:
         return _summary(view)
     state = view.state
@@ -66,7 +65,6 @@ def show(view: View, params: EmailStateParams) -> JsonObject:
 
 
 def news(view: View, since: str) -> JsonObject:
-    """The messages of every thread in which something was sent since an instant."""
     return {"emails": threads_since(view.state["emails"], since)}
 
 
@@ -215,7 +213,6 @@ def _emails(state: State, *, with_drafts: bool) -> list[Email]:
 
 
 def digest(view: View) -> JsonObject:
-    """The mailbox in a few lines."""
     emails, book = view.state["emails"], view.neighbours.get("contacts", {})
     inbox = [emails[message_id] for message_id in view.state["folders"].get("inbox", ()) if message_id in emails]
     return {
@@ -231,13 +228,11 @@ def digest(view: View) -> JsonObject:
 
 
 def describe(state: State) -> str:
-    """One line for the environment's summary."""
     emails = state["emails"]
     return f"{len(emails)} emails, {_unread(emails.values())} unread, {len(state['drafts'])} drafts"
 
 
 def check(state: State) -> Iterator[str]:
-    """What is inconsistent."""
     emails, everything = state["emails"], {**state["emails"], **state["drafts"]}
     homes: dict[str, str] = {}
     for folder, ids in state["folders"].items():

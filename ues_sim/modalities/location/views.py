@@ -18,7 +18,6 @@ def current(state: State) -> dict[str, Any]:
 
 
 def is_known(state: State) -> bool:
-    """Whether there is a current place."""
     return state["current_latitude"] is not None and state["current_longitude"] is not None
 
 
@@ -33,7 +32,6 @@ def update(change: Change, payload: LocationInput) -> None:
 
 
 def show(view: View, params: StateParams) -> JsonObject:
-    """The answer of ``GET /location/state``."""
     state = view.state
     return {
         "modality_type": "location",
@@ -87,17 +85,14 @@ def _place(state: State) -> str:
 
 
 def digest(view: View) -> JsonObject:
-    """The location in a few lines."""
     return {"current": _place(view.state), "places_before": len(view.state["location_history"])}
 
 
 def describe(state: State) -> str:
-    """One line for the environment's summary."""
     return f"at {_place(state)}" if is_known(state) else "no location known"
 
 
 def check(state: State) -> Iterator[str]:
-    """What is inconsistent."""
     if (state["current_latitude"] is None) != (state["current_longitude"] is None):
         yield "location: the current place has only one of latitude and longitude"
     for entry in (current(state), *state["location_history"]):

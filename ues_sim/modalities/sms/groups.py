@@ -46,7 +46,6 @@ def create_group(change: Change, payload: SMSInput) -> None:
 
 
 def update_group(change: Change, payload: SMSInput) -> None:
-    """A group gets another name or picture."""
     data = part_of(payload, models.GroupData)
     _group(change, data.thread_id)
     news = {"group_name": data.group_name, "group_photo_url": data.group_photo_url}
@@ -72,14 +71,12 @@ def add_participant(change: Change, payload: SMSInput) -> None:
 
 
 def remove_participant(change: Change, payload: SMSInput) -> None:
-    """Somebody is taken out of a group."""
     data = part_of(payload, models.ParticipantData)
     _group(change, data.thread_id)
     _leave(change, data.thread_id, data.phone_number, payload.timestamp)
 
 
 def leave_group(change: Change, payload: SMSInput) -> None:
-    """The user, or the named member, leaves a group."""
     data = part_of(payload, models.GroupData)
     _group(change, data.thread_id)
     named = [data.phone_number, *(one.phone_number for one in data.people), data.creator_number]

@@ -163,7 +163,6 @@ class GroupData(Record):
 
     @property
     def people(self) -> list[Invited]:
-        """Everybody named, in the order given."""
         named = [*self.participant_numbers, *self.participants]
         return [Invited(phone_number=one) if isinstance(one, str) else one for one in named]
 

@@ -45,7 +45,6 @@ def send_message(change: Change, payload: SMSInput) -> None:
 
 
 def receive_message(change: Change, payload: SMSInput) -> None:
-    """A message arrives, unread."""
     data = part_of(payload, models.MessageData)
     _deliver(change, payload, data, data.from_number or "", direction="incoming")
 
@@ -154,25 +153,14 @@ def new_conversation(thread_id: str, people: Iterable[str], at: str, created_by:
     distinct: dict[str, str] = {}
     for number in people:
         distinct.setdefault(address_key("phone", number), number)
-    participants = [
-        {"phone_number": number, "is_admin": False, "joined_at": at, "left_at": None} for number in distinct.values()
-    ]
-    return {
-        "thread_id": thread_id,
-        "conversation_type": "group" if len(participants) > 2 else "one_on_one",
-        "participants": participants,
-        "group_name": None,
-        "group_photo_url": None,
-        "created_at": at,
-        "created_by": created_by,
-        "last_message_at": at,
-        "message_count": 0,
-        "unread_count": 0,
-        "is_pinned": False,
-        "is_muted": False,
-        "is_archived": False,
-        "draft_message": None,
-    }
+    return models.SMSConversation(
+        thread_id=thread_id,
+        conversation_type="group" if len(distinct) > 2 else "one_on_one",
+        participants=[models.GroupParticipant(phone_number=number, joined_at=at) for number in distinct.values()],
+        created_at=at,
+        created_by=created_by,
+        last_message_at=at,
+    ).model_dump()
 
 
 def _present(conversation: dict[str, Any]) -> list[str]:
@@ -277,7 +265,6 @@ def remove_reaction(change: Change, payload: SMSInput) -> None:
 
 
 def edit_message(change: Change, payload: SMSInput) -> None:
-    """A message's text is changed."""
     data = part_of(payload, models.EditData)
     message = _message(change, data.message_id)
     body = data.new_body if data.new_body is not None else data.body

@@ -29,7 +29,6 @@ SORT_FIELDS = {
 
 
 def show(view: View, params: StateParams) -> JsonObject:
-    """The answer of ``GET /sms/state``."""
     state = view.state
     messages = state["messages"]
     parts = (
@@ -49,7 +48,6 @@ def show(view: View, params: StateParams) -> JsonObject:
 
 
 def news(view: View, since: str) -> JsonObject:
-    """The messages of every thread in which something was sent since an instant."""
     return {"messages": threads_since(view.state["messages"], since)}
 
 
@@ -78,7 +76,6 @@ def _is_unread(message: dict[str, Any]) -> bool:
 
 
 def query(view: View, request: SMSQueryRequest) -> JsonObject:
-    """The answer of ``POST /sms/query``."""
     key = sort_key(request.sort_by, SORT_FIELDS, "sent_at")
     sender, recipient = (
         None if number is None else address_key("phone", number) for number in (request.from_number, request.to_number)
@@ -105,7 +102,6 @@ def _matches(message: dict[str, Any], request: SMSQueryRequest, sender: str | No
 
 
 def digest(view: View) -> JsonObject:
-    """The messages in a few lines."""
     book = view.neighbours.get("contacts", {})
     latest = sorted(view.state["messages"].values(), key=itemgetter("sent_at"), reverse=True)[:3]
     return {
@@ -118,12 +114,10 @@ def digest(view: View) -> JsonObject:
 
 
 def describe(state: State) -> str:
-    """One line for the environment's summary."""
     return f"{len(state['messages'])} messages, {_unread(state)} unread"
 
 
 def check(state: State) -> Iterator[str]:
-    """What is inconsistent."""
     for message in state["messages"].values():
         if message["thread_id"] not in state["conversations"]:
             yield f"sms: message {message['message_id']} belongs to no known conversation"

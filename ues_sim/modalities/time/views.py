@@ -60,17 +60,14 @@ def query(view: View, request: TimeQueryRequest) -> JsonObject:
 
 
 def digest(view: View) -> JsonObject:
-    """The preferences in a few words."""
     state = view.state
     return {"local_time": local_time(view), "timezone": state["timezone"][:60], "format": state["format_preference"]}
 
 
 def describe(state: State) -> str:
-    """One line for the environment's summary."""
     return f"{state['timezone'][:60]}, {state['format_preference']} clock"
 
 
 def check(state: State) -> Iterator[str]:
-    """What is inconsistent."""
     if zone(state["timezone"]) is None:
         yield f"time: there is no time zone {state['timezone'][:80]!r}"

@@ -62,7 +62,6 @@ def update(change: Change, payload: WeatherInput) -> None:
 
 
 def show(view: View, params: StateParams) -> JsonObject:
-    """The answer of ``GET /weather/state``."""
     state = view.state
     places = state["locations"]
     return {
@@ -87,7 +86,6 @@ def _without_forecasts(place: dict[str, Any]) -> JsonObject:
 
 
 def query(view: View, request: WeatherQueryRequest) -> JsonObject:
-    """The answer of ``POST /weather/query``."""
     error = None
     reports: list[Report] = []
     place = _nearest(view.state, request.lat, request.lon)
@@ -161,7 +159,6 @@ def _sky(report: Report) -> str:
 
 
 def digest(view: View) -> JsonObject:
-    """The weather in a few lines."""
     places = view.state["locations"]
     newest = sorted(places.items(), key=lambda item: item[1]["last_updated"], reverse=True)
     return {
@@ -171,12 +168,10 @@ def digest(view: View) -> JsonObject:
 
 
 def describe(state: State) -> str:
-    """One line for the environment's summary."""
     return f"weather at {len(state['locations'])} locations"
 
 
 def check(state: State) -> Iterator[str]:
-    """What is inconsistent."""
     for key, place in state["locations"].items():
         if abs(place["latitude"]) > 90 or abs(place["longitude"]) > 180:
             yield f"weather: {key} is not a place on earth"
