@@ -6,6 +6,7 @@
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import scipy
@@ -16,6 +17,8 @@ from proctor_statistics.estimates import clopper_pearson
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 SIZES = (2, 3, 5, 10, 20, 40, 80)
+KNOWN = 2_000_000
+"""How many values the true mean is taken from."""
 
 
 def _normal(mean: float, spread: float) -> Draw:
@@ -78,10 +81,12 @@ PAIRS: Mapping[str, tuple[Draw, Draw]] = {
 """Two agents on the same units, from ``FEWEST_UNITS`` on."""
 
 
-def difference_coverage(pair: tuple[Draw, Draw], units: int, campaigns: int, seed: int = 0) -> float:
+def difference_coverage(
+    pair: tuple[Draw, Draw], units: int, campaigns: int, seed: int = 0, known_by: int = KNOWN
+) -> float:
     """As ``coverage``, of the mean difference of two agents."""
     random, known = np.random.default_rng([seed, units]), np.random.default_rng(seed)
-    truth = float(pair[0](known, 2_000_000).mean() - pair[1](known, 2_000_000).mean())
+    truth = float(pair[0](known, known_by).mean() - pair[1](known, known_by).mean())
     covered = 0
     for _ in range(campaigns):
         estimate, _ = mean_difference(pair[0](random, units) - pair[1](random, units), units)
@@ -91,10 +96,10 @@ def difference_coverage(pair: tuple[Draw, Draw], units: int, campaigns: int, see
     return covered / campaigns
 
 
-def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0) -> float:
-    """The share of simulated campaigns, 0 to 1, whose interval contains the true mean."""
+def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0, known_by: int = KNOWN) -> float:
+    """The share of simulated campaigns, 0 to 1, whose interval contains the true mean, that of ``known_by`` values."""
     random = np.random.default_rng([seed, units])
-    truth = float(draw(np.random.default_rng(seed), 2_000_000).mean())
+    truth = float(draw(np.random.default_rng(seed), known_by).mean())
     covered = 0
     for _ in range(campaigns):
         estimate = estimated([Unit((float(value),)) for value in draw(random, units)], bounds=(0, 100))
@@ -106,9 +111,14 @@ def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0) -> float:
 
 def share_coverage(share: float, units: int) -> float:
     """The chance, 0 to 1, that the interval of a share contains it; exact."""
-    k = np.arange(units + 1)
-    inside = np.array([low <= share <= high for low, high in (clopper_pearson(each / units, units) for each in k)])
-    return float(scipy.stats.binom.pmf(k, units, share)[inside].sum())
+    inside = np.array([low <= share <= high for low, high in _intervals_of_shares(units)])
+    return float(scipy.stats.binom.pmf(np.arange(units + 1), units, share)[inside].sum())
+
+
+@cache
+def _intervals_of_shares(units: int) -> Sequence[tuple[float, float]]:
+    """The interval of each share that so many units can have."""
+    return [clopper_pearson(passed / units, units) for passed in range(units + 1)]
 
 
 def table(rows: Mapping[str, Sequence[float]], what: str, sizes: Sequence[int] = SIZES) -> str:
