@@ -93,7 +93,9 @@ CELLS = [
 EVERYTHING = {**DISTRIBUTIONS, **HELD_OUT}
 
 
-@pytest.mark.parametrize(("name", "units"), [(name, n) for name in EVERYTHING for n in SIZES] if NIGHTLY else CELLS[::2])
+@pytest.mark.parametrize(
+    ("name", "units"), [(name, n) for name in EVERYTHING for n in SIZES] if NIGHTLY else CELLS[::2]
+)
 def test_the_interval_covers_the_truth_as_often_as_it_says(name: str, units: int) -> None:
     """At least 93 of 100. More where values vary little, since a sample can't show that nothing ever breaks down."""
     assert coverage(EVERYTHING[name], units, 2_000 if NIGHTLY else 200, known_by=KNOWN_BY) >= 0.92
