@@ -23,13 +23,13 @@ from tests.work import NIGHTLY, calls_in, some_of
 HEAVIEST = {"only_news", "incident_status", "private_kept", "final_overview", "confidence_kept", "few_options"}
 TURNS = {"email_triage_basic": 12, "reschedule_day": 8}
 SEEDS = range(5) if NIGHTLY else range(1)
-ACTIONS = 600 if NIGHTLY else 240
+ACTIONS = 600 if NIGHTLY else 180
 """Of each seed in each scenario; some six in a hundred are refused, mostly for the year 9999."""
 CHANCE = 0.05
 """The share of the points that actions at random may come to: Greta's panel named to Greta, a note to Ingrid."""
 SECONDS = 2.0
 """Processor time that a judgement may take; measured nightly only."""
-MOST_CALLS = 3_000_000
+MOST_CALLS = 3_000_000 if NIGHTLY else 1_000_000
 """Functions called in one judgement, Python's and C's; a fraction of a second."""
 
 
@@ -74,7 +74,7 @@ WORDS = (
     " Leo call Tom Becker\nRachel Kwan: annex 2 of the DPA by Friday. Daniel Okafor pricing Tuesday 16:00, Sabine"
     " 12:30 Berlin"
 )
-LONG = 200_000
+LONG = 200_000 if NIGHTLY else 60_000
 """Characters; the simulator takes messages of at most 256 kB."""
 
 
