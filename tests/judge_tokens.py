@@ -79,7 +79,7 @@ def nothing_bears_on_it(prompt: str) -> dict[str, object]:
 
 
 async def judged(scenario_id: str, *, with_texts: bool = True) -> Judged:
-    """Play the ideal day, have it judged by a scripted endpoint, and count; the facts in texts, too, unless not wanted."""
+    """Play the ideal day, have it judged by a scripted endpoint, and count; ``with_texts`` also what evaluators ask."""
     verdicts: list[CriterionResult] = []
     ends: list[int] = []
     with OpenAIEndpoint() as endpoint:
