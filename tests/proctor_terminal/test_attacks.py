@@ -108,7 +108,6 @@ async def test_a_fork_bomb(trials: Trials, tmp_path: Path) -> None:
     assert any(each.startswith("processes: ") for each in outcome.quotas.in_words())
 
 
-@only_nightly
 async def test_more_processes_than_tests_can_run_beside_are_ended(trials: Trials, tmp_path: Path) -> None:
     trial = await trials.of(format_two(tmp_path / "task"))
     await trial.act("for each in $(seq 150); do setsid sleep 900 & done; touch /app/done")  # of 200
