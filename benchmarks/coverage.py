@@ -117,7 +117,7 @@ def share_coverage(share: float, units: int) -> float:
 
 @cache
 def _intervals_of_shares(units: int) -> Sequence[tuple[float, float]]:
-    """The interval of each share that so many units can have."""
+    """The interval of each share that this number of units can have."""
     return [clopper_pearson(passed / units, units) for passed in range(units + 1)]
 
 

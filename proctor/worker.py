@@ -332,7 +332,7 @@ class _Version(TypedDict, total=False):
 def _version(config: GreenAgentConfig) -> _Version:
     """What Temporal has to know to keep workflows on the version that they began with, where there is a build id.
 
-    Without one, the release's name stands in history: the SDK would read the code of every module to make up another.
+    Without one it is the release's: the SDK would read the code of every module to make one up.
     The behavior is here and not at the workflows, since Temporal refuses workers without a version that name one.
     """
     if not config.worker_build_id:
