@@ -6,6 +6,7 @@
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import scipy
@@ -18,6 +19,8 @@ from proctor_statistics.estimates import clopper_pearson
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 SIZES = (2, 3, 5, 10, 20, 40, 80)
+KNOWN = 2_000_000
+"""How many values the true mean is taken from."""
 
 
 def _normal(mean: float, spread: float) -> Draw:
@@ -80,27 +83,31 @@ PAIRS: Mapping[str, tuple[Draw, Draw]] = {
 """Two agents on the same units, from ``FEWEST_UNITS`` on."""
 
 
-def difference_coverage(pair: tuple[Draw, Draw], units: int, campaigns: int, seed: int = 0) -> float:
+def difference_coverage(
+    pair: tuple[Draw, Draw], units: int, campaigns: int, seed: int = 0, known_by: int = KNOWN
+) -> float:
     """As ``coverage``, of the mean difference of two agents."""
 
     def difference(random: np.random.Generator, n: int) -> np.ndarray:
         return pair[0](random, n) - pair[1](random, n)
 
-    return _covered(difference, lambda values: mean_difference(values, units)[0], units, campaigns, seed)
+    return _covered(difference, lambda values: mean_difference(values, units)[0], units, campaigns, seed, known_by)
 
 
-def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0) -> float:
-    """The share of simulated campaigns, 0 to 1, whose interval contains the true mean."""
+def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0, known_by: int = KNOWN) -> float:
+    """The share of simulated campaigns, 0 to 1, whose interval contains the true mean, that of ``known_by`` values."""
 
     def interval(values: np.ndarray) -> Estimate:
         return estimated([Unit((float(value),)) for value in values], bounds=(0, 100))
 
-    return _covered(draw, interval, units, campaigns, seed)
+    return _covered(draw, interval, units, campaigns, seed, known_by)
 
 
-def _covered(draw: Draw, interval: Callable[[np.ndarray], Estimate], units: int, campaigns: int, seed: int) -> float:
+def _covered(
+    draw: Draw, interval: Callable[[np.ndarray], Estimate], units: int, campaigns: int, seed: int, known_by: int
+) -> float:
     random = np.random.default_rng([seed, units])
-    truth = float(draw(np.random.default_rng(seed), 2_000_000).mean())
+    truth = float(draw(np.random.default_rng(seed), known_by).mean())
     covered = 0
     for _ in range(campaigns):
         estimate = interval(draw(random, units))
@@ -112,9 +119,14 @@ def _covered(draw: Draw, interval: Callable[[np.ndarray], Estimate], units: int,
 
 def share_coverage(share: float, units: int) -> float:
     """The chance, 0 to 1, that the interval of a share contains it; exact."""
-    k = np.arange(units + 1)
-    inside = np.array([low <= share <= high for low, high in (clopper_pearson(each / units, units) for each in k)])
-    return float(scipy.stats.binom.pmf(k, units, share)[inside].sum())
+    inside = np.array([low <= share <= high for low, high in _intervals_of_shares(units)])
+    return float(scipy.stats.binom.pmf(np.arange(units + 1), units, share)[inside].sum())
+
+
+@cache
+def _intervals_of_shares(units: int) -> Sequence[tuple[float, float]]:
+    """The interval of each share that this number of units can have."""
+    return [clopper_pearson(passed / units, units) for passed in range(units + 1)]
 
 
 def table(rows: Mapping[str, Sequence[float]], what: str, sizes: Sequence[int] = SIZES) -> str:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
+from importlib.metadata import version
 from typing import Any
 
 from temporalio.client import Client, WorkflowExecutionStatus
@@ -105,6 +106,7 @@ def _workers(client: Client, parts: Parts, trials: TrialActivities, engine_id: s
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             graceful_shutdown_timeout=timedelta(seconds=5),
+            build_id=f"proctor-{version('proctor')}",  # the SDK would read the code of every module for one
         )
         beats.beat_through(worker)
         workers.append(worker)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from importlib import import_module
-from typing import Any, Literal
+from importlib.metadata import version
+from typing import Any, Literal, TypedDict
 
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
@@ -261,7 +262,7 @@ def _workers(
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             graceful_shutdown_timeout=timedelta(seconds=5),
-            deployment_config=_version(config),
+            **_version(config),
             **more,
         )
         beats.beat_through(worker)
@@ -277,7 +278,7 @@ def _workers(
         max_concurrent_activities=1_000,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
         default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
-        deployment_config=_version(config),
+        **_version(config),
     )
     notifications_beats.beat_through(notifications)
     return [
@@ -310,18 +311,27 @@ def _workers(
     ]
 
 
-def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
-    """What Temporal has to know to keep workflows on the version that they began with; None without a build id.
+class _Version(TypedDict, total=False):
+    """What a worker tells Temporal of its version: one of the two."""
 
+    build_id: str
+    deployment_config: WorkerDeploymentConfig
+
+
+def _version(config: GreenAgentConfig) -> _Version:
+    """What Temporal has to know to keep workflows on the version that they began with, where there is a build id.
+
+    Without one it is the release's: the SDK would read the code of every module to make one up.
     The behavior is here and not at the workflows, since Temporal refuses workers without a version that name one.
     """
     if not config.worker_build_id:
-        return None
-    return WorkerDeploymentConfig(
+        return {"build_id": f"proctor-{version('proctor')}"}
+    deployment = WorkerDeploymentConfig(
         version=WorkerDeploymentVersion(deployment_name=config.task_queue, build_id=config.worker_build_id),
         use_worker_versioning=True,
         default_versioning_behavior=VersioningBehavior.PINNED,
     )
+    return {"deployment_config": deployment}
 
 
 def _notifications_of(config: GreenAgentConfig, client: Client) -> NotificationSource:

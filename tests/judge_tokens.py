@@ -78,8 +78,8 @@ def nothing_bears_on_it(prompt: str) -> dict[str, object]:
     return {"items": items, "explanation": "nothing"}
 
 
-async def judged(scenario_id: str) -> Judged:
-    """Play the ideal day, have it judged by a scripted endpoint, and count."""
+async def judged(scenario_id: str, *, with_texts: bool = True) -> Judged:
+    """Play the ideal day, have it judged by a scripted endpoint, and count; ``with_texts`` also what evaluators ask."""
     verdicts: list[CriterionResult] = []
     ends: list[int] = []
     with OpenAIEndpoint() as endpoint:
@@ -91,7 +91,9 @@ async def judged(scenario_id: str) -> Judged:
 
         model = {"evaluation_model": "openai/counted", "evaluation_base_url": endpoint.base_url}
         with rehearsing(**model) as rehearsal:
-            await rehearsal.play(scenario_id, DAYS[scenario_id], Judging(on_verdict=done))
+            await rehearsal.play(
+                scenario_id, DAYS[scenario_id], Judging(lambda each: with_texts or each.by_model, done)
+            )
         prompts = endpoint.prompts
     criteria = sum(not verdict.judged_by.startswith("evaluator") for verdict in verdicts)
     return Judged(

@@ -131,6 +131,7 @@ def _has_words(text: str, words: str) -> bool:
     return compiled(rf"(?:^|\W){escaped}(?:$|\W)").search(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def _squeezed(text: str) -> str:
     return "".join(char for char in text.lower() if char.isalnum() or char in "@+")
 

@@ -38,6 +38,7 @@ from tests.a2a_gateway.callers import message03, text03
 from tests.a2a_gateway.conftest import request, standin_worker
 from tests.viewer.entries import write_day
 from tests.waiting import PATIENCE, eventually
+from tests.work import NIGHTLY
 from viewer.actions import ActionRefusedError, ActionRequest
 from viewer.app import routes
 
@@ -287,10 +288,11 @@ async def test_every_route_gives_each_caller_what_is_theirs(place: Place) -> Non
     await asyncio.sleep(0.01)  # the expired token's whole life
     assert {row.route for row in TABLE} | set(PUBLIC) == set(names_of(place.app.routes))
     wrong = []
-    for row in TABLE:
+    for number, row in enumerate(TABLE):
         expected = {**dict.fromkeys(STRANGERS, 401), "own": row.own, "admin": row.admin or row.own}
         expected["other"] = row.own if row.other is None else row.other
-        for who in (*STRANGERS, "other", "own", "admin"):
+        strangers = STRANGERS if NIGHTLY else STRANGERS[number % len(STRANGERS) :][:1]  # all of them, one a route
+        for who in (*strangers, "other", "own", "admin"):
             async with place.coming(who) as http:
                 answer = await row.ask(http, place.ended, place.day)
                 if status(answer) != expected[who]:

@@ -1,7 +1,7 @@
 """schemathesis against the gateway's HTTP+JSON side: strangers get 401 whatever they send, and callers never a 500.
 
-In ``make test`` the same few requests of a caller every time (what strangers get at every route is in
-``test_callers.py``); at night many more, of strangers, too, and other ones every night.
+By night only, and other requests every night. By default ``test_request_checks.py``, ``test_parts.py`` and
+``test_server.py`` send what is wrong, and ``test_callers.py`` has strangers at every route.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ import pytest
 from a2a_gateway.auth.tokens import Tokens, make_token
 from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.conftest import running_gateway
-from tests.work import NIGHTLY, only_nightly
+from tests.work import only_nightly
 
 ROOT = Path(__file__).parents[2]
 TEXT = {"type": "string"}
@@ -82,7 +82,8 @@ def document(statuses: list[int]) -> dict[str, Any]:
     return {"openapi": "3.0.3", "info": {"title": "A2A", "version": "1.0"}, "paths": paths}
 
 
-@pytest.mark.parametrize("has_token", [pytest.param(False, marks=only_nightly), True])
+@only_nightly
+@pytest.mark.parametrize("has_token", [False, True])
 async def test_whatever_is_sent_strangers_stay_outside_and_callers_get_an_answer(
     config: GreenAgentConfig, tmp_path: Path, has_token: bool
 ) -> None:
@@ -94,9 +95,8 @@ async def test_whatever_is_sent_strangers_stay_outside_and_callers_get_an_answer
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", str(tmp_path / "a2a.json"), "--no-color"),
         *("--checks", "not_a_server_error,status_code_conformance", "--continue-on-failure"),
-        *("--phases", "fuzzing", "--max-examples", "500" if NIGHTLY else "4", "--header", "A2A-Version: 1.0"),
+        *("--phases", "fuzzing", "--max-examples", "500", "--header", "A2A-Version: 1.0"),
         *(("--header", f"Authorization: Bearer {text}") if has_token else ()),
-        *(() if NIGHTLY else ("--generation-deterministic",)),
     ]
     async with running_gateway(config) as gateway:
         ran = await asyncio.to_thread(

@@ -18,6 +18,7 @@ from proctor_storage.temporal import connect
 from tests.a2a_gateway.callers import JSONRPC, REST, at_once, data_part, message, sdk_client, send, state_name
 from tests.a2a_gateway.conftest import Gateway, make_config, request, reset, running_gateway, standin_worker
 from tests.waiting import eventually
+from tests.work import some_of
 
 HOSTILE = [
     "it's",
@@ -96,7 +97,7 @@ async def test_by_state(desk: Desk) -> None:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("binding", [JSONRPC, REST])
+@pytest.mark.parametrize("binding", some_of([REST, JSONRPC], 1))
 async def test_pages_have_every_task_once_latest_first(desk: Desk, binding: Any) -> None:
     async with sdk_client(desk.gateway.url, binding) as caller:
         whole = await listed(caller, 7, context_id=desk.context)

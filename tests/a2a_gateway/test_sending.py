@@ -36,6 +36,7 @@ from tests.a2a_gateway.callers import (
 )
 from tests.a2a_gateway.conftest import Gateway, request, standin_worker
 from tests.waiting import eventually
+from tests.work import some_of
 from workflows.inputs import AssessmentInput
 
 
@@ -49,8 +50,7 @@ async def input_of(client: Client, task_id: str) -> AssessmentInput:
 
 
 @pytest.mark.usefixtures("worker")
-@pytest.mark.parametrize("binding", [JSONRPC, REST])
-@pytest.mark.parametrize("script", [{}, {"renew": 1}])
+@pytest.mark.parametrize(("binding", "script"), [(JSONRPC, {"renew": 1}), (REST, {})])
 async def test_blocking_send_answers_when_the_assessment_has_ended(
     gateway: Gateway, binding: Any, script: dict[str, Any]
 ) -> None:
@@ -61,7 +61,7 @@ async def test_blocking_send_answers_when_the_assessment_has_ended(
 
 
 @pytest.mark.usefixtures("worker")
-@pytest.mark.parametrize("binding", [JSONRPC, REST])
+@pytest.mark.parametrize("binding", some_of([JSONRPC, REST], 1))
 async def test_return_immediately_answers_at_once(gateway: Gateway, client: Client, binding: Any) -> None:
     async with sdk_client(gateway.url, binding, streaming=False) as caller:
         task = await send(caller, at_once(message(data_part(request(hold=True)), context="c-1")))

@@ -41,6 +41,7 @@ from tests.a2a_gateway.conftest import (
     stop_temporal,
 )
 from tests.waiting import eventually
+from tests.work import NIGHTLY, some_of
 
 FROM_THE_START = [*(f"working {n}" for n in range(6)), "artifact assessment_results", "completed"]
 
@@ -65,7 +66,7 @@ async def polls_in_history(client: Client, task_id: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("worker")
-@pytest.mark.parametrize("binding", [JSONRPC, REST])
+@pytest.mark.parametrize("binding", some_of([REST, JSONRPC], 1))
 async def test_a_caller_that_lost_its_connection_gets_every_update_from_another_replica(
     gateway: Gateway, more_gateways: Callable[[], Awaitable[Gateway]], client: Client, binding: Any
 ) -> None:
@@ -161,7 +162,7 @@ async def test_a_listener_that_leaves_is_not_held_and_holds_nobody(
     listeners = subscriptions.Subscriptions(TemporalConnection(partial(connect, config)))
     tasks = []
     async with sdk_client(gateway.url, streaming=False) as caller:
-        for _ in range(10):
+        for _ in range(10 if NIGHTLY else 3):
             task = await send(caller, at_once(message(data_part(request(pauses=[1])))))
             tasks.append(task.id)
             for moment in (0, 0.002, 0.1):  # before the first poll, while it is sent, while it waits

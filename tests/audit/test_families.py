@@ -1,4 +1,7 @@
-"""An instance of each family passes the audit in its cheapest form, nightly four of each; planted faults are named."""
+"""Instances of families pass the audit in its cheapest form, nightly four of each; planted faults are named.
+
+By default a third of the families is audited. In the others the oracle earns everything, and who does nothing nothing.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,11 +11,13 @@ import pytest
 
 from proctor.audit import instances
 from proctor.audit.families import Cell, audit_cell, cells_of, summed_up
-from proctor.audit.instances import audit_instance
+from proctor.audit.instances import BARS, audit_instance
+from proctor.audit.players import nothing, oracle
+from proctor.audit.plays import Stage
 from scenarios.kit.checks import Write
 from scenarios.kit.making.days import DIFFICULTIES, Day, make_day
 from tests.stack import SCENARIOS
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, only_nightly
 
 FAMILIES = sorted(path.parent for path in (SCENARIOS / "families").glob("*/family.py"))
 
@@ -21,21 +26,36 @@ def test_there_are_twelve_families() -> None:
     assert len(FAMILIES) >= 12
 
 
-@pytest.mark.parametrize(
-    ("family", "difficulty"),
-    [
-        pytest.param(family, difficulty, id=f"{family.name}-{difficulty}")
-        for place, family in enumerate(FAMILIES)
-        for difficulty in DIFFICULTIES
-        if NIGHTLY or difficulty == DIFFICULTIES[place % 2]  # the short days
-    ],
-)
+SHORT_DAYS = [(family, DIFFICULTIES[place % 2]) for place, family in enumerate(FAMILIES)]
+AUDITED = SHORT_DAYS[::3]
+OTHERS = [day for day in SHORT_DAYS if day not in AUDITED]
+ALL_DAYS = [(family, difficulty) for family in FAMILIES for difficulty in DIFFICULTIES]
+
+
+def name(value: Path | int) -> str:
+    return value.name if isinstance(value, Path) else str(value)
+
+
+def seed_of(difficulty: int) -> int:
+    """The authors looked at the seeds below."""
+    return 20 + difficulty
+
+
+@pytest.mark.parametrize(("family", "difficulty"), ALL_DAYS if NIGHTLY else AUDITED, ids=name)
 def test_the_audit_finds_nothing(family: Path, difficulty: int) -> None:
-    seed = 20 + difficulty  # the authors looked at the seeds below
-    (audit,) = summed_up(
-        [audit_cell(cell) for cell in cells_of([family], [difficulty], [seed], quick=True)], quick=True
-    )
+    cells = cells_of([family], [difficulty], [seed_of(difficulty)], quick=True)
+    (audit,) = summed_up([audit_cell(cell) for cell in cells], quick=True)
     assert audit.violations == []
+
+
+@pytest.mark.parametrize(("family", "difficulty"), OTHERS, ids=name)
+async def test_the_oracle_earns_everything_and_who_does_nothing_nothing(family: Path, difficulty: int) -> None:
+    day = make_day(family, difficulty, seed_of(difficulty))
+    for side in day.sides or (day,):
+        stage = Stage(side)
+        await stage.hear((other, oracle(other)) for other in day.sides if other is not side)
+        assert (await stage.play(oracle(side))).share == 1
+        assert (await stage.play(nothing)).share <= BARS["nothing"]
 
 
 _FAMILY = """
@@ -123,6 +143,7 @@ def _unseen_side_effect(day: Day) -> None:
     day.duties[0].explains.append(Write(actions=("email.archive", "email.star")))
 
 
+@only_nightly
 @pytest.mark.parametrize(
     ("name", "plant", "check"),
     [

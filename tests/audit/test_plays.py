@@ -21,7 +21,7 @@ from purple_sdk.ues.errors import ServerError
 from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.duty import Act
 from tests.stack import SCENARIOS
-from tests.work import some_of
+from tests.work import NIGHTLY, some_of
 
 DAYS = [
     *(("clear_the_day", 2, 3), ("invoice_fraud", 3, 5), ("delegate", 1, 4)),
@@ -140,7 +140,7 @@ def test_expected_means_are_those_of_many_plays() -> None:
 
     async def shares() -> list[float]:
         stage = Stage(day)
-        return [(await stage.play(players.graded(day, 0.2, play))).share for play in range(60)]
+        return [(await stage.play(players.graded(day, 0.2, play))).share for play in range(60 if NIGHTLY else 30)]
 
     played = asyncio.run(shares())
     assert abs(fmean(played) - expected_share(day, 0.2)) < 3 * stdev(played) / len(played) ** 0.5

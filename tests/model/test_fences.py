@@ -6,6 +6,7 @@
 import pytest
 
 from tests.model.fences import BrokenError, Rules, explore
+from tests.work import only_nightly
 
 TROUBLE = {
     "a worker stopped": {"give_ups": 1, "losses": 0, "resets": 0},
@@ -16,11 +17,12 @@ TROUBLE = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE)
-@pytest.mark.parametrize("kinds", ["MT", "TT", "TOT"])
+@pytest.mark.parametrize("kinds", ["MT", "TT", pytest.param("TOT", marks=only_nightly)])
 def test_nothing_is_lost_or_doubled(kinds: str, trouble: dict[str, int]) -> None:
     assert explore(kinds, Rules(), **trouble) > 100
 
 
+@only_nightly
 def test_nor_when_a_worker_is_stopped_twice_or_before_a_reset() -> None:
     explore("T", Rules(), give_ups=2, losses=1, resets=0)
     explore("OT", Rules(), give_ups=1, losses=0, resets=1)

@@ -181,7 +181,7 @@ def test_without_the_extra_a_sentence_says_how_to_get_it(monkeypatch: pytest.Mon
         tracing.start_tracing("proctor-worker")
 
 
-@pytest.mark.parametrize("is_wanted", [False, True])
+@pytest.mark.parametrize("is_wanted", [False, pytest.param(True, marks=only_nightly)])
 def test_a_failed_step_leaves_its_text_out_of_the_spans_unless_asked_for(is_wanted: bool) -> None:
     """As Temporal's SDK does: an exception passes through a span, whose message quotes a participant."""
     script = (

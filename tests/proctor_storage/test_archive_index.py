@@ -89,21 +89,22 @@ def earlier(url: str, *names: str) -> None:
     shutil.rmtree(Path(url) / "index")
 
 
-def test_a_write_lists_nothing_and_costs_the_same_at_any_size(url: str) -> None:
+def test_a_write_lists_nothing_and_costs_the_same_at_any_size(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(day_index, "LINES", 64)
     archive, folder = watched(url)
     costs = []
-    for number in range(300):  # more than a file of the index has lines
+    for number in range(80):  # more than a file of the index has lines
         folder.counted.clear()
         write(archive, entry(f"e{number}"))
         costs.append(dict(folder.counted))
     assert costs[0]["listed"] == 1, "whether there is anything yet"
     assert all("listed" not in cost for cost in costs[1:])
-    assert costs[1] == costs[100] == costs[-1]
+    assert costs[1] == costs[40] == costs[-1]
     archive, folder = watched(url)
     write(archive, entry("one-more"))
     assert folder.counted == {**costs[1], "read": 1}, "another process looks once whether the index is complete"
     assert len(list(Path(url, "index", "days").rglob("*.jsonl.gz"))) == 3
-    assert len(ids(Archive(url))) == 301
+    assert len(ids(Archive(url))) == 81
 
 
 def test_a_later_writer_lists_its_own_id_alone(url: str) -> None:

@@ -23,7 +23,7 @@ from tests import object_stores as servers
 from tests.docs.blocks import of_language
 from tests.object_stores import BUCKET, HAS_AZURITE, S3
 from tests.viewer.entries import write_day
-from tests.work import only_nightly
+from tests.work import only_nightly, some_of
 
 KINDS = [
     "s3",
@@ -191,7 +191,7 @@ def test_a_blob_that_is_used_again_is_young_again(s3: S3, monkeypatch: pytest.Mo
     assert s3.requests["PUT"] == 3
 
 
-@pytest.mark.parametrize("status", ["503 SlowDown", "500 InternalError", "503 ServiceUnavailable"])
+@pytest.mark.parametrize("status", ["503 SlowDown", *some_of(["500 InternalError", "503 ServiceUnavailable"], 1)])
 def test_a_passing_failure_is_tried_again(s3: S3, status: str) -> None:
     code = status.split()[1]
     failure = (status, code)
@@ -208,10 +208,10 @@ def test_a_passing_failure_is_tried_again(s3: S3, status: str) -> None:
 def test_one_part_of_many_is_tried_again_alone(s3: S3) -> None:
     left = [("503 Slow Down", "SlowDown")]
     s3.fail = lambda request: left.pop() if left and "partNumber=2" in request else None
-    content = os.urandom(3 * object_stores.PART_BYTES)
+    content = os.urandom(2 * object_stores.PART_BYTES)
     store = BlobStore(f"s3://{BUCKET}/parts")
     assert store.get_blocking(store.put_blocking(content)) == content
-    assert s3.requests["parts"] == 5, "three full parts, the rest, and the second once more"
+    assert s3.requests["parts"] == 4, "two full parts, the rest, and the second once more"
 
 
 @pytest.mark.parametrize(

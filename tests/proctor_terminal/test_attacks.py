@@ -125,6 +125,7 @@ async def test_memory_has_an_end(trials: Trials, tmp_path: Path) -> None:
     assert outcome.quotas.in_words() == ["memory: the kernel killed 1 of the agent's processes"]
 
 
+@only_nightly
 async def test_a_limit_of_processes_that_held_is_told(trials: Trials, tmp_path: Path) -> None:
     trial = await trials.of(format_two(tmp_path / "task"))
     await trial.act(f"python3 -c '{FORKS_300}'", timeout=60)  # 200 may run
@@ -276,6 +277,7 @@ async def test_an_images_command_that_does_not_run_with_the_agents_files_is_its_
     assert said == (FailureMode.UNKNOWN_AGENT_ERROR, "participant", False), outcome
 
 
+@only_nightly
 async def test_tests_that_do_not_parse(trials: Trials, tmp_path: Path) -> None:
     folder = format_one(tmp_path / "task", {"run-tests.sh": "echo everything is fine\n"})
     outcome = await (await trials.of(folder)).test()
@@ -317,7 +319,9 @@ async def test_processes_left_to_change_the_verdict(trials: Trials, tmp_path: Pa
     assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.NONE, False, 0.0), outcome.log
 
 
-@pytest.mark.parametrize(("kept", "is_resolved"), [("everything", True), ("services", False)])
+@pytest.mark.parametrize(
+    ("kept", "is_resolved"), [("everything", True), pytest.param("services", False, marks=only_nightly)]
+)
 async def test_a_background_process_runs_until_the_tests(
     trials: Trials, tmp_path: Path, kept: LeaveRunning, is_resolved: bool
 ) -> None:

@@ -18,7 +18,7 @@ from proctor_terminal.tasks import find_tasks, load_task
 from tests.docker_engine import BASE_IMAGE, TASKS, own_engine
 from tests.proctor_terminal.conftest import Trial, Trials
 from tests.proctor_terminal.writing import format_one, format_two
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, only_nightly
 
 SHORT = ("two-services",)
 """Tasks of our own that are played here in every run; all are in ``make nightly``, and in the tests of whole runs."""
@@ -41,7 +41,8 @@ async def test_a_tasks_own_solution_solves_it(trials: Trials, folder: Path) -> N
     assert await trials.engine.ask("GET", "networks", {"filters": labels}) == []
 
 
-@pytest.mark.parametrize("folder", find_tasks(TASKS, None if NIGHTLY else ["sort-*"]), ids=lambda folder: folder.name)
+@only_nightly
+@pytest.mark.parametrize("folder", find_tasks(TASKS, None), ids=lambda folder: folder.name)
 async def test_doing_nothing_solves_nothing(trials: Trials, folder: Path) -> None:
     outcome = await (await trials.of(folder)).test()
     assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.NONE, False, 0.0), outcome.log

@@ -20,10 +20,10 @@ from tests.proctor_terminal.tampering import HARBOR, TAMPERING, VERSION_ONE, com
 from tests.proctor_terminal.writing import DONE, format_two
 from tests.work import NIGHTLY, only_nightly
 
-_FEW = ("python3 replaced", "a listening process that rewrites tests")
+_FEW = ("python3 replaced",)
 _CASES = [
     *((version_one, name) for name in (VERSION_ONE if NIGHTLY else _FEW)),
-    *((harbor, name) for name in (HARBOR if NIGHTLY else ("bash replaced",))),
+    *((harbor, name) for name in (HARBOR if NIGHTLY else ())),
 ]
 
 
@@ -129,14 +129,14 @@ async def test_tests_whose_fresh_container_is_lost_begin_again_with_the_agents_f
     trials: Trials, tmp_path: Path
 ) -> None:
     """Not the trial: the agent's container and its files are there."""
-    slow = f"sleep 2\nif {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\nsleep 2\n"
+    slow = f"sleep 1\nif {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\nsleep 1\n"
     trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": slow}))
     trial.task = trial.task.model_copy(update={"needs_processes": False})
     await trial.act("touch /app/done; nohup sleep 900 >/dev/null 2>&1 &")
     assert not await fresh.is_kept(trials.engine, trial.ref)
     testing = asyncio.create_task(trial.test(verifier="separate"))
     while (place := await fresh.find(trials.engine, trial.ref)) is None or not await _is_testing(trials.engine, place):
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.2)
     await trials.engine.ask("POST", f"containers/{place.container_id}/kill")
     with pytest.raises(EnvironmentLostError):
         await testing

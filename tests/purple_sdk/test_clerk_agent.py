@@ -14,6 +14,7 @@ from scenarios.kit.making.days import make_day
 from tests.processes import serving
 from tests.purple_sdk.evaluator import Evaluator, start, turn
 from tests.purple_sdk.played import PlayedAgent
+from tests.work import some_of
 
 FAMILIES = Path("scenarios/families").absolute()
 NOW = datetime(2027, 3, 4, 9, tzinfo=UTC)
@@ -33,7 +34,7 @@ async def played(family: str, difficulty: int, seed: int) -> Outcome:
     return await stage.play(play)
 
 
-@pytest.mark.parametrize("family", ["deadline_desk", "expense_report", "inbox_flood", "the_week"])
+@pytest.mark.parametrize("family", some_of(["deadline_desk", "inbox_flood", "expense_report", "the_week"], 2))
 async def test_it_earns_more_than_half_of_days_whose_lists_it_can_read(family: str) -> None:
     outcome = await played(family, 1, 3)
     assert outcome.share > 0.5, outcome.held
@@ -47,7 +48,7 @@ async def test_it_leaves_open_what_it_can_t_read() -> None:
 
 
 async def test_it_says_that_a_withdrawn_thing_is_impossible() -> None:
-    outcomes = [await played("impossible_day", 2, seed) for seed in (1, 2, 3)]
+    outcomes = [await played("impossible_day", 2, seed) for seed in some_of((1, 2, 3), 1)]
     reports = [
         str(entry.parameters["content"])
         for outcome in outcomes

@@ -12,6 +12,7 @@ import pytest
 from a2a.server.context import ServerCallContext
 from a2a.types.a2a_pb2 import ListTasksRequest, Task
 
+from proctor_processes.ports import free_ports
 from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
 from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import create_app
@@ -54,15 +55,12 @@ async def test_an_agent_may_be_told_under_which_address_it_sees_the_simulator() 
         await agent.aclose()
 
 
-def test_the_card_url_can_be_chosen() -> None:
-    with serving(*PROBE, "--card-url", "https://agent.example/a2a") as (url, _):
-        card = httpx.get(f"{url}/.well-known/agent-card.json").json()
-    assert card["url"] == "https://agent.example/a2a"
-
-
-async def test_sigterm_ends_it_cleanly_in_the_middle_of_a_turn() -> None:
-    with serving(*PROBE) as (url, process):
-        async with Evaluator(url) as evaluator:
+async def test_the_card_url_can_be_chosen_and_sigterm_ends_it_cleanly_in_the_middle_of_a_turn() -> None:
+    port = free_ports(1)[0]
+    with serving(*PROBE[:-1], str(port), "--card-url", f"http://localhost:{port}") as (url, process):
+        async with Evaluator(url) as evaluator, httpx.AsyncClient() as http:
+            card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
+            assert card["url"] == f"http://localhost:{port}"
             await evaluator.say(start({"slow": {"1.1": 3600}}))
             seen = Heard()
             waiting = asyncio.create_task(evaluator.say(turn(1), seen=seen))

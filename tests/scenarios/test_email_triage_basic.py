@@ -38,7 +38,7 @@ from tests.scenarios.triage_participant import (
 )
 from tests.scenarios.triage_voices import VOICES
 from tests.stack import Script
-from tests.work import some_of
+from tests.work import only_nightly, some_of
 
 SCENARIO = "email_triage_basic"
 INGE, BECKETT = "inge.dahlberg@baltbox.example", "t.beckett@harborvolt.example"
@@ -381,7 +381,7 @@ async def test_good_work_earns_everything(rehearsal: Rehearsal, name: str) -> No
     assert results.scores.overall.max_score == OFFLINE
 
 
-@pytest.mark.parametrize("name", some_of(CHEATS, 3))
+@pytest.mark.parametrize("name", some_of(CHEATS, 1))
 async def test_a_report_that_cheats_earns_nothing_by_it(rehearsal: Rehearsal, name: str) -> None:
     results = await rehearsal.play(SCENARIO, CHEATS[name].plan)
     scores = _scores(results)
@@ -415,6 +415,7 @@ def test_every_criterion_has_a_mistake() -> None:
     assert set().union(*(mistake.lowers for mistake in MISTAKES.values())) == criteria
 
 
+@only_nightly
 async def test_labelling_everything_urgent_does_not_pay(rehearsal: Rehearsal) -> None:
     results = await rehearsal.play(SCENARIO, ALL_URGENT)
     scores = _scores(results)
@@ -430,6 +431,7 @@ async def test_archiving_everything_does_not_pay(rehearsal: Rehearsal) -> None:
     assert results.scores.overall.score <= 9
 
 
+@only_nightly
 async def test_pasting_subjects_is_no_summary(rehearsal: Rehearsal) -> None:
     results = await rehearsal.play(SCENARIO, paste_subjects)
     scores = _scores(results)
@@ -445,7 +447,7 @@ async def test_answering_everybody_does_not_pay(rehearsal: Rehearsal) -> None:
     assert results.scores.overall.score <= 9
 
 
-@pytest.mark.parametrize(("name", "fact"), [("private_kept", "private"), ("noise_unnamed", "noise_named")])
+@pytest.mark.parametrize(("name", "fact"), some_of([("private_kept", "private"), ("noise_unnamed", "noise_named")], 1))
 async def test_a_model_reads_what_no_rule_can_decide(rehearsal: Rehearsal, name: str, fact: str) -> None:
     _, seen = await rehearsal.play_and_keep(SCENARIO, IDEAL)
     judge = getattr(evaluators, name)

@@ -29,7 +29,7 @@ CHANCE = 0.05
 """The share of the points that actions at random may come to: Greta's panel named to Greta, a note to Ingrid."""
 SECONDS = 2.0
 """Processor time that a judgement may take; measured nightly only."""
-MOST_CALLS = 3_000_000
+MOST_CALLS = 3_000_000 if NIGHTLY else 1_000_000
 """Functions called in one judgement, Python's and C's; a fraction of a second."""
 
 
@@ -74,7 +74,7 @@ WORDS = (
     " Leo call Tom Becker\nRachel Kwan: annex 2 of the DPA by Friday. Daniel Okafor pricing Tuesday 16:00, Sabine"
     " 12:30 Berlin"
 )
-LONG = 200_000
+LONG = 200_000 if NIGHTLY else 60_000
 """Characters; the simulator takes messages of at most 256 kB."""
 
 

@@ -12,7 +12,7 @@ from tests.work import only_nightly
     "scenario_id", [each if each == "reschedule_day" else pytest.param(each, marks=only_nightly) for each in DAYS]
 )
 async def test_judging_all_criteria_bills_little_more_than_judging_one(scenario_id: str) -> None:
-    found = await judged(scenario_id)
+    found = await judged(scenario_id, with_texts=False)
     assert found.by_model.uncached <= 1.3 * found.one.uncached
     assert found.by_model.uncached_before == found.by_model.all >= found.by_model.uncached
     assert found.one.all > 10_000  # it is the whole evidence that is read

@@ -113,7 +113,7 @@ def test_every_criterion_has_a_mistake() -> None:
     assert {c["criterion_id"] for c in config["criteria"]} == {c for m in MISTAKES.values() for c in m.costs}
 
 
-@pytest.mark.parametrize("name", some_of(CHEATS, 3))
+@pytest.mark.parametrize("name", some_of(CHEATS, 1))
 async def test_a_day_that_cheats_earns_what_it_did(rehearsal: Rehearsal, name: str) -> None:
     results = await assess(rehearsal, CHEATS[name])
     assert results.scores.overall.score == SCORES[name][1], explanations(results)

@@ -33,7 +33,7 @@ FEW = ["hello-file", "partial-credit"]
 
 def test_the_oracle_from_the_shell(terminal_stack: Stack, docker_engine: str, tmp_path: Path) -> None:
     """Accuracy 1.0, and the folder that the seed describes; nothing is left on the engine."""
-    wanted = [] if NIGHTLY else [part for task in FEW for part in ("--task-id", task)]
+    wanted = [] if NIGHTLY else ["--task-id", FEW[0]]
     done = Sandbox(tmp_path).call(
         *("terminal-bench", "run", "--gateway", terminal_stack.gateway_url, "--dataset", "terminal_bench"),
         *("--agent", "oracle", "--json", "exact.json", *wanted),
@@ -46,7 +46,7 @@ def test_the_oracle_from_the_shell(terminal_stack: Stack, docker_engine: str, tm
     assert json.loads((folder / "results.json").read_text())["accuracy"] == 1.0
     metadata = json.loads((folder / "run_metadata.json").read_text())
     assert (metadata["agent_name"], metadata["n_attempts"], metadata["accuracy"]) == ("oracle", 1, 1.0)
-    for task_id in FEW:
+    for task_id in FEW if NIGHTLY else FEW[:1]:
         (trial,) = (folder / task_id).iterdir()
         assert trial.name == f"{task_id}.1-of-1.{results.run_id}"
         assert json.loads((trial / "results.json").read_text())["is_resolved"] is True

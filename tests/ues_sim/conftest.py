@@ -17,7 +17,7 @@ from tests.ues_sim.helpers import Server, Sim
 
 settings.register_profile(
     "short",
-    max_examples=3,
+    max_examples=2,
     deadline=None,
     derandomize=True,
     # What fails here is told at once; the nightly run takes the time to make it small.

@@ -11,7 +11,7 @@ from dateutil.rrule import DAILY, MONTHLY, WEEKLY, YEARLY, rrule
 from tests.ues_sim.helpers import Sim
 from tests.ues_sim.stories.calendar import create
 from tests.ues_sim.test_calendar import event, refused
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, some_of
 from ues_sim.modalities.calendar.series import MOST_STEPS_OF_ONE, WEEKDAYS, Series, steps
 
 WEEKLY_CALL = {
@@ -144,7 +144,7 @@ def test_at_most_a_thousand_occurrences(sim):
     assert answer["events"][-1]["start"] == "2026-05-20T07:00:00+00:00"
 
 
-@pytest.mark.parametrize("end_type", [{}, {"end_type": "count", "count": 2**62}])
+@pytest.mark.parametrize("end_type", some_of([{"end_type": "count", "count": 2**62}, {}], 1))
 def test_series_that_never_happen_are_not_searched_for_ever(sim, end_type):
     rule = {"frequency": "daily", "day_of_month": 30, "month_of_year": 2, **end_type}
     made = [create(sim, **{**WEEKLY_CALL, "recurrence": rule}) for _ in range(20)]
@@ -193,7 +193,7 @@ def by_dateutil(rule, first: date) -> list[date]:
     return found[: rule["count"]] if rule["end_type"] == "count" else found
 
 
-@pytest.mark.parametrize("seed", range(8 if NIGHTLY else 3))
+@pytest.mark.parametrize("seed", range(8 if NIGHTLY else 1))
 def test_series_agree_with_dateutil(seed):
     chance = random.Random(seed)
     for _ in range(20):

@@ -94,7 +94,7 @@ SHOWN = {"email": "emails", "sms": "messages", "calendar": "events", "chat": "me
 @pytest.mark.parametrize("text", ["", LONG], ids=["short", "long"])
 @pytest.mark.parametrize("name", STATES)
 def test_a_compact_state_is_small_however_much_there_is(sim: Sim, name: str, text: str) -> None:
-    count = 200 if text else 1500
+    count = 50 if text else 500
     state = STATES[name](count, text)
     sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": {name: state}}})
     answer = sim.get(f"/{name}/state", params={"compact": "true"})

@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from tests.ues_sim.helpers import receive
+from tests.work import only_nightly
 from ues_sim import ENDPOINT_PERMISSIONS, USER_PERMISSIONS
 from ues_sim.http.routes import SIMULATION_ROUTES
 
@@ -70,6 +71,7 @@ def test_wildcards(sim):
     assert sim.key("*").get("/keys").status_code == 200
 
 
+@only_nightly  # test_permissions asks each endpoint of the contract with keys that all of them share
 def test_each_endpoint_needs_exactly_its_permission(sim):
     for route in SIMULATION_ROUTES:
         path = route.path.format(modality_name="email", event_id="x", hold_id="x", key_id="x", name="x")

@@ -115,6 +115,16 @@ def test_a_failed_event_says_why_and_leaves_no_trace(sim):
     assert sim.ok("POST", "/simulation/undo")["undone_count"] == 0
 
 
+def test_an_event_of_a_file_whose_data_do_not_fit_fails_with_the_fields_name(sim):
+    event = {"modality": "email", "data": {"operation": "mark_read", "message_ids": 5}, "scheduled_time": at(1)}
+    sim.ok("POST", "/scenario/import/events", {"data": {"events": [event]}})
+    sim.advance(1)
+    (failed,) = sim.ok("GET", "/events")["events"]
+    assert failed["status"] == "failed"
+    assert "data.message_ids: Input should be a valid list" in failed["error_message"]
+    assert "unexpected" not in failed["error_message"]
+
+
 def test_a_failed_event_is_no_executed_one_however_time_is_moved(sim):
     sim.ok("POST", "/simulation/start", {})
     for path, body in (
