@@ -18,6 +18,7 @@ from activities.admission.queueing import status_of
 from activities.attempts.chain import chain
 from activities.attempts.heartbeats import Heartbeats
 from activities.participant import ParticipantClients
+from proctor import __version__
 from proctor.live_terminals import recordings_of
 from proctor.parts import Parts
 from proctor_processes.announcing import announce
@@ -103,6 +104,7 @@ def _workers(client: Client, parts: Parts, trials: TrialActivities, engine_id: s
             client,
             task_queue=queue,
             activities=steps,
+            build_id=__version__,  # else the client reads the code of all modules
             interceptors=chain(beats, scrubbing, None, None),
             max_concurrent_activities=_AT_ONCE,
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,

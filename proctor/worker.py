@@ -38,6 +38,7 @@ from activities.simulation.hosts import SimulationHost
 from activities.simulation.lifecycle import LifecycleActivities
 from activities.simulation.moving import Moving
 from activities.simulation.turns import TurnActivities
+from proctor import __version__
 from proctor.attempts import write_line
 from proctor.engine_wait import until_there_may_be_an_engine
 from proctor.handing_back import WritingDown
@@ -272,7 +273,7 @@ def _workers(
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             graceful_shutdown_timeout=timedelta(seconds=5),
-            deployment_config=_version(config),
+            **_version(config),
             **more,
         )
         beats.beat_through(worker)
@@ -288,7 +289,7 @@ def _workers(
         max_concurrent_activities=1_000,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
         default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
-        deployment_config=_version(config),
+        **_version(config),
     )
     notifications_beats.beat_through(notifications)
     return [
@@ -321,18 +322,20 @@ def _workers(
     ]
 
 
-def _version(config: GreenAgentConfig) -> WorkerDeploymentConfig | None:
-    """What Temporal has to know to keep workflows on the version that they began with; None without a build id.
+def _version(config: GreenAgentConfig) -> dict[str, Any]:
+    """A worker's options that say which version it is: with a build id, Temporal keeps workflows on the version that
+    they began with.
 
     The behavior is here and not at the workflows, since Temporal refuses workers without a version that name one.
     """
     if not config.worker_build_id:
-        return None
-    return WorkerDeploymentConfig(
+        return {"build_id": __version__}  # else the client reads the code of all modules, for a hash that nobody uses
+    deployment = WorkerDeploymentConfig(
         version=WorkerDeploymentVersion(deployment_name=config.task_queue, build_id=config.worker_build_id),
         use_worker_versioning=True,
         default_versioning_behavior=VersioningBehavior.PINNED,
     )
+    return {"deployment_config": deployment}
 
 
 def _notifications_of(config: GreenAgentConfig, client: Client) -> NotificationSource:
