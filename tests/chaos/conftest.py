@@ -7,12 +7,14 @@ import pytest
 
 from tests.chaos.rehearsals import Outcome, undisturbed
 from tests.chaos.services import WORKERS, Services, running_services
+from tests.stack import Stack
 from tests.work import NIGHTLY
 
 
 @pytest.fixture(scope="session")
-def services() -> Iterator[Services]:
-    with running_services(WORKERS if NIGHTLY else WORKERS[:1]) as running:
+def services(stack: Stack) -> Iterator[Services]:
+    """By default only what dies by default is started; all else is the evaluator that tests share."""
+    with running_services() if NIGHTLY else running_services(WORKERS[:1], beside=stack) as running:
         yield running
 
 

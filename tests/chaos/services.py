@@ -218,12 +218,15 @@ def serving_models(moments: Moments, port: int) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def running_services(workers: Sequence[str] = WORKERS, *, for_abilities: bool = False) -> Iterator[Services]:
+def running_services(
+    workers: Sequence[str] = WORKERS, *, for_abilities: bool = False, beside: Stack | None = None
+) -> Iterator[Services]:
     """Start everything on free ports in a temporary folder; nothing of it is left afterwards.
 
     Args:
         workers: which of ``WORKERS``; a lone one that dies is followed by the one that the supervisor starts.
         for_abilities: whether a second participant runs, and a proxy is before the simulator as participants reach it.
+        beside: an evaluator whose Temporal server and simulator are used; then nothing can be done to these two.
     """
     moments = Moments()
     with ExitStack() as stack:
@@ -238,12 +241,16 @@ def running_services(workers: Sequence[str] = WORKERS, *, for_abilities: bool = 
             is_durable=True,
         )
         to_simulator, *to_temporal = (f"127.0.0.1:{port}" for port in relay_ports)
+        if beside:
+            local = _using(local, beside)
+            to_simulator, to_temporal = f"127.0.0.1:{local.ports.ues}", [local.temporal_address] * len(workers)
         addresses = dict(zip(workers, to_temporal, strict=True))
         ues_url = stack.enter_context(proxy(moments, "simulator", f"http://{to_simulator}", ues_port))
         for_workers = {
             **stack.enter_context(serving_models(moments, model_port)),
             "AGENTBEATS_GREEN_UES_URL": ues_url,
             "AGENTBEATS_GREEN_UES_PUBLIC_URL": local.ues_url,
+            "AGENTBEATS_GREEN_MODELS_TASK_QUEUE": "chaos-models",
         }
         if for_abilities:
             tools_url = stack.enter_context(proxy(moments, "tools", local.ues_url, tools_port))
@@ -254,6 +261,10 @@ def running_services(workers: Sequence[str] = WORKERS, *, for_abilities: bool = 
             *(relay(_TO_TEMPORAL[worker], at, local.temporal_address) for worker, at in addresses.items()),
             *_all_services(local, for_workers, addresses, asks_leave_at, colleague if for_abilities else None),
         ]
+        if beside:
+            each_service = [
+                replace(each, after=()) for each in each_service if each.name in ("agent", "gateway", *workers)
+            ]
         loop = stack.enter_context(loop_of_its_own())
         supervisor = Supervisor(each_service, local.logs, say=lambda _: None, longest_pause=0.2)
         services = Services(local, supervisor, loop)
@@ -265,6 +276,14 @@ def running_services(workers: Sequence[str] = WORKERS, *, for_abilities: bool = 
             yield services
         finally:
             services.run(supervisor.stop())
+
+
+def _using(local: LocalStack, other: Stack) -> LocalStack:
+    """The same, with the Temporal server and the simulator of another evaluator, and a task queue of its own."""
+    shared = other.local
+    ports = replace(shared.ports, gateway=local.ports.gateway, agent=local.ports.agent)
+    config = local.config.model_copy(update={"secret": shared.config.secret, "task_queue": "chaos"})
+    return replace(local, config=config, ports=ports)
 
 
 def relay(name: str, address: str, *upstreams: str) -> Service:

@@ -9,6 +9,7 @@ import psutil
 from tests.waiting import wait_until
 
 LIMITED = Path(__file__).parent / "limited_server.py"
+KEYLESS = Path(__file__).parent / "keyless_server.py"
 
 
 class Program:

@@ -35,7 +35,7 @@ from purple_sdk.ues import (
 from tests import processes
 from tests.assessments.packages import TINY
 from tests.assessments.scripts import ask_ben
-from tests.foreign_ues.servers import LIMITED, Program, running
+from tests.foreign_ues.servers import KEYLESS, LIMITED, Program, running
 from tests.work import only_nightly, some_of
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
@@ -110,7 +110,11 @@ def command(request: pytest.FixtureRequest, program: Program) -> str:
 one_kind = pytest.mark.parametrize("command", some_of(["checkpoints", "export"], 1), indirect=True)
 """For what does not depend on how the simulator's state is kept."""
 
+by_export = pytest.mark.parametrize("command", some_of(["export", "checkpoints"], 1), indirect=True)
+"""For what is harder where it is kept by the worker."""
 
+
+@by_export
 async def test_a_checkpoint_holds_until_something_changes(worker: MakeWorker, command: str) -> None:
     servers = worker(command)
     simulation = await prepared(servers)
@@ -135,6 +139,7 @@ async def test_a_checkpoint_holds_until_something_changes(worker: MakeWorker, co
     assert simulation.is_known_to_participant
 
 
+@by_export
 async def test_work_in_hand_is_kept(worker: MakeWorker, command: str) -> None:
     servers = worker(command)
     simulation = await prepared(servers)
@@ -174,6 +179,7 @@ async def test_who_was_overtaken_can_do_nothing(worker: MakeWorker, command: str
     assert servers.held() == []
 
 
+@by_export
 async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker, command: str) -> None:
     first, second = worker(command), worker(command)
     simulation = await prepared(first)
@@ -374,15 +380,16 @@ BAD = {
         r"\(to load a scenario\) and POST /keys \(to give the participant a key of its own\)\. .*",
     ),
     "knows another key": (
-        f"env UES_ADMIN_KEY=another-key-altogether {OURS}",
-        r"The UES server .* accept UES_ADMIN_KEY as its admin key, within 10 s .*It said: ues_sim listening on .*",
+        f"{sys.executable} -S {KEYLESS} {{port}}",
+        r"The UES server .* accept UES_ADMIN_KEY as its admin key, within 3 s .*It said: listening",
     ),
 }
 
 
 @pytest.mark.parametrize(("command", "sentence"), BAD.values(), ids=BAD)
 async def test_a_command_that_is_no_good(worker: MakeWorker, command: str, sentence: str) -> None:
-    servers = worker(command, ues_start_timeout=1 if "within 1 s" in sentence else 10)
+    within = re.search(r"within (\d) s", sentence)
+    servers = worker(command, ues_start_timeout=int(within[1]) if within else 10)
     with pytest.raises(ApplicationError) as caught:
         await servers.create("a", 7, 1)
     assert re.fullmatch(sentence, caught.value.message), caught.value.message

@@ -19,7 +19,10 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-extensions",
+    "--in-process-gpu",
 ]
+_NO_IMAGES = "--blink-settings=imagesEnabled=false"
 _SIZE = {"width": 1280, "height": 1000}
 
 
@@ -41,7 +44,7 @@ async def temporal_ui(address: str) -> AsyncIterator["TemporalUI"]:
         program = require_chromium(playwright.chromium.executable_path)
         with tempfile.TemporaryDirectory(prefix="proctor-browser-", ignore_cleanup_errors=True) as profile:
             browser = await playwright.chromium.launch_persistent_context(
-                profile, executable_path=program, args=FLAGS, viewport=_SIZE
+                profile, executable_path=program, args=[*FLAGS, _NO_IMAGES], viewport=_SIZE
             )
             try:
                 browser.set_default_timeout(PATIENCE * 1000)

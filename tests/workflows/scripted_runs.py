@@ -83,9 +83,10 @@ class ScriptedRun(ScriptedActivities):
         )
 
 
-def request(**config: Any) -> dict[str, Any]:
-    agents = {"good": "http://good.example", "poor": "http://poor.example"}
-    return {"participants": agents, "config": {"scenarios": ["day", "night"], "offline": True, **config}}
+def request(*agents: str, **config: Any) -> dict[str, Any]:
+    """For these agents; without any for ``good`` and ``poor``."""
+    participants = {name: f"http://{name}.example" for name in agents or ("good", "poor")}
+    return {"participants": participants, "config": {"scenarios": ["day", "night"], "offline": True, **config}}
 
 
 class Ended:

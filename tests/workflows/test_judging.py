@@ -19,6 +19,7 @@ from proctor_storage.blobs import BlobStore
 from tests.a2a_gateway.callers import at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST
 from tests.waiting import eventually
+from tests.work import only_nightly
 from tests.workflows.asking import Over, looked_at, played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import LOCAL_JUDGEMENT, Replacement, ScriptedActivities, fails, plan
@@ -101,7 +102,7 @@ def _for_two(replacement: Replacement) -> Replacement:
     "action",
     [
         fails(failures.SIMULATION_LOST, "The simulator was lost.", times=1),
-        fails(failures.EVALUATOR_FAILED, "A defect."),
+        pytest.param(fails(failures.EVALUATOR_FAILED, "A defect."), marks=only_nightly),
         _hangs,
     ],
     ids=["it may pass", "it fails for good", "it hangs"],

@@ -185,7 +185,7 @@ async def test_one_that_is_finished_early_is_not_waited_for(client: Client) -> N
     ]
 
 
-@pytest.mark.parametrize("step", ["greet", "purple_turn"])
+@pytest.mark.parametrize("step", ["greet", pytest.param("purple_turn", marks=only_nightly)])
 async def test_one_that_fails_ends_alone(client: Client, step: str) -> None:
     activities = Two()
 
