@@ -3,18 +3,14 @@
 import asyncio
 import json
 import signal
-from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-import pytest_asyncio
 
 from activities.models.factory import ModelUnavailableError
-from activities.scenario_code import processes
-from activities.scenario_code.confinement import Limits
 from activities.scenario_code.manager import EvaluatorLoadError
 from activities.scenario_code.processes import (
     AT_ONCE,
@@ -42,59 +38,36 @@ from tests.waiting import PATIENCE, eventually
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared() -> AsyncIterator[ForkServer]:
-    """The fork server of all tests here: each start takes most of a second."""
-    fork_server = ForkServer(LIMITS)
-    yield fork_server
-    await fork_server.aclose()
-
-
-MakeCode = Callable[..., ScenarioCode]
+@pytest.fixture
+def code(one_fork_server: None) -> ScenarioCode:
+    return ScenarioCode(LIMITS)
 
 
 @pytest.fixture
-def make_code(shared: ForkServer, monkeypatch: pytest.MonkeyPatch) -> MakeCode:
-    """Makes one with processes of the shared fork server, and limits of its own."""
-
-    def make(limits: Limits = LIMITS, **options: Any) -> ScenarioCode:
-        monkeypatch.setattr(shared, "_limits", limits)
-        monkeypatch.setattr(processes, "ForkServer", lambda _limits: shared)
-        return ScenarioCode(limits, **options)
-
-    return make
-
-
-@pytest.fixture
-def code(make_code: MakeCode) -> ScenarioCode:
-    return make_code()
-
-
-@pytest.fixture
-def hasty(make_code: MakeCode) -> ScenarioCode:
+def hasty(one_fork_server: None) -> ScenarioCode:
     """One that waits for nobody's evaluator for long."""
-    return make_code(SHORT)
+    return ScenarioCode(SHORT)
 
 
 # --- what it may do ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("one_fork_server")
 @pytest.mark.parametrize(("alone_seconds", "made"), [(600.0, 1), (0.0, AT_ONCE)])
 async def test_another_process_is_made_only_where_one_lets_others_wait(
-    write_scenario: Write, make_code: MakeCode, alone_seconds: float, made: int
+    write_scenario: Write, alone_seconds: float, made: int
 ) -> None:
     slow = "\nimport asyncio, os\nasync def pid(ctx, params):\n    await asyncio.sleep(0.1)\n"
     files = {"evaluators.py": GOOD + slow + "    return EvalResult(1, 1, str(os.getpid()))"}
     bench = bench_of(write_scenario(files=files) / "small")
-    code = make_code(alone_seconds=alone_seconds)
+    code = ScenarioCode(LIMITS, alone_seconds)
     verdicts = await asyncio.gather(*(code.judge(bench, criterion_by("pid"), nobody) for _ in range(8)))
     assert len({verdict.explanation for verdict in verdicts}) == made
 
 
 async def test_waiting_for_the_model_is_not_the_evaluators_time_and_its_failure_not_its_fault(
-    write_scenario: Write, make_code: MakeCode
+    write_scenario: Write, hasty: ScenarioCode
 ) -> None:
-    code = make_code(SHORT)
     source = "async def check(ctx, params):\n    await ctx.llm.ainvoke('?')\n    return {'score': 1, 'max_score': 4}\n"
     directory = write_scenario(files={"evaluators.py": source}) / "small"
 
@@ -105,9 +78,9 @@ async def test_waiting_for_the_model_is_not_the_evaluators_time_and_its_failure_
     async def overloaded(_question: dict[str, Any]) -> bytes:
         raise ModelUnavailableError("busy")
 
-    assert (await judged_by(code, directory, "check", slow)).score == 1
+    assert (await judged_by(hasty, directory, "check", slow)).score == 1
     with pytest.raises(ModelUnavailableError):
-        await judged_by(code, directory, "check", overloaded)
+        await judged_by(hasty, directory, "check", overloaded)
 
 
 async def test_it_has_neither_the_workers_environment_nor_its_files(
@@ -192,7 +165,7 @@ async def test_a_fork_server_that_is_lost_with_a_judgement_is_made_again_and_no_
 
 
 async def test_a_process_is_known_to_be_lost_with_a_fork_server_that_only_just_told_of_it(
-    shared: ForkServer, monkeypatch: pytest.MonkeyPatch
+    lender: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hear = ForkServer._hear
 
@@ -201,19 +174,21 @@ async def test_a_process_is_known_to_be_lost_with_a_fork_server_that_only_just_t
         fork_server._abandon()  # its end was read together with what it said
 
     monkeypatch.setattr(ForkServer, "_hear", hear_last_words)
-    process = await shared.fork(0)
+    process = await lender.fork(0)
     with pytest.raises(EvaluatorRetryError, match="was killed"):
         await process.what_ended_it()
     process.end()
 
 
-async def test_nothing_is_left_when_it_is_closed(write_scenario: Write, code: ScenarioCode) -> None:
+async def test_nothing_is_left_when_it_is_closed(write_scenario: Write) -> None:
+    code = ScenarioCode(LIMITS)
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
     judging = asyncio.create_task(judged_by(code, scenarios / "bad", "spins"))
-    await eventually(lambda: len(code_processes()) >= 2)
+    await eventually(lambda: len(code_processes()) > len(fork_servers()) > 0)
     before = code_processes()
+    lent = {p.pid for p in fork_servers()[:-1]}
     await code.aclose()
-    await eventually(lambda: not any(psutil.pid_exists(pid) for pid in before))
+    await eventually(lambda: not any(psutil.pid_exists(pid) for pid in before - lent))
     judging.cancel()
     await asyncio.gather(judging, return_exceptions=True)
 
