@@ -37,6 +37,8 @@ from workflows.names import SEARCH_ATTRIBUTES
 
 KIND_NAMES = {Kind.KEYWORD: "Keyword", Kind.DOUBLE: "Double"}
 QUICK = (
+    "matching.numTaskqueueReadPartitions=1",
+    "matching.numTaskqueueWritePartitions=1",
     "history.transferProcessorMaxPollRPS=2000",
     "history.timerProcessorMaxPollRPS=2000",
     'history.timerProcessorMaxTimeShift="10ms"',
