@@ -3,7 +3,6 @@
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
-from temporalio.common import SearchAttributeKey
 
 from proctor_protocol._wire import WHEN_USED
 from proctor_protocol.clocks import STANDING
@@ -15,12 +14,6 @@ from proctor_protocol.results import Dimension
 from proctor_storage.blobs import BlobRef
 
 TRIAL_WORKFLOW = "TerminalTrial"
-
-PROCTOR_CONTEXT = SearchAttributeKey.for_keyword("ProctorContext")
-"""The search attribute with the A2A context of a task."""
-
-PROCTOR_OWNER = SearchAttributeKey.for_keyword("ProctorOwner")
-"""The search attribute with the caller that asked for a task; empty where callers are anonymous."""
 
 
 class Model(BaseModel):

@@ -19,7 +19,6 @@ from activities.admission.queueing import status_of
 from activities.attempts.chain import chain
 from activities.attempts.heartbeats import Heartbeats
 from activities.participant import ParticipantClients
-from proctor import __version__
 from proctor.live_terminals import recordings_of
 from proctor.parts import Parts
 from proctor_processes.announcing import announce

@@ -6,8 +6,8 @@ from typing import Any
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
 from activities.attempts.failures import REJECTED
-from activities.plan import PROCTOR_CONTEXT as PROCTOR_CONTEXT
-from activities.plan import PROCTOR_OWNER as PROCTOR_OWNER
+from activities.attempts.owners import PROCTOR_CONTEXT as PROCTOR_CONTEXT
+from activities.attempts.owners import PROCTOR_OWNER as PROCTOR_OWNER
 from activities.plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
 
 ASSESSMENT_WORKFLOW = "Assessment"

@@ -7,7 +7,7 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistoryEv
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.payloads import QueueInput
-from activities.plan import PROCTOR_CONTEXT, PROCTOR_OWNER
+from activities.attempts.owners import PROCTOR_CONTEXT, PROCTOR_OWNER
 
 CONTEXT_QUEUE = "ContextQueue"
 JOIN_SIGNAL = "join"

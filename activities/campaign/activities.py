@@ -13,10 +13,10 @@ from activities.admission.payloads import AdmitInput
 from activities.archive.lines import as_lines, updates_in
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence
+from activities.attempts.owners import PROCTOR_OWNER
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
 from activities.campaign import plan as plans
-from activities.plan import PROCTOR_OWNER
 from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
 from proctor_protocol.request import BadRequestError, Raw
 from proctor_settings.config import GreenAgentConfig

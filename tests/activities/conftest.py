@@ -1,14 +1,20 @@
+import asyncio
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from activities.models.factory import LLMFactory
+from activities.scenario_code import processes
+from activities.scenario_code.confinement import Limits
+from activities.scenario_code.processes import ForkServer
 from proctor_protocol.scenario import ScenarioConfig
+from tests.activities.lent_fork_server import LentForkServer
 from tests.openai_endpoint import OpenAIEndpoint
 
 
@@ -76,6 +82,21 @@ def write_scenario(tmp_path: Path) -> Callable[..., Path]:
         return tmp_path / "scenarios"
 
     return write
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def lender() -> AsyncIterator[ForkServer]:
+    """The fork server that the tests of a file share."""
+    fork_server = ForkServer(Limits())
+    yield fork_server
+    await fork_server.aclose()
+
+
+@pytest.fixture
+def one_fork_server(lender: ForkServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every ``ScenarioCode`` that a test makes forks from the shared one; such tests have the loop of their module."""
+    lock = asyncio.Lock()
+    monkeypatch.setattr(processes, "ForkServer", lambda limits: LentForkServer(lender, limits, lock))
 
 
 @pytest.fixture

@@ -1,8 +1,11 @@
 """Scenarios' code for tests, good and bad, and how it is asked for a verdict."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from activities.scenario_code.confinement import Limits
 from activities.scenario_code.evidence import JudgeRecord
@@ -128,6 +131,22 @@ def bench_of(
         }
     )
     return JudgeJob(task, evidence, fetch)
+
+
+def fork_servers() -> list[psutil.Process]:
+    """Those of this process."""
+    found = []
+    for child in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            if "activities.scenario_code.fork_server" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
+
+
+def code_processes() -> set[int]:
+    """The processes with scenarios' code, and those that they are forked from."""
+    found = fork_servers()
+    return {p.pid for fork_server in found for p in [fork_server, *fork_server.children(recursive=True)]}
 
 
 async def nobody(_question: dict[str, Any]) -> bytes:

@@ -7,14 +7,12 @@ import asyncio
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-import pytest_asyncio
 
 from activities.scenario_code.freezing import packed
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioValidationError
@@ -25,19 +23,15 @@ from tests.activities.scenario_code import ATTACKS, GOOD, LIMITS, SHORT, Write, 
 ENDLESS = ("sleeps", "waits", "spins")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def code() -> AsyncIterator[ScenarioCode]:
-    code = ScenarioCode(LIMITS)
-    yield code
-    await code.aclose()
+@pytest.fixture
+def code(one_fork_server: None) -> ScenarioCode:
+    return ScenarioCode(LIMITS)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def hasty() -> AsyncIterator[ScenarioCode]:
+@pytest.fixture
+def hasty(one_fork_server: None) -> ScenarioCode:
     """One that waits for nobody's evaluator for long."""
-    code = ScenarioCode(SHORT)
-    yield code
-    await code.aclose()
+    return ScenarioCode(SHORT)
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from activities.scenario_code import processes
 from activities.scenario_code.families import has_only_the_kit, list_families, read_family
@@ -28,8 +29,12 @@ from tests.activities.scenario_code import Write
 DAY = "family one_question makes no day of difficulty 2 and seed 7: "
 
 
-@pytest.fixture
-async def scenarios(tmp_path: Path) -> AsyncIterator[Scenarios]:
+pytestmark = pytest.mark.usefixtures("one_fork_server")
+in_one_loop = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def scenarios(tmp_path: Path, one_fork_server: None) -> AsyncIterator[Scenarios]:
     folder = write_family(tmp_path / "scenarios")
     config = GreenAgentConfig(
         scenarios_dir=str(folder), storage_url=str(tmp_path / "store"), evaluator_timeout=20, trust_scenarios=True
@@ -47,6 +52,7 @@ def files_of(scenarios: Scenarios, name: str) -> Path:
 # --- made -------------------------------------------------------------------------------------------------------------
 
 
+@in_one_loop
 async def test_a_day_is_a_scenario_as_any_other(scenarios: Scenarios) -> None:
     package, files, instance = await scenarios.load("one_question", 3, 7)
     assert instance == Instance(family="one_question", difficulty=3, seed=7)
@@ -60,6 +66,7 @@ async def test_a_day_is_a_scenario_as_any_other(scenarios: Scenarios) -> None:
     assert not (folder / "family.py").exists()
 
 
+@in_one_loop
 async def test_the_same_seed_is_the_same_day_everywhere(scenarios: Scenarios, tmp_path: Path) -> None:
     async def load(seed: int, difficulty: int | None, of: Scenarios) -> Loaded:
         return await of.load("one_question", difficulty, seed)
@@ -75,6 +82,7 @@ async def test_the_same_seed_is_the_same_day_everywhere(scenarios: Scenarios, tm
         assert (await load(7, 2, other)).files == first.files
 
 
+@in_one_loop
 async def test_a_day_is_made_once_until_its_family_changes(
     scenarios: Scenarios, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +128,7 @@ FAULTS = [
 ]
 
 
+@in_one_loop
 async def test_a_family_that_makes_no_day_is_refused_with_the_reason(scenarios: Scenarios, tmp_path: Path) -> None:
     before = set(os.listdir(tmp_path))
     for body, reason in FAULTS:
@@ -133,8 +142,9 @@ async def test_a_family_that_makes_no_day_is_refused_with_the_reason(scenarios: 
     assert (await scenarios.load("one_question", 2, 7)).instance is not None, "a later one is not affected"
 
 
+@in_one_loop
 async def test_a_family_that_loops_is_stopped(tmp_path: Path) -> None:
-    folder = write_family(tmp_path / "scenarios", faulty("while True: pass"))
+    folder = write_family(tmp_path / "scenarios", faulty("__import__('time').sleep(600)"))
     config = GreenAgentConfig(
         scenarios_dir=str(folder), storage_url=str(tmp_path / "store"), evaluator_timeout=1, trust_scenarios=True
     )
@@ -143,6 +153,7 @@ async def test_a_family_that_loops_is_stopped(tmp_path: Path) -> None:
             await scenarios.load("one_question", 2, 7)
 
 
+@in_one_loop
 async def test_the_time_that_a_family_waits_for_a_processor_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +167,7 @@ async def test_the_time_that_a_family_waits_for_a_processor_does_not_count(
         assert (await scenarios.load("one_question", 2, 7)).instance is not None
 
 
+@in_one_loop
 async def test_a_fixed_scenario_has_no_difficulty(write_scenario: Write, scenarios: Scenarios) -> None:
     write_scenario("fixed", files={"evaluators.py": ""})
     assert (await scenarios.load("fixed", None, 7)).instance is None
@@ -163,6 +175,7 @@ async def test_a_fixed_scenario_has_no_difficulty(write_scenario: Write, scenari
         await scenarios.load("fixed", 2, 7)
 
 
+@in_one_loop
 async def test_an_unknown_name_is_answered_with_the_nearest(write_scenario: Write, scenarios: Scenarios) -> None:
     write_scenario("fixed")
     with pytest.raises(ScenarioNotFoundError) as caught:
@@ -209,6 +222,7 @@ def test_a_family_is_described_by_its_toml(tmp_path: Path) -> None:
 # --- trusted ----------------------------------------------------------------------------------------------------------
 
 
+@in_one_loop
 async def test_a_frozen_day_has_only_code_of_the_kit(scenarios: Scenarios) -> None:
     """So that it can be judged on a machine that can't confine a stranger's code."""
     loaded = await scenarios.load("one_question", 2, 7)

@@ -18,6 +18,8 @@ from proctor_storage.blobs import BlobStore
 from tests.activities.scenario_code import GOOD, LIMITS, Write
 from tests.stack import SCENARIOS
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 @pytest.fixture
 def unprotected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +41,7 @@ async def refusal(config: GreenAgentConfig, scenario_id: str) -> str:
     return ""
 
 
-@pytest.mark.usefixtures("unprotected")
+@pytest.mark.usefixtures("unprotected", "one_fork_server")
 async def test_a_strangers_scenario_is_refused_unless_the_operator_trusts_it(
     write_scenario: Write, tmp_path: Path
 ) -> None:
@@ -56,12 +58,12 @@ async def test_a_strangers_scenario_is_refused_unless_the_operator_trusts_it(
     assert "played all the same" in (await look_at_confinement(trusting)).said
 
 
-@pytest.mark.usefixtures("unprotected")
+@pytest.mark.usefixtures("unprotected", "one_fork_server")
 async def test_a_scenario_that_came_with_proctor_is_played_everywhere(tmp_path: Path) -> None:
     assert await refusal(config_of(SCENARIOS, tmp_path), "email_triage_basic") == ""
 
 
-@pytest.mark.usefixtures("unprotected")
+@pytest.mark.usefixtures("unprotected", "one_fork_server")
 async def test_frozen_code_that_another_machine_admitted_is_refused_too(write_scenario: Write, tmp_path: Path) -> None:
     """A worker that confines code may have admitted what this one is to judge."""
     folder = write_scenario(files={"evaluators.py": GOOD})

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import signal
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import psutil
 import pytest
 
 from activities.models.factory import ModelUnavailableError
-from activities.scenario_code.confinement import Limits
 from activities.scenario_code.manager import EvaluatorLoadError
 from activities.scenario_code.processes import (
     AT_ONCE,
@@ -21,7 +19,6 @@ from activities.scenario_code.processes import (
     ForkServer,
     ScenarioCode,
 )
-from tests import processes
 from tests.activities.scenario_code import (
     ATTACKS,
     GOOD,
@@ -29,46 +26,33 @@ from tests.activities.scenario_code import (
     SHORT,
     Write,
     bench_of,
+    code_processes,
     criterion_by,
+    fork_servers,
     judged_by,
     nobody,
 )
-from tests.waiting import PATIENCE
+from tests.processes import is_running, program, read_line, running
+from tests.waiting import PATIENCE, eventually
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture
-async def code() -> AsyncIterator[ScenarioCode]:
-    code = ScenarioCode(LIMITS)
-    yield code
-    await code.aclose()
+def code(one_fork_server: None) -> ScenarioCode:
+    return ScenarioCode(LIMITS)
 
 
 @pytest.fixture
-async def hasty() -> AsyncIterator[ScenarioCode]:
+def hasty(one_fork_server: None) -> ScenarioCode:
     """One that waits for nobody's evaluator for long."""
-    code = ScenarioCode(SHORT)
-    yield code
-    await code.aclose()
-
-
-def _fork_servers() -> list[psutil.Process]:
-    found = []
-    for child in psutil.Process().children():
-        with suppress(psutil.NoSuchProcess):  # it has just ended
-            if "activities.scenario_code.fork_server" in " ".join(child.cmdline()):
-                found.append(child)
-    return found
-
-
-def _processes() -> set[int]:
-    """The processes with scenarios' code, and those that they are forked from."""
-    found = _fork_servers()
-    return {p.pid for fork_server in found for p in [fork_server, *fork_server.children(recursive=True)]}
+    return ScenarioCode(SHORT)
 
 
 # --- what it may do ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("one_fork_server")
 @pytest.mark.parametrize(("alone_seconds", "made"), [(600.0, 1), (0.0, AT_ONCE)])
 async def test_another_process_is_made_only_where_one_lets_others_wait(
     write_scenario: Write, alone_seconds: float, made: int
@@ -77,31 +61,26 @@ async def test_another_process_is_made_only_where_one_lets_others_wait(
     files = {"evaluators.py": GOOD + slow + "    return EvalResult(1, 1, str(os.getpid()))"}
     bench = bench_of(write_scenario(files=files) / "small")
     code = ScenarioCode(LIMITS, alone_seconds)
-    try:
-        verdicts = await asyncio.gather(*(code.judge(bench, criterion_by("pid"), nobody) for _ in range(8)))
-    finally:
-        await code.aclose()
+    verdicts = await asyncio.gather(*(code.judge(bench, criterion_by("pid"), nobody) for _ in range(8)))
     assert len({verdict.explanation for verdict in verdicts}) == made
 
 
 async def test_waiting_for_the_model_is_not_the_evaluators_time_and_its_failure_not_its_fault(
-    write_scenario: Write,
+    write_scenario: Write, hasty: ScenarioCode
 ) -> None:
-    code = ScenarioCode(Limits(seconds=4, memory_mb=256))
     source = "async def check(ctx, params):\n    await ctx.llm.ainvoke('?')\n    return {'score': 1, 'max_score': 4}\n"
     directory = write_scenario(files={"evaluators.py": source}) / "small"
 
     async def slow(_question: dict[str, Any]) -> bytes:
-        await asyncio.sleep(5)
+        await asyncio.sleep(2)
         return json.dumps({"type": "ai", "data": {"content": "Well."}}).encode()
 
     async def overloaded(_question: dict[str, Any]) -> bytes:
         raise ModelUnavailableError("busy")
 
-    assert (await judged_by(code, directory, "check", slow)).score == 1
+    assert (await judged_by(hasty, directory, "check", slow)).score == 1
     with pytest.raises(ModelUnavailableError):
-        await judged_by(code, directory, "check", overloaded)
-    await code.aclose()
+        await judged_by(hasty, directory, "check", overloaded)
 
 
 async def test_it_has_neither_the_workers_environment_nor_its_files(
@@ -139,14 +118,14 @@ async def test_a_thread_that_is_left_running_ends_with_its_process(write_scenari
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
     assert (await judged_by(code, scenarios / "bad", "leaves_a_thread")).score == 1
     async with asyncio.timeout(PATIENCE):
-        while len(_processes()) > len(_fork_servers()):  # which others in this process may have, too
+        while len(code_processes()) > len(fork_servers()):  # which others in this process may have, too
             await asyncio.sleep(0.05)
 
 
 async def test_more_attacks_than_may_run_at_once_all_end(write_scenario: Write, hasty: ScenarioCode) -> None:
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
     judged = await asyncio.gather(
-        *(judged_by(hasty, scenarios / "bad", name) for name in ("leaves", "spins", "aborts", "floods", "hoards") * 2),
+        *(judged_by(hasty, scenarios / "bad", name) for name in ("leaves", "sleeps", "aborts", "floods", "hoards") * 2),
         return_exceptions=True,
     )
     assert {type(outcome) for outcome in judged} == {EvaluatorFailedError}
@@ -156,7 +135,7 @@ async def test_more_attacks_than_may_run_at_once_all_end(write_scenario: Write, 
 
 
 async def test_code_that_never_ends_when_it_is_imported_is_refused(write_scenario: Write, hasty: ScenarioCode) -> None:
-    files = {"evaluators.py": "while True: pass"}
+    files = {"evaluators.py": "import time\ntime.sleep(600)"}
     with pytest.raises(EvaluatorLoadError, match="small was not loaded within 1 s"):
         await hasty.load(write_scenario(files=files) / "small")
 
@@ -164,44 +143,29 @@ async def test_code_that_never_ends_when_it_is_imported_is_refused(write_scenari
 # --- processes --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_lost_fork_server_is_made_again(write_scenario: Write, code: ScenarioCode) -> None:
-    directory = write_scenario(files={"evaluators.py": GOOD}) / "small"
-    assert (await judged_by(code, directory, "check")).score == 3
-    for fork_server in _fork_servers():
-        fork_server.kill()
-    await asyncio.sleep(0)
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            with suppress(EvaluatorRetryError):
-                assert (await judged_by(code, directory, "check")).score == 3
-                return
-
-
-async def test_a_judgement_that_was_lost_with_the_fork_server_is_not_the_scenarios_fault(
+async def test_a_fork_server_that_is_lost_with_a_judgement_is_made_again_and_no_scenario_is_at_fault(
     write_scenario: Write, code: ScenarioCode
 ) -> None:
-    scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
-    with suppress(EvaluatorFailedError):  # its code is compiled then, by a process that judges nothing
-        await judged_by(code, scenarios / "bad", "exits")
-    async with asyncio.timeout(PATIENCE):
-        while len(_processes()) > 1:
-            await asyncio.sleep(0.02)
+    scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS + GOOD})
+    assert (await judged_by(code, scenarios / "bad", "check")).score == 3  # its code is compiled then
+    await eventually(lambda: len(code_processes()) == 1)
     judging = asyncio.create_task(judged_by(code, scenarios / "bad", "sleeps"))
-    async with asyncio.timeout(PATIENCE):
-        while len(_processes()) < 2:
-            await asyncio.sleep(0.02)
-    before = _processes()
-    for fork_server in _fork_servers():
+    await eventually(lambda: len(code_processes()) == 2)
+    before = code_processes()
+    for fork_server in fork_servers():
         fork_server.kill()
     with pytest.raises(EvaluatorRetryError, match="was killed"):
         await judging
+    await eventually(lambda: not any(map(is_running, before)))
     async with asyncio.timeout(PATIENCE):
-        while any(map(processes.is_running, before)):
-            await asyncio.sleep(0.02)
+        while True:
+            with suppress(EvaluatorRetryError):
+                assert (await judged_by(code, scenarios / "bad", "check")).score == 3
+                return
 
 
 async def test_a_process_is_known_to_be_lost_with_a_fork_server_that_only_just_told_of_it(
-    monkeypatch: pytest.MonkeyPatch,
+    lender: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hear = ForkServer._hear
 
@@ -210,26 +174,21 @@ async def test_a_process_is_known_to_be_lost_with_a_fork_server_that_only_just_t
         fork_server._abandon()  # its end was read together with what it said
 
     monkeypatch.setattr(ForkServer, "_hear", hear_last_words)
-    fork_server = ForkServer(LIMITS)
-    process = await fork_server.fork(0)
+    process = await lender.fork(0)
     with pytest.raises(EvaluatorRetryError, match="was killed"):
         await process.what_ended_it()
     process.end()
-    await fork_server.aclose()
 
 
 async def test_nothing_is_left_when_it_is_closed(write_scenario: Write) -> None:
     code = ScenarioCode(LIMITS)
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
     judging = asyncio.create_task(judged_by(code, scenarios / "bad", "spins"))
-    async with asyncio.timeout(PATIENCE):
-        while len(_processes()) < 2:
-            await asyncio.sleep(0.02)
-    before = _processes()
+    await eventually(lambda: len(code_processes()) > len(fork_servers()) > 0)
+    before = code_processes()
+    lent = {p.pid for p in fork_servers()[:-1]}
     await code.aclose()
-    async with asyncio.timeout(PATIENCE):
-        while any(psutil.pid_exists(pid) for pid in before):
-            await asyncio.sleep(0.02)
+    await eventually(lambda: not any(psutil.pid_exists(pid) for pid in before - lent))
     judging.cancel()
     await asyncio.gather(judging, return_exceptions=True)
 
@@ -239,18 +198,18 @@ import asyncio, sys
 from contextlib import suppress
 from pathlib import Path
 import psutil
-from tests.activities.test_scenario_code import Limits, ScenarioCode, judged_by, _fork_servers, _processes
+from tests.activities.scenario_code import Limits, ScenarioCode, code_processes, fork_servers, judged_by
 
 async def main():
     code = ScenarioCode(Limits(seconds=600))
     judging = asyncio.create_task(judged_by(code, Path(sys.argv[1]), "spins"))
     while True:
         await asyncio.sleep(0.02)
-        children = [child for fork_server in _fork_servers() for child in fork_server.children()]
+        children = [child for fork_server in fork_servers() for child in fork_server.children()]
         with suppress(psutil.NoSuchProcess):
             if any(child.cpu_times().user > 0.3 for child in children):  # one spins, and doesn't listen to anyone
                 break
-    print(*_processes(), flush=True)
+    print(*code_processes(), flush=True)
     await judging
 
 asyncio.run(main())
@@ -259,9 +218,7 @@ asyncio.run(main())
 
 async def test_nothing_is_left_of_a_worker_that_was_killed(write_scenario: Write) -> None:
     scenarios = write_scenario("bad", files={"evaluators.py": ATTACKS})
-    with processes.running(processes.program(_WORKER, str(scenarios / "bad")), by=signal.SIGKILL) as worker:
-        left = [int(pid) for pid in (await asyncio.to_thread(processes.read_line, worker)).split()]
+    with running(program(_WORKER, str(scenarios / "bad")), by=signal.SIGKILL) as worker:
+        left = [int(pid) for pid in (await asyncio.to_thread(read_line, worker)).split()]
         assert len(left) >= 2
-    async with asyncio.timeout(PATIENCE):
-        while any(map(processes.is_running, left)):
-            await asyncio.sleep(0.02)
+    await eventually(lambda: not any(map(is_running, left)))
