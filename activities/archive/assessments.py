@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from multiprocessing import get_context
 from typing import Any
 
 from pydantic_core import from_json, to_json
 from temporalio import activity
 
+from activities.archive import elsewhere
 from activities.archive.lines import as_lines, updates_in
 from activities.archive.payloads import ArchiveInput
 from activities.archive.transcript import read_states, turn_records
@@ -63,9 +62,8 @@ class ArchiveActivities:
             await patiently(lambda: asyncio.to_thread(_write, self._store, self._archive, *rest))
 
     def _write_elsewhere(self, entry: ArchiveEntry, *payload: Any) -> None:
-        # The index has one file for all such processes. The end of each gives all of its memory back.
-        with self._archive.indexing(entry), ProcessPoolExecutor(1, get_context("spawn")) as process:
-            process.submit(write_by_addresses, *payload).result()
+        with self._archive.indexing(entry):  # one file of the index for all such processes
+            elsewhere.do(write_by_addresses, *payload)
 
     def _entry(self, payload: ArchiveInput) -> ArchiveEntry:
         plan, results, info = payload.plan, payload.results, activity.info()
