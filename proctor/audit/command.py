@@ -154,6 +154,7 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
             "family": audit.name,
             "difficulty": difficulty,
             "instances": len(reports := audit.of(difficulty)),
+            "first_day": {"seed": reports[0].seed, "digest": reports[0].digest},
             "violations": sum(violation[1] == difficulty for violation in audit.violations),
             "bots": {name: mean_of([report.bots[name] for report in reports]) for name in reports[0].bots},
             "graded": {

@@ -1,6 +1,7 @@
 """The audit of one instance, checks 1 to 9 and 12, and what the checks of a whole family need of it."""
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +46,7 @@ class Report:
         expected: for each lapse rate, the share of the points that graded players earn on average.
         grams: hashes of the 8-grams of all that participants read, the brief aside.
         plays, lapses, ways: how many there were.
+        digest: that of the day's files.
     """
 
     family: str
@@ -59,6 +61,7 @@ class Report:
     lapses: int = 0
     ways: int = 0
     role: str = ""
+    digest: str = ""
 
     def say(self, check: int, sentence: str) -> None:
         self.violations.append((check, f"{self.role}: {sentence}" if self.role else sentence))
@@ -84,6 +87,14 @@ class Report:
         self.ways += part.ways
 
 
+def digest_of(day: Day) -> str:
+    """A hash of a day's files: figures that were measured of it are of another day where it differs."""
+    digest = hashlib.sha256()
+    for name, content in sorted(day.files().items()):
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
 def audit_instance(
     directory: Path,
     difficulty: int,
@@ -104,8 +115,8 @@ def audit_instance(
     Raises:
         Exception: what the family raises.
     """
-    report = Report(directory.name, difficulty, seed)
     whole = make_day(directory, difficulty, seed)
+    report = Report(directory.name, difficulty, seed, digest=digest_of(whole))
     strangers = [other for other in others if not whole.is_sibling(other)]
     for day in whole.sides or (whole,):
         part = Report(directory.name, difficulty, seed, role=day.role)
