@@ -13,7 +13,7 @@ from activities.scenario_code.confinement import Limits
 from activities.scenario_code.fork_server import import_makers
 from activities.scenario_code.frames import HungUpError
 from activities.scenario_code.processes import ForkServer, ScenarioCode
-from scenarios.kit.making.names import last_names
+from scenarios.kit.making import names
 from tests.processes import ROOT
 from tests.stack import SCENARIOS
 from tests.waiting import PATIENCE
@@ -51,9 +51,9 @@ def test_a_question_to_the_simulator_imports_nothing_more_and_nothing_imports_te
 
 def test_names_are_read_before_processes_that_make_days_are_forked() -> None:
     """Each process would read them again: most of what a small day costs."""
-    last_names.cache_clear()
+    names._lists.cache_clear()
     import_makers.__wrapped__()
-    assert last_names.cache_info().currsize > 0
+    assert names._lists.cache_info().currsize > 0
 
 
 @pytest.mark.asyncio(loop_scope="module")
