@@ -76,6 +76,9 @@ OVERTAKEN = Kind("Overtaken")
 SERVER_FAILED = Kind("ServerFailed")
 """A UES server of one's own can't be started."""
 
+STORE_UNAVAILABLE = Kind("StoreUnavailableError")
+"""The store of blobs is full, read-only, away or doesn't answer; ``proctor_storage.blobs`` raises it by this name."""
+
 SCENARIO_BROKEN = Kind("ScenarioBroken")
 """The scenario can't be played as it is."""
 

@@ -125,7 +125,7 @@ def test_planted_faults_are_named(family: Path, check: int, sentence: str) -> No
 @pytest.mark.parametrize("family", ["raise RuntimeError('no hay')"], indirect=True)
 def test_a_family_that_raises_is_a_violation(family: Path) -> None:
     report = audit_cell(Cell(family, 1, 1, (), 1, quick=True))
-    assert report.violations == [(1, "RuntimeError: no hay (family.py line 29)")]
+    assert report.violations == [(1, "RuntimeError: no hay (family.py line 28)")]
 
 
 def _second_answer(day: Day) -> None:

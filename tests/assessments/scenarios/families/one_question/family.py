@@ -34,7 +34,7 @@ def make(day: Day) -> None:
             title=f"Tell {guest.name} the code of the side door",
             dimension="accuracy",
             checks=[message_check("door.answer", 6, f"{guest.name} was message_check the code", guest, act.values)],
-            explains=to_write_to(guest, ids=[asked.id, *(mail.id for mail in said)]),
+            explains=to_write_to(guest, about=[asked, *said]),
             acts=[act],
             solve=lambda facts: latest(facts, "code", "side door"),
             answers=frozenset({codes[-1]}),
