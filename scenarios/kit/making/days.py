@@ -55,6 +55,8 @@ class InconsistentDayError(Exception):
 
     def __init__(self, duty: str, reason: str) -> None:
         super().__init__(f"duty {duty}: {reason}" if duty else reason)
+        self.duty = duty
+        self.reason = reason  # read by the evaluator, which doesn't import the kit
 
 
 class Day:
