@@ -1,0 +1,42 @@
+"""Work that takes much memory, in a process of its own, which gives all of it back: ``python -m`` this, by ``do``. It
+reads what to do from its standard input, pickled by its parent, and answers on its standard output.
+"""
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_SHOWN = 500
+
+
+def do(work: Callable[..., None], *arguments: Any) -> None:
+    """Have a function of a module called in a process of its own, and wait for its end.
+
+    Raises:
+        Exception: any that it has raised.
+        RuntimeError: the process has ended without an answer.
+    """
+    asked = pickle.dumps((work, arguments))
+    ended = subprocess.run([sys.executable, "-m", __spec__.name], input=asked, capture_output=True, check=False)
+    if ended.returncode:
+        last = ended.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise RuntimeError(f"the process that {work.__name__} ran in ended with {ended.returncode}: {last[-_SHOWN:]}")
+    problem = pickle.loads(ended.stdout)
+    if problem is not None:
+        raise problem
+
+
+def main() -> None:
+    work, arguments = pickle.load(sys.stdin.buffer)
+    problem = None
+    try:
+        work(*arguments)
+    except Exception as raised:
+        problem = raised
+    sys.stdout.buffer.write(pickle.dumps(problem))
+
+
+if __name__ == "__main__":
+    main()
