@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Callable
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -82,12 +84,17 @@ for _commands in (app, *_GROUPS.values(), terminal_bench.datasets):
         _command.cls = CommandWithExamples
 
 
+@cache
+def _built() -> Callable[[], object]:
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        app()
+        _built()()
     except CommandError as problem:
         announce(fit(f"proctor: {problem}", sys.stderr), "ERROR", sys.stderr)
         sys.exit(problem.exit_code)
