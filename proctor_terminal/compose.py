@@ -10,7 +10,6 @@ import json
 import posixpath
 import shutil
 import tempfile
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -75,26 +74,21 @@ async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run
 
 
 async def _command(url: str) -> list[str]:
-    command = _known_command()
-    if not command and shutil.which("docker"):
+    if not _known and shutil.which("docker"):
         ended = await shell.run(["docker", "compose", "version"], 30, {"DOCKER_HOST": url}, Path("/"))
-        if ended.exit_code == 0:
-            command = ["docker", "compose"]
-    if not command and shutil.which("docker-compose"):
-        command = ["docker-compose"]
-    if not command:
+        _known.extend(["docker", "compose"] if ended.exit_code == 0 else [])
+    if not _known and shutil.which("docker-compose"):
+        _known.append("docker-compose")
+    if not _known:
         raise EngineUnavailableError(
             "A task of several services needs docker compose, which this machine has not: install Docker's "
             "compose plugin (Debian: docker-compose)"
         )
-    _known_command().extend(command if not _known_command() else [])
-    return command
+    return _known
 
 
-@cache
-def _known_command() -> list[str]:
-    """How compose is called on this machine, once that is known."""
-    return []
+_known: list[str] = []
+"""How compose is called on this machine, once that is known."""
 
 
 def written(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run: str, trial: str) -> dict[str, Any]:
@@ -185,8 +179,14 @@ def _service(
 # share a mount of the folder itself, and an engine on another machine couldn't reach it.
 
 
-def _folder_of(task: TerminalTask) -> Path:
-    return (task.compose_file or task.folder).parent
+def _own_mounts(task: TerminalTask, definition: dict[str, Any]) -> list[HostMount]:
+    return host_access.own_mounts(definition, (task.compose_file or task.folder).parent, task.folder)
+
+
+def _all_mounts(task: TerminalTask, document: dict[str, Any]) -> list[tuple[str, HostMount]]:
+    """The mounts of the task's own files, each with its service."""
+    services = document["services"].items()
+    return [(service, mount) for service, definition in services for mount in _own_mounts(task, definition)]
 
 
 def _volume_name(name: str, service: str, mount: HostMount) -> str:
@@ -195,28 +195,21 @@ def _volume_name(name: str, service: str, mount: HostMount) -> str:
 
 def _volumes_of(task: TerminalTask, name: str, service: str, definition: dict[str, Any]) -> list[Any]:
     """A service's volumes: the task's folders as volumes of the trial, no single files and no folders for logs."""
-    folder = _folder_of(task)
     kept = [
         each
         for each in definition.get("volumes") or []
-        if not compose_files.is_log_mount(each) and not host_access.own_mounts({"volumes": [each]}, folder, task.folder)
+        if not compose_files.is_log_mount(each) and not _own_mounts(task, {"volumes": [each]})
     ]
-    mounts = host_access.own_mounts(definition, folder, task.folder)
     return kept + [
         f"{_volume_name(name, service, mount)}:{mount.target}{':ro' if mount.read_only else ''}"
-        for mount in mounts
+        for mount in _own_mounts(task, definition)
         if mount.source.is_dir()
     ]
 
 
 def _mount_volumes(task: TerminalTask, name: str, document: dict[str, Any]) -> dict[str, HostMount]:
-    folder = _folder_of(task)
-    return {
-        _volume_name(name, service, mount): mount
-        for service, definition in document["services"].items()
-        for mount in host_access.own_mounts(definition, folder, task.folder)
-        if mount.source.is_dir()
-    }
+    mounts = _all_mounts(task, document)
+    return {_volume_name(name, service, mount): mount for service, mount in mounts if mount.source.is_dir()}
 
 
 async def _fill_volumes(
@@ -232,13 +225,7 @@ async def _fill_volumes(
             await copy_to(engine, helper, visible_files(task, mount), _FILLED_AT)
         finally:
             await engine.ask("DELETE", f"containers/{helper}", {"force": True})
-    folder = _folder_of(task)
-    return [
-        (service, mount)
-        for service, definition in document["services"].items()
-        for mount in host_access.own_mounts(definition, folder, task.folder)
-        if mount.source.is_file()
-    ]
+    return [(service, mount) for service, mount in _all_mounts(task, document) if mount.source.is_file()]
 
 
 def visible_files(task: TerminalTask, mount: HostMount) -> list[Path]:
@@ -255,7 +242,7 @@ def hidden_files(task: TerminalTask) -> dict[str, Path]:
         return {}
     main = read_compose(task)["services"].get(task.compose_main) or {}
     files = {}
-    for mount in host_access.own_mounts(main, _folder_of(task), task.folder):
+    for mount in _own_mounts(task, main):
         for name in host_access.HIDDEN:
             path = task.folder.resolve() / name
             if path.exists() and path.is_relative_to(mount.source):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from proctor_protocol.problems import describe, show_value
 from proctor_terminal import compose_files, dockerfiles, host_access
-from proctor_terminal.notes import Notes, extras_of
+from proctor_terminal.notes import Notes
 from proctor_terminal.parsers import PARSERS
 from proctor_terminal.task_model import Build, Service, Solution, SolutionCommand, TaskFormat, TerminalTask
 
@@ -109,7 +109,7 @@ def _task_yaml(folder: Path, notes: Notes) -> _TaskYaml | None:
     except ValidationError as problem:
         notes.fatal(f"task.yaml: {describe(problem)}")
         return None
-    notes.unknown("task.yaml", extras_of(written), _TaskYaml.model_fields)
+    notes.unknown("task.yaml", written.model_extra or (), _TaskYaml.model_fields)
     if written.difficulty not in ("easy", "medium", "hard", "unknown"):
         notes.remark(f'task.yaml: difficulty is "{written.difficulty}": use easy, medium or hard')
     return written

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 from proctor_protocol.problems import describe, show_value
 from proctor_terminal import compose_files, dockerfiles, host_access
 from proctor_terminal.format_one import load_yaml
-from proctor_terminal.notes import Notes, extras_of
+from proctor_terminal.notes import Notes
 from proctor_terminal.parsers import REWARD
 from proctor_terminal.task_model import Build, Healthcheck, Limits, Service, Solution, TaskFormat, TerminalTask
 
@@ -174,10 +174,10 @@ def _task_toml(folder: Path, notes: Notes) -> _TaskToml | None:
     except ValidationError as problem:
         notes.fatal(f"task.toml: {describe(problem)}")
         return None
-    notes.unknown("task.toml", extras_of(written), _TaskToml.model_fields)
+    notes.unknown("task.toml", written.model_extra or (), _TaskToml.model_fields)
     for name in ("verifier", "agent", "environment", "solution"):
         section = getattr(written, name)
-        notes.unknown(f"task.toml [{name}]", extras_of(section), type(section).model_fields)
+        notes.unknown(f"task.toml [{name}]", section.model_extra or (), type(section).model_fields)
     return written
 
 

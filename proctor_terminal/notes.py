@@ -3,7 +3,6 @@
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -57,7 +56,3 @@ class Notes:
         except OSError as problem:
             self.fatal(f"{name} can't be read ({problem.strerror}): add it, or let the evaluator read it")
         return None
-
-
-def extras_of(model: BaseModel) -> dict[str, Any]:
-    return dict(model.model_extra or {})
