@@ -29,19 +29,17 @@ async def run(
 
     Args:
         variables: besides those of our environment that it sees.
-        stdin: its standard input, a file from its beginning; None for an empty one.
+        stdin: its standard input; None for an empty one.
     """
     own = {
         name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "DOCKER_CONFIG", "LANG", "TMPDIR")
     }
-    if stdin is not None:
-        os.lseek(stdin.fileno(), 0, os.SEEK_SET)  # Python's buffer may be ahead of where the file is read
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
             cwd=folder,
             env={**own, **variables},
-            stdin=stdin or asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
@@ -49,12 +47,23 @@ async def run(
         return Ended(exit_code=127, output=f"{command[0]} can't be run ({problem.strerror}): install it")
     kept = bytearray()
 
-    assert process.stdout is not None
+    async def feed() -> None:
+        if stdin is not None and process.stdin is not None:
+            with suppress(ConnectionError, RuntimeError):  # the other is uvloop's word for a pipe that is closed
+                while block := await asyncio.to_thread(stdin.read, 1 << 20):
+                    process.stdin.write(block)
+                    await process.stdin.drain()
+            process.stdin.close()
+
+    async def read() -> None:
+        assert process.stdout is not None
+        while block := await process.stdout.read(1 << 16):
+            kept.extend(block)
+            del kept[:-_KEPT]
+
     try:
         async with asyncio.timeout(seconds):
-            while block := await process.stdout.read(1 << 16):
-                kept.extend(block)
-                del kept[:-_KEPT]
+            await asyncio.gather(feed(), read())
             code: int | None = await process.wait()
     except TimeoutError:
         code = None
