@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 
 from aiodocker import DockerError
 from aiodocker.execs import Exec
@@ -28,17 +29,10 @@ _WRAPPER = (
 """Both streams are one, since the engine keeps no order between two. Says its process id first: an exec's first process
 leads a session of its own, and all that it starts is in that."""
 
-_KILL_SESSION = """
-for round in 1 2 3; do
-  for d in /proc/[0-9]*; do
-    { IFS= read -r line < "$d/stat"; } 2>/dev/null || continue
-    set -f; set -- ${line##*) }; set +f
-    [ "$4" = "$SESSION" ] && kill -9 "${d#/proc/}" 2>/dev/null
-  done
-done
-kill -9 "$SESSION" 2>/dev/null
-true
-"""
+
+def script(name: str) -> str:
+    """A shell script of ours, which runs in containers."""
+    return (Path(__file__).parent / "scripts" / f"{name}.sh").read_text(encoding="utf-8")
 
 
 class Executed(BaseModel, frozen=True):
@@ -286,7 +280,7 @@ async def _kill(engine: Engine, environment: EnvironmentRef, session: _Session) 
     if session.pid is not None:
         with suppress(EnvironmentLostError):
             await run_plainly(
-                engine, environment, ["/bin/sh", "-c", f"SESSION={session.pid}\n{_KILL_SESSION}"], timeout=10.0
+                engine, environment, ["/bin/sh", "-c", f"SESSION={session.pid}\n{script('kill_session')}"], timeout=10.0
             )
 
 

@@ -5,27 +5,12 @@ from collections.abc import Iterable
 from pydantic import BaseModel
 
 from proctor_protocol.terminal import LeaveRunning
-from proctor_terminal.commands import losing, run_plainly
+from proctor_terminal.commands import losing, run_plainly, script
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import EnvironmentLostError
 from proctor_terminal.references import EnvironmentRef, Process
 
-LIST = """
-echo "self $$"
-for d in /proc/[0-9]*; do
-  { IFS= read -r line < "$d/stat"; } 2>/dev/null || continue
-  name=${line#*(}; name=${name%)*}
-  set -f; set -- ${line##*) }; set +f
-  echo "process ${d#/proc/} ${20:-0} ${2:-0} $name"
-done
-for f in tcp tcp6 udp udp6 unix; do
-  [ -r /proc/net/$f ] || continue
-  while IFS= read -r line; do echo "$f $line"; done < /proc/net/$f
-done
-ls -l /proc/[0-9]*/fd 2>/dev/null
-true
-"""
-"""Prints what runs, who listens, and who holds which socket; nothing but a shell and ``ls`` takes part in it."""
+LIST = script("list_processes")
 
 _WAITING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
 """The state of a socket that others can reach, in the tables of ``/proc/net``."""
@@ -131,16 +116,8 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
         if not doomed:
             return tuple(services)
         spared_pids = " ".join(str(pid) for pid, _ in sorted(spared))
-        script = f"""
-kill -s STOP -- -1 2>/dev/null
-for d in /proc/[0-9]*; do
-  p=${{d#/proc/}}
-  case " 1 $$ {spared_pids} " in *" $p "*) ;; *) kill -9 "$p" 2>/dev/null ;; esac
-done
-kill -s CONT -- -1 2>/dev/null
-true
-"""
-        code, _ = await run_plainly(engine, environment, ["/bin/sh", "-c", script])
+        command = f'SPARED="{spared_pids}"\n{script("kill_others")}'
+        code, _ = await run_plainly(engine, environment, ["/bin/sh", "-c", command])
         if code != 0:
             break
     else:

@@ -2,20 +2,11 @@
 
 from pydantic import BaseModel
 
-from proctor_terminal.commands import run_plainly
+from proctor_terminal.commands import run_plainly, script
 from proctor_terminal.engine import Engine
 from proctor_terminal.environments import stands
 from proctor_terminal.failures import EnvironmentLostError
 from proctor_terminal.references import EnvironmentRef
-
-_READ = """
-for f in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control \
-         /sys/fs/cgroup/pids.events /sys/fs/cgroup/pids/pids.events; do
-  [ -r "$f" ] && while read -r line; do echo "quota ${f##*/} $line"; done < "$f"
-done
-true
-"""
-"""Of both versions of cgroups; without another process, since the container may have no room for one."""
 
 
 class QuotasReached(BaseModel, frozen=True):
@@ -47,7 +38,7 @@ async def quotas_reached(engine: Engine, environment: EnvironmentRef) -> QuotasR
     Raises EngineUnavailableError (the engine doesn't answer).
     """
     try:
-        code, output = await run_plainly(engine, environment, ["/bin/sh", "-c", _READ])
+        code, output = await run_plainly(engine, environment, ["/bin/sh", "-c", script("read_quotas")])
     except EnvironmentLostError:
         return QuotasReached(processes=None if await stands(engine, environment) else 0)
     return read_counters(output) if code == 0 else QuotasReached(processes=None)
