@@ -9,9 +9,11 @@ from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.keeping import SECRETS
 from scenarios.kit.making.duties.scheduling import HOURS, Puzzle, Span, days_in_words, draw_puzzle, listed, slot_duty
 from scenarios.kit.making.duty import Duty, besides, silence_check
+from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact
 
+_SAY = forms(__file__)
 _OTHER_SIDE = "overlooks the other side"
 
 
@@ -86,14 +88,8 @@ def _side(
     title = f"{topic.en[:1].upper()}{topic.en[1:]} (time open)"
     entry = day.entry(f"{key}-entry", title, days[0].replace(hour=17), 60)
     limits = f", the limits of {listed([person.name for person in people])}" if people else ""
-    brief = (
-        f"Arrange {topic.en} with {other.name}: an hour that begins at a full hour between 09:00 and 16:00, on "
-        f"{days_in_words(days)}. Take the earliest time that my diary{limits} and the other side allow. "
-        f"{other.first}'s assistant reads what you write to {other.first}, and knows when {other.first} can come: agree "
-        f"on it by mail or text. The entry {title!r} is only a placeholder: give it that time and put {other.name} on "
-        f"it. Write to {other.name} by {until:%H:%M} which day and time it is. You may say when I can't come, but not "
-        "what I have then: that is private."
-    )
+    slots = {"topic": topic.en, "other": other.name, "first": other.first, "days": days_in_words(days)}
+    brief = _SAY["brief"][0].format(**slots, limits=limits, title=title, until=until)
     own, seen = replace(whole, busy=busy, statements=statements), replace(whole, wrong=wrong)
     duty = slot_duty(day, key, seen, topic, entry, [other], [other], brief, until, is_new=True, own=own)
     _keep_private(day, duty, other)

@@ -126,9 +126,7 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
     return file_mails(
         day,
         key,
-        rule=f"Put the label {label} on the invoices of {firm.organisation} ({firm.email}) of {limit // 100} euros or more, "
-        "on those that come today as well, in the last round at the latest. Invoices that were withdrawn don't get it, "
-        "and a corrected amount replaces the first one.",
+        rule=_SAY["rule"][0].format(label=label, firm=firm.organisation, email=firm.email, euros=limit // 100),
         label=label,
         fitting=records[: len(above)],
         nearly=records[len(above) :],

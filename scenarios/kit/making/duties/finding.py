@@ -67,8 +67,7 @@ def find_out(
         key=key,
         title=f"Tell {reader.name} {thing.en}, or that it can't be had",
         dimension="accuracy",
-        brief=f"Find out {thing.en} and tell {reader.name} by {due:%H:%M}. If it can't be had, tell {reader.first} the "
-        "number of the notice that says so, and report the point as impossible.",
+        brief=_SAY["brief"][0].format(thing=thing.en, reader=reader.name, first=reader.first, due=due),
         checks=[
             message_check(check, 7, f"{reader.name} knows {what}", reader, [values[-1]], wrong, before=due),
             once_check(once, 1, "only once", reader, [values[-1]]),

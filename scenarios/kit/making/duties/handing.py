@@ -102,12 +102,7 @@ def hand_over(
         key=key,
         title=f"Have {job.en} booked, and the mistake in it corrected",
         dimension="accuracy",
-        brief=(
-            f"Have {job.en} booked, by {starts[0]:%H:%M}: write to the person whose job it is to {office.task.en} and give "
-            f"the reference for it. Compare the confirmation with {count.en} as I last heard it; if it is wrong, write back "
-            f"by {starts[1]:%H:%M} with the right number and the number of that confirmation. Then tell {reader.name} the "
-            f"number of the final confirmation by {starts[2]:%H:%M}."
-        ),
+        brief=_SAY["brief"][0].format(job=job.en, task=office.task.en, count=count.en, reader=reader.name, due=starts),
         checks=[handed, mended, ended],
         explains=to_write_to(worker, reader, about=records),
         acts=acts,

@@ -307,13 +307,8 @@ def agree_time(
     puzzle = draw_puzzle(day, key, days, people, changed=changed)
     title = f"{topic.en[:1].upper()}{topic.en[1:]} (time open)"
     entry = day.entry(f"{key}-entry", title, days[0].replace(hour=17), 60)
-    names = listed([person.name for person in people])
-    brief = (
-        f"Arrange {topic.en} with {names}: an hour that begins at a full hour between 09:00 and 16:00, on "
-        f"{days_in_words(days)}. Take the earliest time that my diary and their limits allow. "
-        f"The entry {title!r} is only a placeholder: give it that time and put {names} on it. "
-        f"Write to {people[0].name} by {until:%H:%M} which day and time it is."
-    )
+    slots = {"topic": topic.en, "names": listed([person.name for person in people]), "first": people[0].name}
+    brief = _SAY["agree_brief"][0].format(**slots, days=days_in_words(days), title=title, until=until)
     return slot_duty(day, key, puzzle, topic, entry, people, people[:1], brief, until, is_new=True)
 
 
@@ -343,12 +338,8 @@ def move_meeting(
     puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
     title = f"{topic.en[:1].upper()}{topic.en[1:]}"
     entry = day.entry(f"{key}-entry", title, start, 60, people=(day.user, *people))
-    names = listed([person.name for person in people])
-    brief = (
-        f"Move {topic.en} with {names} ({start:%a %d %b %H:%M}) to {days_in_words(days)}: to the earliest full "
-        f"hour from 09:00 to 16:00 at which my diary and their limits leave an hour free{_travel(journey)}. "
-        f"Change the entry, and write to {names} by {until:%H:%M} which day and time it is now."
-    )
+    slots = {"topic": topic.en, "names": listed([person.name for person in people]), "days": days_in_words(days)}
+    brief = _SAY["move_brief"][0].format(**slots, travel=_travel(journey), start=start, until=until)
     return slot_duty(day, key, puzzle, topic, entry, people, people, brief, until, is_new=False)
 
 

@@ -77,8 +77,7 @@ def each_time(
         key=key,
         title=f"Pass each number of {firm} on to whom the user named last",
         dimension="instruction_following",
-        brief=f"Pass on the consignment numbers of {firm} as my notes say, each at the latest in the round after the "
-        "one in which you first see it. A new note holds for what comes after it.",
+        brief=_SAY["brief"][0].format(firm=firm),
         checks=checks,
         explains=to_write_to(*people, about=records),
         acts=acts,

@@ -56,8 +56,7 @@ def remind_before(
         key=key,
         title=f"Remind {person.name} of {title} shortly before it begins",
         dimension="instruction_following",
-        brief=f"Remind {person.name} of our appointment {title} with the time at which it begins, once, not more than two "
-        "hours and not less than 20 minutes before. If it is moved, the new time counts.",
+        brief=_SAY["remind_brief"][0].format(person=person.name, title=title),
         checks=[
             message_check(check, 8, sentence, person, [value], wrong, after=window[0], before=window[1]),
             once_check(once, 1, "only once", person, [value]),
@@ -139,6 +138,7 @@ def if_nothing_by(
     act = Act(f"{key}.1", "tell", begin, until, (check,), to, (value,), thing.en)
     mistaken = replace(act, id=f"{key}.other", to=other, values=(substitute if in_time else number,))
     before, stale = [start for start in day.starts if start < begin], [former] if former else []
+    names = {"source": source.name, "receiver": receiver.name, "fallback": fallback.name}
     sentence, silence = f"{to.name} has the number in time", f"{other.name} did not get the number or the substitute"
     lapses = [
         forgotten(act),
@@ -152,9 +152,7 @@ def if_nothing_by(
         key=key,
         title=f"Pass {thing.en} on to {receiver.name}, or the substitute to {fallback.name} after {by:%H:%M}",
         dimension="instruction_following",
-        brief=f"If {source.name} sends {thing.en} by {by:%H:%M}, pass it on to {receiver.name}. If it has not come by then, "
-        f"tell {fallback.name} after {by:%H:%M} the substitute from my last note on it, and leave {receiver.name} alone, even if it "
-        f"comes later. Do the one or the other by {until:%H:%M}.",
+        brief=_SAY["nothing_brief"][0].format(**names, thing=thing.en, by=by, until=until),
         checks=[
             message_check(check, 7, sentence, to, [value], stale, after=None if in_time else by, before=until),
             silence_check(kept, 3, silence, other, [number, substitute]),

@@ -129,10 +129,7 @@ def tell_when_there(
         key=key,
         title=f"Tell {reader.name} when {day.user.first} will be at {place.en}, and the booking number",
         dimension="accuracy",
-        brief=(
-            f"Write to {reader.name}, who meets me at {place.en}, by {until:%H:%M} when I'll be there: my new time of "
-            "arrival and the way from the airport. Name that day and time, and my booking number there."
-        ),
+        brief=_SAY["brief"][0].format(reader=reader.name, place=place.en, due=due),
         checks=[
             message_check(time_id, 5, knows_time, reader, [moment(right)], before=until),
             message_check(code_id, 4, knows_code, reader, [number], wrong_codes, before=until),
