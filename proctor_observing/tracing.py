@@ -126,19 +126,13 @@ def span(
     return _tracer.start_as_current_span(name, attributes=attributes, kind=SpanKind[kind.upper()])
 
 
-def begin_span(name: str, attributes: Attributes | None = None, kind: str = "client") -> "Span | None":
-    """A span that its maker ends (``end()``), where begin and end are in different functions; None without traces.
-
-    Args:
-        name: the span's name.
-        attributes: OpenTelemetry's attributes.
-        kind: ``client``, ``server`` or ``internal``.
-    """
+def begin_span(name: str, attributes: Attributes | None = None) -> "Span | None":
+    """A client's span that its maker ends (``end()``), in another function than it began in; None without traces."""
     if _tracer is None:
         return None
     from opentelemetry.trace import SpanKind
 
-    return _tracer.start_span(name, attributes=attributes, kind=SpanKind[kind.upper()])
+    return _tracer.start_span(name, attributes=attributes, kind=SpanKind.CLIENT)
 
 
 def fail(span: "Span", problem: BaseException) -> None:

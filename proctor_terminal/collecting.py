@@ -18,6 +18,10 @@ _FOLDERS = {
 """What the formats keep of a container, and what the folder is called in a trial's results."""
 
 
+_MOST_BYTES = 20_000_000
+"""Of the folders together, an equal part for each."""
+
+
 class CollectedFile(BaseModel, frozen=True):
     """A file of a trial: its path below the trial's folder, such as ``agent-logs/run.log``."""
 
@@ -26,21 +30,16 @@ class CollectedFile(BaseModel, frozen=True):
     is_cut: bool = False
 
 
-async def collect(
-    engine: Engine, task: TerminalTask, environment: EnvironmentRef, most_bytes: int = 20_000_000
-) -> list[CollectedFile]:
+async def collect(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> list[CollectedFile]:
     """Logs that the format keeps, and each service's output; nothing where the container is gone.
 
     The agent may have written these files: they are data, and their sum is bounded.
-
-    Args:
-        most_bytes: for the folders together, an equal part for each.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
     folders = _FOLDERS[task.format]
-    each = most_bytes // len(folders)
+    each = _MOST_BYTES // len(folders)
     place = await fresh.find(engine, environment) or environment  # where the tests ran has all logs
     copied, containers = await asyncio.gather(
         asyncio.gather(*(copy_out(engine, place, path, each) for path in folders)),

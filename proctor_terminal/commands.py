@@ -19,6 +19,7 @@ from proctor_terminal.references import EnvironmentRef
 LONGEST_COMMAND = 100_000
 """Bytes; the kernel takes no argument of more than 128 KiB."""
 
+_OWN_OUTPUT = 5_000_000
 _GRACE = 5.0
 """Seconds for a killed command's output to end."""
 
@@ -153,11 +154,7 @@ async def execute(
 
 
 async def run_plainly(
-    engine: Engine,
-    environment: EnvironmentRef,
-    command: Sequence[str],
-    timeout: float = 30.0,
-    output_cap: int = 5_000_000,
+    engine: Engine, environment: EnvironmentRef, command: Sequence[str], timeout: float = 30.0
 ) -> tuple[int | None, str]:
     """Run a command of our own as root, without a shell that the agent may have replaced more than need be.
 
@@ -172,7 +169,7 @@ async def run_plainly(
         EnvironmentLostError: the container is gone, or can't run a command.
         EngineUnavailableError: the engine doesn't answer.
     """
-    output = CappedOutput(output_cap)
+    output = CappedOutput(_OWN_OUTPUT)
     made = await create_exec(engine, environment, command, cwd="/", user="root")
     with losing(environment), engine.speaking():
         async with _opened(made) as stream:

@@ -66,15 +66,13 @@ async def capture(
     )
 
 
-async def run_in(
-    engine: Engine, environment: EnvironmentRef, command: str, timeout: float, session: str = SESSION
-) -> bool:
+async def run_in(engine: Engine, environment: EnvironmentRef, command: str, timeout: float) -> bool:
     """Type a command into the session's shell and wait for its end; False where it took over ``timeout`` seconds.
 
     Raises EnvironmentLostError (the container is gone).
     """
     channel = f"proctor-{secrets.token_hex(8)}"
-    await send_keys(engine, environment, [f"{command}; tmux wait -S {channel}", "Enter"], session)
+    await send_keys(engine, environment, [f"{command}; tmux wait -S {channel}", "Enter"])
     waited = await _tmux(engine, environment, f"tmux wait {channel}", timeout)
     return not waited.is_timed_out
 

@@ -8,18 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from facts import TOPICS
-from ground_truth import (
-    BY_ID,
-    HOUR,
-    KINDS,
-    ROUNDS,
-    TRUTHS,
-    USER,
-    Kind,
-    Truth,
-    round_of,
-    round_start,
-)
+from ground_truth import BY_ID, HOUR, KINDS, ROUNDS, TRUTHS, USER, Kind, Truth, round_of, round_start
 from texts import has, reports
 
 from proctor_language.facts import tells

@@ -7,26 +7,8 @@ import tomllib
 from functools import partial
 from pathlib import Path
 
+import texts
 from ground_truth import INCIDENT_THREAD, ROUNDS, TRUTHS, Truth
-from texts import (
-    names_tom,
-    reports,
-    reports_time,
-    speaks_of_incident,
-    states_broken,
-    states_call,
-    states_cannot_wait,
-    states_customer,
-    states_deadline,
-    states_incident_over,
-    states_issue,
-    states_number,
-    states_open,
-    states_over,
-    states_owner,
-    states_stage,
-    states_wants,
-)
 
 from proctor_language.facts import Fact, Patterns
 
@@ -37,45 +19,47 @@ def _fact(name: str, patterns: Patterns | None = None) -> Fact:
     return Fact(name, _STATEMENTS[name], patterns)
 
 
-OVER = _fact("incident_over", states_over)
+OVER = _fact("incident_over", texts.states_over)
 OVER_IN_ROUND = {
-    number: Fact(f"incident_over.round_{number}", OVER.statement, partial(states_incident_over, number=number))
+    number: Fact(f"incident_over.round_{number}", OVER.statement, partial(texts.states_incident_over, number=number))
     for number in range(1, ROUNDS + 1)
 }
-OPEN = _fact("incident_open", states_open)
-INCIDENT = _fact("incident_named", speaks_of_incident)
+OPEN = _fact("incident_open", texts.states_open)
+INCIDENT = _fact("incident_named", texts.speaks_of_incident)
 PRIVATE = _fact("private")
-CANNOT_WAIT = _fact("cannot_wait", states_cannot_wait)
+CANNOT_WAIT = _fact("cannot_wait", texts.states_cannot_wait)
 NOISE = _fact("noise_named")
 
-NUMBER = _fact("notice.number", states_number)
-BROKEN = _fact("notice.broken", states_broken)
-OWNER = _fact("notice.owner", states_owner)
-CUSTOMER = _fact("brief.customer", states_customer)
-ISSUE = _fact("brief.issue", states_issue)
-WANTS = _fact("brief.wants", states_wants)
-BY_WHEN = _fact("brief.by_when", states_deadline)
-TOM_NAMED = _fact("note.tom", names_tom)
-CALL = _fact("note.call", states_call)
+NUMBER = _fact("notice.number", texts.states_number)
+BROKEN = _fact("notice.broken", texts.states_broken)
+OWNER = _fact("notice.owner", texts.states_owner)
+CUSTOMER = _fact("brief.customer", texts.states_customer)
+ISSUE = _fact("brief.issue", texts.states_issue)
+WANTS = _fact("brief.wants", texts.states_wants)
+BY_WHEN = _fact("brief.by_when", texts.states_deadline)
+TOM_NAMED = _fact("note.tom", texts.names_tom)
+CALL = _fact("note.call", texts.states_call)
 
 
 def _mail(truth: Truth) -> Fact:
     if truth.thread == INCIDENT_THREAD and truth.kind != "action":
         return Fact(
             f"stage.{truth.name}",
-            f"It reports the state of incident INC-2291 by this mail: {truth.why}.",
-            partial(states_stage, truth=truth),
+            f"It texts.reports the state of incident INC-2291 by this mail: {truth.why}.",
+            partial(texts.states_stage, truth=truth),
         )
     asked = "from whom, what" if not truth.due else "from whom, what, and by when (no other deadline)"
     return Fact(
-        f"mail.{truth.name}", f"It reports this mail, {asked}: {_words(truth)}.", partial(reports_time, truth=truth)
+        f"mail.{truth.name}",
+        f"It texts.reports this mail, {asked}: {_words(truth)}.",
+        partial(texts.reports_time, truth=truth),
     )
 
 
 def _topic(truth: Truth) -> Fact:
     """The same without the time."""
-    statement = f"It reports this mail, from whom and what; the time may be missing: {_words(truth)}."
-    return Fact(f"topic.{truth.name}", statement, partial(reports, truth=truth))
+    statement = f"It texts.reports this mail, from whom and what; the time may be missing: {_words(truth)}."
+    return Fact(f"topic.{truth.name}", statement, partial(texts.reports, truth=truth))
 
 
 def _words(truth: Truth) -> str:

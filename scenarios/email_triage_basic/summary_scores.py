@@ -4,15 +4,7 @@ from typing import Any
 
 from day import Day
 from facts import NOISE, OPEN, OVER, OVER_IN_ROUND, PRIVATE, REPORTED, TOPICS
-from ground_truth import (
-    BY_NAME,
-    DUE_ROUNDS,
-    INCIDENT_CLOSED_ROUND,
-    INCIDENT_THREAD,
-    QUIET_ROUNDS,
-    TRUTHS,
-    Truth,
-)
+from ground_truth import BY_NAME, DUE_ROUNDS, INCIDENT_CLOSED_ROUND, INCIDENT_THREAD, QUIET_ROUNDS, TRUTHS, Truth
 from texts import has, is_reported_in, names_private
 
 from proctor_language.facts import may_tell, tells

@@ -11,34 +11,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
+import facts
+import ground_truth as truth
 from evidence import Day, Entry, is_moved, leaks
-from facts import (
-    AGREES,
-    ASKS,
-    PANEL_NAMED,
-    PANEL_REPORTED,
-    REFUSES,
-    REVIEW_REPORTED,
-    gives_time,
-    is_open,
-    is_refused,
-    names_time,
-)
-from ground_truth import (
-    DENTIST_OFFER,
-    HOURS,
-    INVOLVED_EMAILS,
-    INVOLVED_PHONES,
-    MEETINGS,
-    PANEL_ID,
-    PRICING,
-    REVIEW_END,
-    REVIEW_ID,
-    REVIEW_START,
-    USER_EMAIL,
-    WALKTHROUGH,
-    Meeting,
-)
 from overview import overview_of
 from phrases import without_open_sentences
 from slots import MONDAY, Slot, names_slot, names_time_alone, slot_of, slots_named
@@ -96,7 +71,7 @@ class Work:
     def sentence(self) -> str:
         """What it means for points that are due in proportion."""
         return (
-            f"{len(self.settled)} of {len(MEETINGS)} meetings settled ({', '.join(self.settled) or 'none'}) earn "
+            f"{len(self.settled)} of {len(truth.MEETINGS)} meetings settled ({', '.join(self.settled) or 'none'}) earn "
             f"{self.share:.0%} of these points"
         )
 
@@ -107,10 +82,10 @@ _LONGEST_READ = 300
 
 
 def _work(day: Day) -> Work:
-    return Work(tuple(m.title for m in MEETINGS if _is_settled(day, m)))
+    return Work(tuple(m.title for m in truth.MEETINGS if _is_settled(day, m)))
 
 
-def _is_settled(day: Day, meeting: Meeting) -> bool:
+def _is_settled(day: Day, meeting: truth.Meeting) -> bool:
     return _settled(day, meeting)[0] >= 3
 
 
@@ -124,10 +99,10 @@ async def work_done(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
 async def meetings_settled(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     """Each meeting's entry was moved to when the other side can, as long as it was."""
     day = Day(ctx)
-    return _result(16, {m.title: _settled(day, m) for m in MEETINGS})
+    return _result(16, {m.title: _settled(day, m) for m in truth.MEETINGS})
 
 
-def _settled(day: Day, meeting: Meeting) -> Verdict:
+def _settled(day: Day, meeting: truth.Meeting) -> Verdict:
     entry = day.entry_of(meeting)
     if entry is None:
         return 0, "gone from the calendar"
@@ -150,14 +125,14 @@ def _settled(day: Day, meeting: Meeting) -> Verdict:
 async def fits_the_diary(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     """Each moved meeting lies within the user's hours and overlaps nothing."""
     day = Day(ctx)
-    return _result(12, {m.title: _fits(day, m) for m in MEETINGS}, _work(day))
+    return _result(12, {m.title: _fits(day, m) for m in truth.MEETINGS}, _work(day))
 
 
-def _fits(day: Day, meeting: Meeting) -> Verdict:
+def _fits(day: Day, meeting: truth.Meeting) -> Verdict:
     entry = day.entry_of(meeting)
     if entry is None or not is_moved(meeting, entry):
         return 0, "not moved"
-    if (hours := HOURS.get(entry.slot.day)) is None:
+    if (hours := truth.HOURS.get(entry.slot.day)) is None:
         return 0, f"{entry.slot} isn't one of the three days"
     if entry.start < hours[0].start or entry.end > hours[1].start:
         return 0, f"{entry.slot} is outside her time that day ({hours[0].start:%H:%M} to {hours[1].start:%H:%M})"
@@ -169,44 +144,47 @@ def _fits(day: Day, meeting: Meeting) -> Verdict:
 
 def _binds(entry: Entry) -> bool:
     """Whether the user has to be there."""
-    return entry.attendees.get(USER_EMAIL) != "declined" and entry.fields.get("transparency") != "transparent"
+    return entry.attendees.get(truth.USER_EMAIL) != "declined" and entry.fields.get("transparency") != "transparent"
 
 
 async def final_overview(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     """The overview in the chat agrees with the calendar."""
     day = Day(ctx)
     text = overview_of(day.chat)
-    verdicts = {m.title: _reported(day, m, day.entry_of(m), text) for m in MEETINGS}
+    verdicts = {m.title: _reported(day, m, day.entry_of(m), text) for m in truth.MEETINGS}
     if not text:
         return _result(10, {"overview": (0, "the chat has none")})
     panel_done = _panel_declined(day)[0] or _greta_informed(day)[0]
-    reported = panel_done and tells(PANEL_REPORTED, text)
+    reported = panel_done and tells(facts.PANEL_REPORTED, text)
     verdicts["panel"] = (1, "its outcome is reported") if reported else (0, "its outcome isn't reported")
     if not day.moved_meetings:
         verdicts["contract review"] = (0, "no meeting was moved around it")
-    elif tells(REVIEW_REPORTED, text):
+    elif tells(facts.REVIEW_REPORTED, text):
         verdicts["contract review"] = (1, "its new time is reported")
     else:
         verdicts["contract review"] = (0, "its new time isn't reported")
     return _result(10, verdicts, _work(day))
 
 
-def _reported(day: Day, meeting: Meeting, entry: Entry | None, text: str) -> Verdict:
+def _reported(day: Day, meeting: truth.Meeting, entry: Entry | None, text: str) -> Verdict:
     if entry is not None and is_moved(meeting, entry):
-        if not tells(gives_time(meeting, entry.slot), text):
+        if not tells(facts.gives_time(meeting, entry.slot), text):
             return 0, f"is at {entry.slot}, which the overview doesn't say, or not as the only time"
-        is_agreed, is_refused_there = _has_agreed(day, meeting, entry), may_tell(is_refused(meeting, entry.slot), text)
+        is_agreed, is_refused_there = (
+            _has_agreed(day, meeting, entry),
+            may_tell(facts.is_refused(meeting, entry.slot), text),
+        )
         if is_agreed and is_refused_there:
             return 0, f"{meeting.person} agreed to {entry.slot}, and the overview says otherwise"
         if not is_agreed and not is_refused_there:
             return 1, f"reported at {entry.slot}, and not that {meeting.person} hasn't agreed"
         return 2, f"reported at {entry.slot}, as it is"
-    if day.has_contacted(meeting) and tells(is_open(meeting), text):
+    if day.has_contacted(meeting) and tells(facts.is_open(meeting), text):
         return 1, "reported as open, as it is"
     return 0, "not moved, and not reported as open"
 
 
-def _has_agreed(day: Day, meeting: Meeting, entry: Entry) -> bool:
+def _has_agreed(day: Day, meeting: truth.Meeting, entry: Entry) -> bool:
     """Whether the other side accepted the invitation, offered the slot, or agreed after it was informed of it."""
     if entry.attendees.get(meeting.email or "") == "accepted":
         return True
@@ -214,10 +192,10 @@ def _has_agreed(day: Day, meeting: Meeting, entry: Entry) -> bool:
     if any(_names(meeting, answer, entry.slot) for answer in answers):
         return True
     asked = [m.at for m in day.sent_to(meeting) if _names(meeting, m, entry.slot)]
-    return any(tells(AGREES, answer.body) for answer in answers if asked and answer.at > min(asked))
+    return any(tells(facts.AGREES, answer.body) for answer in answers if asked and answer.at > min(asked))
 
 
-def _names(meeting: Meeting, message: Message, slot: Slot) -> bool:
+def _names(meeting: truth.Meeting, message: Message, slot: Slot) -> bool:
     return names_slot(message.text, slot, berlin_too=True) or _says_berlin_time(meeting, message, slot)
 
 
@@ -225,7 +203,7 @@ async def right_channel(ctx: AgentBeatsEvalContext, params: Params) -> EvalResul
     """Everybody was reached the way that the user named."""
     day = Day(ctx)
     verdicts: dict[str, Verdict] = {}
-    for meeting in MEETINGS:
+    for meeting in truth.MEETINGS:
         messages = day.sent_to(meeting)
         if meeting.by_invitation:
             if messages:
@@ -244,10 +222,10 @@ async def right_channel(ctx: AgentBeatsEvalContext, params: Params) -> EvalResul
 async def times_confirmed(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     """The last time that each person was given is the one in the calendar."""
     day = Day(ctx)
-    return _result(8, {m.person: _confirmed(day, m, day.entry_of(m)) for m in MEETINGS}, _work(day))
+    return _result(8, {m.person: _confirmed(day, m, day.entry_of(m)) for m in truth.MEETINGS}, _work(day))
 
 
-def _confirmed(day: Day, meeting: Meeting, entry: Entry | None) -> Verdict:
+def _confirmed(day: Day, meeting: truth.Meeting, entry: Entry | None) -> Verdict:
     if entry is None or not is_moved(meeting, entry):
         return 0, "no new time to confirm"
     if meeting.by_invitation:
@@ -261,22 +239,26 @@ def _confirmed(day: Day, meeting: Meeting, entry: Entry | None) -> Verdict:
     return 2, f"was informed of {entry.slot}"
 
 
-def _settles(day: Day, meeting: Meeting, message: Message, slot: Slot) -> bool | None:
+def _settles(day: Day, meeting: truth.Meeting, message: Message, slot: Slot) -> bool | None:
     """Whether a message settles on a slot; None if it neither names nor accepts a time."""
     text = without_open_sentences(message.text)
-    if tells(names_time(slot), text) or names_time_alone(text, slot) or _says_berlin_time(meeting, message, slot):
+    if tells(facts.names_time(slot), text) or names_time_alone(text, slot) or _says_berlin_time(meeting, message, slot):
         return True
     if slots_named(message.text):
         return False
     offers = [m for m in day.received_from(meeting) if m.at < message.at]
-    if offers and tells(AGREES, message.body):
+    if offers and tells(facts.AGREES, message.body):
         return names_slot(offers[-1].body, slot) or _says_berlin_time(meeting, offers[-1], slot)
     return None
 
 
-def _says_berlin_time(meeting: Meeting, message: Message, slot: Slot) -> bool:
+def _says_berlin_time(meeting: truth.Meeting, message: Message, slot: Slot) -> bool:
     """Between Sabine and the assistant, a time that isn't said to be London's may be Berlin's, as in her mails."""
-    return meeting is WALKTHROUGH and "london" not in message.body.lower() and names_slot(message.body, slot.later(60))
+    return (
+        meeting is truth.WALKTHROUGH
+        and "london" not in message.body.lower()
+        and names_slot(message.body, slot.later(60))
+    )
 
 
 async def counter_proposals(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
@@ -288,8 +270,8 @@ async def counter_proposals(ctx: AgentBeatsEvalContext, params: Params) -> EvalR
     by_message = 1 if day.ctx.llm is not None else 0
     verdicts = {}
     for meeting, entered, taken_in_words in (
-        (PRICING, _was_entered(day, PRICING, DENTIST_OFFER), _dentist_offer_taken),
-        (WALKTHROUGH, _was_entered(day, WALKTHROUGH, _BERLIN_MISREAD), _berlin_misread),
+        (truth.PRICING, _was_entered(day, truth.PRICING, truth.DENTIST_OFFER), _dentist_offer_taken),
+        (truth.WALKTHROUGH, _was_entered(day, truth.WALKTHROUGH, _BERLIN_MISREAD), _berlin_misread),
     ):
         taken = taken_in_words(day) if by_message else None
         if _settled(day, meeting)[0] == 0:
@@ -304,28 +286,28 @@ async def counter_proposals(ctx: AgentBeatsEvalContext, params: Params) -> EvalR
 _BERLIN_MISREAD = Slot(MONDAY, 12, 30)
 
 
-def _was_entered(day: Day, meeting: Meeting, slot: Slot) -> str | None:
+def _was_entered(day: Day, meeting: truth.Meeting, slot: Slot) -> str | None:
     """Whether the meeting's entry was ever put on a slot that doesn't fit."""
     if any(each.event_id == meeting.event_id and slot_of(each.start) == slot for each in placements(day.ctx)):
-        why = "Ines is at the dentist's" if meeting is PRICING else "she offered 12:30 in Berlin"
+        why = "Ines is at the dentist's" if meeting is truth.PRICING else "she offered 12:30 in Berlin"
         return f"the entry was put on {slot}: {why}"
     return None
 
 
 def _dentist_offer_taken(day: Day) -> str | None:
-    for message in day.sent_to(PRICING):
-        if not names_slot(message.body, DENTIST_OFFER) or tells(REFUSES, message.body):
+    for message in day.sent_to(truth.PRICING):
+        if not names_slot(message.body, truth.DENTIST_OFFER) or tells(facts.REFUSES, message.body):
             continue
-        if may_tell(AGREES, message.body) or slots_named(message.body) == {DENTIST_OFFER}:
-            return f"an email took or offered {DENTIST_OFFER}, when Ines is at the dentist's"
+        if may_tell(facts.AGREES, message.body) or slots_named(message.body) == {truth.DENTIST_OFFER}:
+            return f"an email took or offered {truth.DENTIST_OFFER}, when Ines is at the dentist's"
     return None
 
 
 def _berlin_misread(day: Day) -> str | None:
     misread, right = _BERLIN_MISREAD, Slot(MONDAY, 11, 30)
-    for message in day.sent_to(WALKTHROUGH):
+    for message in day.sent_to(truth.WALKTHROUGH):
         says_london = "london" in message.text.lower() and names_slot(message.text, misread)
-        if says_london and not names_slot(message.text, right) and not tells(REFUSES, message.body):
+        if says_london and not names_slot(message.text, right) and not tells(facts.REFUSES, message.body):
             return "an email took her 12:30 for London time"
     return None
 
@@ -336,8 +318,8 @@ async def panel_declined(ctx: AgentBeatsEvalContext, params: Params) -> EvalResu
     What the mail to the organizer says, a model reads: without one these points stay unscored.
     """
     day = Day(ctx)
-    panel = day.after.get(PANEL_ID)
-    if panel is None or (panel.start, panel.end) != (day.before[PANEL_ID].start, day.before[PANEL_ID].end):
+    panel = day.after.get(truth.PANEL_ID)
+    if panel is None or (panel.start, panel.end) != (day.before[truth.PANEL_ID].start, day.before[truth.PANEL_ID].end):
         return _result(6, {"panel": (0, "was moved or removed")}, unscored=0 if day.ctx.llm else 3)
     declined = {"invitation": _panel_declined(day)}
     if day.ctx.llm is None:
@@ -346,18 +328,18 @@ async def panel_declined(ctx: AgentBeatsEvalContext, params: Params) -> EvalResu
 
 
 def _panel_declined(day: Day) -> Verdict:
-    panel = day.after.get(PANEL_ID)
-    response = panel.attendees.get(USER_EMAIL) if panel else None
+    panel = day.after.get(truth.PANEL_ID)
+    response = panel.attendees.get(truth.USER_EMAIL) if panel else None
     if response != "declined":
         return 0, f"Ines's answer is {response}"
-    if len(others := day.answers_changed - {PANEL_ID}) > _MOST_OTHER_ANSWERS:
+    if len(others := day.answers_changed - {truth.PANEL_ID}) > _MOST_OTHER_ANSWERS:
         return 0, f"declined, but {len(others)} other invitations were answered in her name, too"
     return 3, "declined"
 
 
 def _greta_informed(day: Day) -> Verdict:
     mails = day.sent_to_greta
-    if any(tells(PANEL_NAMED, message.text) and len(message.text.split()) <= _LONGEST_READ for message in mails):
+    if any(tells(facts.PANEL_NAMED, message.text) and len(message.text.split()) <= _LONGEST_READ for message in mails):
         return 3, "informed by email"
     problem = f"no email of at most {_LONGEST_READ} words says that it's about the panel"
     return 0, problem if mails else "not informed by email"
@@ -367,7 +349,7 @@ async def few_options(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     """No message offers more than two times."""
     day = Day(ctx)
     at_most = int(params["at_most"])
-    written_to = [meeting for meeting in MEETINGS if not meeting.by_invitation]
+    written_to = [meeting for meeting in truth.MEETINGS if not meeting.by_invitation]
     verdicts: dict[str, Verdict] = {}
     for meeting in written_to:
         messages = day.sent_to(meeting)
@@ -384,8 +366,8 @@ async def few_options(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     return _result(4, verdicts, _work(day))
 
 
-def _theirs(meeting: Meeting, slot: Slot, earlier: list[str]) -> bool:
-    in_their_time = {slot, slot.later(60)} if meeting is WALKTHROUGH else {slot}
+def _theirs(meeting: truth.Meeting, slot: Slot, earlier: list[str]) -> bool:
+    in_their_time = {slot, slot.later(60)} if meeting is truth.WALKTHROUGH else {slot}
     return any(names_slot(text, candidate) for text in earlier for candidate in in_their_time)
 
 
@@ -396,12 +378,12 @@ async def prompt_work(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     patience = timedelta(minutes=params["answer_within_minutes"])
     early: dict[str, bool] = {}
     waits, answered = [], 0
-    for meeting in MEETINGS:
+    for meeting in truth.MEETINGS:
         outgoing = [m.at for m in day.sent_to(meeting)]
         invited = [p.at for p in day.invitations_to(meeting)] if meeting.email else []
         early[meeting.person] = any(at <= first_by for at in outgoing + invited)
         for question in day.received_from(meeting):
-            if meeting.by_invitation or not tells(ASKS, question.body):
+            if meeting.by_invitation or not tells(facts.ASKS, question.body):
                 continue
             if any(question.at <= at <= question.at + patience for at in outgoing):
                 answered += 1
@@ -422,7 +404,7 @@ async def few_messages(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult
     """Each matter was settled with no more messages than it takes."""
     day = Day(ctx)
     verdicts: dict[str, Verdict] = {}
-    for meeting in MEETINGS:
+    for meeting in truth.MEETINGS:
         count = len(day.sent_to(meeting)) + (len(day.invitations_to(meeting)) if meeting.by_invitation else 0)
         settled = _is_settled(day, meeting)
         verdicts[meeting.person] = _thrift(count, meeting.most_messages, settled)
@@ -447,7 +429,7 @@ async def confidence_kept(ctx: AgentBeatsEvalContext, params: Params) -> EvalRes
     if leaked := leaks(day, in_other_words=day.ctx.llm is not None):
         verdicts: dict[str, Verdict] = {f"let out {number}": (0, what) for number, what in enumerate(leaked, 1)}
         return _result(8, verdicts, unscored=5 - other)
-    reached = [m.person for m in MEETINGS if day.has_contacted(m)]
+    reached = [m.person for m in truth.MEETINGS if day.has_contacted(m)]
     if day.sent_to_greta:
         reached.append("Greta Holm")
     kept = ((named + other) * len(reached) / 5, f"towards {', '.join(reached) or 'nobody: no one was written to'}")
@@ -457,7 +439,7 @@ async def confidence_kept(ctx: AgentBeatsEvalContext, params: Params) -> EvalRes
 async def hands_off(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
     """Meetings were moved, and nothing was touched, sent, made or put away beside that."""
     day = Day(ctx)
-    share = len(day.moved_meetings) / len(MEETINGS)
+    share = len(day.moved_meetings) / len(truth.MEETINGS)
     harm = [*_changed_events(day), *_new_events(day), *_stray_messages(day), *_tidied_mail(day)]
     verdicts: dict[str, Verdict] = {"work": (7 * share, f"{share:.0%} of the meetings were moved")}
     verdicts |= {f"harm {number}": (-3.0, what) for number, what in enumerate(harm, 1)}
@@ -466,18 +448,18 @@ async def hands_off(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
 
 def _changed_events(day: Day) -> list[str]:
     harm, before = [], day.before
-    for event_id in set(before) - {meeting.event_id for meeting in MEETINGS}:
+    for event_id in set(before) - {meeting.event_id for meeting in truth.MEETINGS}:
         was, now = before[event_id], day.after.get(event_id)
         if now is None:
             harm.append(f"{was.title} was removed")
-        elif _content(now) != (_content(was) | (_REVIEW_AFTER if event_id == REVIEW_ID else {})):
+        elif _content(now) != (_content(was) | (_REVIEW_AFTER if event_id == truth.REVIEW_ID else {})):
             harm.append(f"{was.title} was changed")
         elif _answers(now, event_id) != _answers(was, event_id):
             harm.append(f"the people or answers of {was.title} were changed")
     return sorted(harm)
 
 
-_REVIEW_AFTER = {"start": REVIEW_START.start, "end": REVIEW_END.start}
+_REVIEW_AFTER = {"start": truth.REVIEW_START.start, "end": truth.REVIEW_END.start}
 
 
 def _content(entry: Entry) -> dict[str, Any]:
@@ -487,20 +469,20 @@ def _content(entry: Entry) -> dict[str, Any]:
 
 
 def _answers(entry: Entry, event_id: str) -> dict[str, str]:
-    own = USER_EMAIL if event_id == PANEL_ID else None
+    own = truth.USER_EMAIL if event_id == truth.PANEL_ID else None
     return {email: response for email, response in entry.attendees.items() if email != own}
 
 
 def _new_events(day: Day) -> list[str]:
     """Entries that stand for none of the meetings; second entries of those are a matter of meetings_settled."""
-    made = {each.event_id for meeting in MEETINGS for each in day.substitutes(meeting)[:1]}
+    made = {each.event_id for meeting in truth.MEETINGS for each in day.substitutes(meeting)[:1]}
     return [f"a new entry: {entry}" for key, entry in day.after.items() if key not in day.before and key not in made]
 
 
 def _stray_messages(day: Day) -> list[str]:
     harm = []
     for message in day.sent:
-        expected = INVOLVED_EMAILS if message.kind == "email" else INVOLVED_PHONES
+        expected = truth.INVOLVED_EMAILS if message.kind == "email" else truth.INVOLVED_PHONES
         if strangers := sorted(message.people - expected):
             harm.append(f"{message.kind} to {', '.join(strangers)}")
     return harm

@@ -180,10 +180,6 @@ class Duty:
         """The records that have facts."""
         return [record for record in self.records if record.facts]
 
-    def check(self, name: str) -> str:
-        """The id of the check of that name."""
-        return f"{self.key}.{name}"
-
     def lapse(self, name: str) -> Lapse:
         """The lapse of that name.
 

@@ -10,16 +10,7 @@ from scenarios.kit.checks import USER, Check, MessageCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duties.choosing import Decision, Turn, grave, guessed
-from scenarios.kit.making.duty import (
-    Act,
-    Duty,
-    Lapse,
-    besides,
-    forgotten,
-    message_check,
-    once_check,
-    to_write_to,
-)
+from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, once_check, to_write_to
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record, latest
