@@ -53,6 +53,7 @@ from proctor_protocol.scenario import ScenarioConfig
 from proctor_protocol.statistics import Run
 from proctor_protocol.terminal import TrialResult
 from proctor_settings.config import GreenAgentConfig
+from proctor_storage.blobs import blob_ref
 from proctor_storage.day_index import DayIndex
 from proctor_storage.entry_ids import EntryIds, fence_of, id_of
 from proctor_storage.entry_table import EntryQuery, MatrixCell
@@ -132,8 +133,8 @@ class Archive:
             return there
         entry = entry.model_copy(
             update={
-                "files": {name: content_of(content) for name, content in files.items()},
-                "contents": {name: content_of(content) for name, content in contents.items()},
+                "files": {name: blob_ref(content) for name, content in files.items()},
+                "contents": {name: blob_ref(content) for name, content in contents.items()},
             }
         )
         for name, content in contents.items():
@@ -307,7 +308,7 @@ class Archive:
             content = self.folder.read(path, expected.size)
         except FileNotFoundError:
             raise EntryDamagedError(f"{path} is not in the archive at {self.folder.place}: was it removed?") from None
-        if content_of(content) != expected:
+        if blob_ref(content) != expected:
             raise EntryDamagedError(f"{path} in the archive at {self.folder.place} is not as it was written")
         return content
 
@@ -392,10 +393,6 @@ def table_of(state: str, url: str) -> str:
 
 def open_archive(config: GreenAgentConfig) -> Archive:
     return Archive(config.archive_url, table_of(config.state, config.archive_url))
-
-
-def content_of(content: bytes) -> Content:
-    return Content(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
 
 
 def _entry(content: bytes) -> ArchiveEntry | None:

@@ -7,8 +7,7 @@ import zlib
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from proctor_protocol.archive import Content
 from proctor_storage.folder import Folder
 from proctor_storage.folder import StoreUnavailableError as StoreUnavailableError
 
@@ -23,13 +22,8 @@ _LARGE = 64 * 1024
 _RESTORE = "put it back from a copy of the store; a scenario's is written again when it is next played."
 
 
-class BlobRef(BaseModel):
-    """What names a blob: the SHA-256 (hex) and the size in bytes of its content."""
-
-    model_config = ConfigDict(frozen=True)
-
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    size: int = Field(ge=0)
+BlobRef = Content
+"""What names a blob."""
 
 
 class BlobNotFoundError(LookupError):

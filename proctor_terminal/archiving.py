@@ -12,7 +12,7 @@ from activities.archive.lines import as_lines, updates_in
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
-from proctor_protocol.archive import LOGS, RECORDING, RESULT, TRANSCRIPT, UPDATES, ArchiveEntry, CommandRecord, Content
+from proctor_protocol.archive import LOGS, RECORDING, RESULT, TRANSCRIPT, UPDATES, ArchiveEntry, CommandRecord
 from proctor_protocol.terminal import Blob, TrialResult
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import open_archive
@@ -69,7 +69,7 @@ class TrialArchiving:
             failed_by_participant=result.blame == "participant",
             sentence=result.failure or "",
             scenario_id=plan.task_id,
-            package=Content(sha256=plan.files.sha256, size=plan.files.size),
+            package=plan.files,
             role=plan.participant,
             participant=plan.participant or plan.agent,
             participant_url=plan.participant_url,

@@ -40,24 +40,18 @@ async def end(
     all in parallel; its failures don't delay the end. ``so_far`` are results that are kept as a blob which the memo
     names, since a canceled workflow has no result.
     """
-    await run_undisturbed(_end(place, publisher, status, part, so_far))
 
+    async def part_from_all() -> None:
+        kept, *parted = await asyncio.gather(_keep(so_far), *part(), return_exceptions=True)
+        for problem in parted:
+            if isinstance(problem, Exception):
+                workflow.logger.warning("on the way out: %s", problem)
+        await place.leave()
+        workflow.upsert_search_attributes([names.PROCTOR_STATUS.value_set(status)])
+        workflow.upsert_memo({"status": status, **(kept if isinstance(kept, dict) else {})})
+        await publisher.end()
 
-async def _end(
-    place: PlaceInContext,
-    publisher: UpdatePublisher,
-    status: names.Status,
-    part: Callable[[], Iterable[Awaitable[Any]]],
-    so_far: AssessmentResults | None,
-) -> None:
-    kept, *parted = await asyncio.gather(_keep(so_far), *part(), return_exceptions=True)
-    for problem in parted:
-        if isinstance(problem, Exception):
-            workflow.logger.warning("on the way out: %s", problem)
-    await place.leave()
-    workflow.upsert_search_attributes([names.PROCTOR_STATUS.value_set(status)])
-    workflow.upsert_memo({"status": status, **(kept if isinstance(kept, dict) else {})})
-    await publisher.end()
+    await run_undisturbed(part_from_all())
 
 
 async def _keep(results: AssessmentResults | None) -> dict[str, Any]:

@@ -225,7 +225,7 @@ class Origins:
             participants={role.role: role.participant_url for role in results.roles}
             or {entry.role or results.participant: entry.participant_url},
             config=_config(entry),
-            package=BlobRef(sha256=entry.package.sha256, size=entry.package.size),
+            package=entry.package,
             instance=entry.instance,
             forked_from=entry.forked_from,
         )
@@ -326,7 +326,7 @@ def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]
                 turn=state.turn,
                 began_at=played.began_at if played and played.began_at else state.time,
                 reached=state.time,
-                checkpoint=BlobRef(sha256=state.checkpoint.sha256, size=state.checkpoint.size),
+                checkpoint=state.checkpoint,
                 replies=played.answers if played else [],
                 events_processed=played.events_processed if played else 0,
                 moves=played.moves if played else [],

@@ -23,7 +23,6 @@ from proctor_protocol.archive import (
     UPDATES,
     ArchivedUpdate,
     ArchiveEntry,
-    Content,
     trajectory_file,
 )
 from proctor_protocol.instances import Instance
@@ -90,7 +89,7 @@ class ArchiveActivities:
             max_score=results.scores.overall.max_score,
             doubtful_points=results.scores.overall.doubtful_points,
             expected_turns=plan.scenario_turns or plan.expected_turns,
-            package=plan.package and Content(sha256=plan.package.sha256, size=plan.package.size),
+            package=plan.package,
             seconds=results.duration_seconds,
             cost=cost,
             currency=currency,

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from activities.archive.payloads import TurnNote
 from activities.simulation.states import states_in
 from proctor_protocol.archive import (
     ArchivedUpdate,
     Arrival,
-    Content,
     Items,
     StateRecord,
     TurnRecord,
@@ -40,21 +39,22 @@ def turn_records(
     by_turn = _updates_by_turn(updates)
     noted = {note.turn: note for note in notes}
     last = max([*by_turn, *noted, *(entry.turn for entry in results.action_log), 0])
-    return [_record(turn, results, by_turn.get(turn, []), noted, turn_notes, states) for turn in range(1, last + 1)]
+    return [
+        _record(turn, results, by_turn.get(turn, []), noted.get(turn), turn_notes.get(turn), _arrivals(turn, states))
+        for turn in range(1, last + 1)
+    ]
 
 
 def _record(
     turn: int,
     results: AssessmentResults,
     updates: Sequence[ArchivedUpdate],
-    noted: Mapping[int, TurnNote],
-    turn_notes: Mapping[int, str],
-    states: Mapping[int, Items],
+    note: TurnNote | None,
+    words: str | None,
+    arrived: list[Arrival],
 ) -> TurnRecord:
     begun = next((update for update in updates if update.data["message_type"] == TaskUpdateType.TURN_STARTED), None)
     done = next((update for update in updates if update.data["message_type"] == TaskUpdateType.TURN_COMPLETED), None)
-    note = noted.get(turn)
-    before, now = states.get(turn - 2), states.get(turn - 1)
     played_in = results.forked_from.player_of(turn) if results.forked_from else None
     return TurnRecord(
         turn=turn,
@@ -65,10 +65,10 @@ def _record(
         tries=results.turn_tries.get(str(turn), 1),
         is_finished=turn <= results.turns_taken,
         ends_early=bool(done and done.data.get("early_completion_requested")),
-        arrived=_arrivals(before if turn > 1 else {}, now) if now is not None and (turn == 1 or before) else [],
+        arrived=arrived,
         actions=[entry for entry in results.action_log if entry.turn == turn],
         reported=[entry for entry in results.action_report.reported if entry.turn == turn],
-        notes=turn_notes.get(turn),
+        notes=words,
         answers=note.replies if note else [],
         troubles=[
             str(update.data.get("error_message", ""))
@@ -91,9 +91,12 @@ def _updates_by_turn(updates: Sequence[ArchivedUpdate]) -> dict[int, list[Archiv
     return by_turn
 
 
-def _arrivals(before: Items | None, now: Items) -> list[Arrival]:
-    """Messages that others have sent since a state; at the beginning (an empty state), all unread ones."""
-    was, own = before or {}, now.get("email/user_email_address")
+def _arrivals(turn: int, states: Mapping[int, Items]) -> list[Arrival]:
+    """Messages that others have sent since the turn before; in the first turn, all unread ones."""
+    was, now = states.get(turn - 2, {}), states.get(turn - 1)
+    if now is None or (turn > 1 and not was):
+        return []
+    own = now.get("email/user_email_address")
     arrivals = []
     for path, item in now.items():
         section = path.partition("/")[0]
@@ -152,47 +155,36 @@ READ_AT_MOST = 512 * 1024 * 1024
 _LEFT_OUT = "the assessment is so large that not every turn's state is kept"
 
 
-class StateHistory:
+class StateHistory(NamedTuple):
     """The states of an assessment: the first one whole, then what changes, turn by turn."""
 
-    def __init__(self) -> None:
-        self.initial: Items = {}
-        self.records: list[StateRecord] = []
-        self.by_turn: dict[int, Items] = {}
-        self._last: Items = {}
-
-    def add(self, note: TurnNote, items: Items | None, lacking: str | None = None) -> None:
-        """Add a turn's state; None where it can't be determined."""
-        if items is not None and not self.records:
-            self.initial = self._last = items
-        patch = {} if items is None else merge_patch(self._last, items)
-        if items is not None:
-            self._last = self.by_turn[note.turn] = items
-        self.records.append(
-            StateRecord(
-                turn=note.turn,
-                time=note.reached,
-                checkpoint=Content(sha256=note.checkpoint.sha256, size=note.checkpoint.size),
-                patch=patch,
-                lacking=lacking,
-            )
-        )
+    initial: Items
+    records: list[StateRecord]
+    by_turn: dict[int, Items]
 
 
 def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
     """Read the states of all turns; this may take some seconds. Raises ``StoreUnavailableError``."""
-    history = StateHistory()
+    initial: Items = {}
+    last: Items = {}
+    by_turn: dict[int, Items] = {}
+    records: list[StateRecord] = []
     known: dict[str, Any] = {}
     chosen = _chosen([note.checkpoint.size for note in notes])
     for place, note in enumerate(notes):
-        if place not in chosen:
-            history.add(note, None, _LEFT_OUT)
-            continue
+        patch, lacking = Items(), None if place in chosen else _LEFT_OUT
         try:
-            history.add(note, items_of(states_in(store.get_blocking(note.checkpoint), store, known)))
+            if place in chosen:
+                items = items_of(states_in(store.get_blocking(note.checkpoint), store, known))
+                initial, last = (items, items) if place == 0 else (initial, last)
+                patch, last = merge_patch(last, items), items
+                by_turn[note.turn] = items
         except (BlobNotFoundError, BlobDamagedError, ValueError) as problem:
-            history.add(note, None, str(problem))
-    return history
+            lacking = str(problem)
+        records.append(
+            StateRecord(turn=note.turn, time=note.reached, checkpoint=note.checkpoint, patch=patch, lacking=lacking)
+        )
+    return StateHistory(initial, records, by_turn)
 
 
 def _chosen(sizes: Sequence[int]) -> set[int]:

@@ -121,6 +121,11 @@ _REMEDIES = {
 """What an operator does about failed requests to the simulator, by the exceptions of ``purple_sdk.ues``."""
 
 
+def kind_of(problem: BaseException) -> str:
+    """The type by which Temporal would show a failure."""
+    return problem.type or UNKNOWN if isinstance(problem, ApplicationError) else type(problem).__name__
+
+
 def in_words(kind: str | None, message: str) -> str:
     """What a failure says, with a remedy where one is known; one of Python's own exceptions is named too, since its
     message alone isn't a sentence.

@@ -5,7 +5,6 @@ from typing import Any
 
 from prometheus_client import Counter, Histogram
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
 from temporalio.worker import ExecuteActivityInput
 
 from activities.attempts import failures
@@ -54,7 +53,7 @@ async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # no
         try:
             result = await proceed()
         except Exception as problem:
-            cause = _cause(problem)
+            cause = failures.kind_of(problem)
             FAILED_ATTEMPTS.labels(kind, cause).inc()
             if cause == failures.OVERTAKEN:
                 FENCES_REFUSED.inc()
@@ -64,12 +63,6 @@ async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # no
     elif kind in _ENDS:
         _count_ended(kind, input.args[0])
     return result
-
-
-def _cause(problem: Exception) -> str:
-    if isinstance(problem, ApplicationError):
-        return problem.type or failures.UNKNOWN
-    return type(problem).__name__
 
 
 def _count_ended(kind: str, payload: Any) -> None:

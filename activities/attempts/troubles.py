@@ -102,8 +102,7 @@ def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
     policy = info.retry_policy
     if policy is None or 0 < policy.maximum_attempts <= info.attempt:
         return None
-    kind, _ = _kind_and_message(problem)
-    if kind in (policy.non_retryable_error_types or ()):
+    if failures.kind_of(problem) in (policy.non_retryable_error_types or ()):
         return None
     if isinstance(problem, ApplicationError) and problem.non_retryable:
         return None
@@ -122,7 +121,8 @@ async def _tell(problem: BaseException, *, about: str | None = None, is_waiting:
     info = activity.info()
     if info.workflow_id is None:
         return
-    kind, answer = _kind_and_message(problem)
+    kind = failures.kind_of(problem)
+    answer = failures.in_words(kind, problem.message if isinstance(problem, ApplicationError) else str(problem))
     trouble = Trouble(
         step=info.activity_type,
         about=about,
@@ -135,13 +135,6 @@ async def _tell(problem: BaseException, *, about: str | None = None, is_waiting:
     workflow = activity.client().get_workflow_handle(info.workflow_id, run_id=info.workflow_run_id)
     with suppress(RPCError):
         await workflow.signal(TROUBLE_SIGNAL, trouble, rpc_timeout=_SIGNAL_SECONDS)
-
-
-def _kind_and_message(problem: BaseException) -> tuple[str, str]:
-    if isinstance(problem, ApplicationError):
-        return problem.type or failures.UNKNOWN, failures.in_words(problem.type, problem.message)
-    kind = type(problem).__name__
-    return kind, failures.in_words(kind, str(problem))
 
 
 def _about(arguments: Any) -> str | None:

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 from temporalio import activity
-from temporalio.client import WorkflowFailureError
+from temporalio.client import WorkflowFailureError, WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.payloads import AdmitInput
@@ -22,6 +22,8 @@ from proctor_protocol.request import BadRequestError, Raw
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import open_archive
 from proctor_storage.blobs import BlobNotFoundError, BlobRef, BlobStore
+
+T = TypeVar("T")
 
 _CELLS = TypeAdapter(list[plans.Cell])
 ENDED_CELLS = TypeAdapter(list[plans.EndedCell])
@@ -71,7 +73,7 @@ class CampaignActivities:
         """Wait for a cell's workflow that was started before; it is cancelled with this attempt where that is."""
         workflow = activity.client().get_workflow_handle(payload.workflow_id, result_type=plans.CellOutcome)
         try:
-            outcome: plans.CellOutcome = await workflow.result()
+            return await result_of(workflow)
         except WorkflowFailureError as problem:
             return plans.CellOutcome(
                 status="failed",
@@ -79,12 +81,6 @@ class CampaignActivities:
                 failure=f"Its workflow ended without a result: {problem.cause}",
                 may_be_played_again=True,
             )
-        except asyncio.CancelledError:
-            details = activity.cancellation_details()
-            if details is not None and details.cancel_requested:
-                await asyncio.shield(workflow.cancel())
-            raise
-        return outcome
 
     @activity.defn
     async def keep_outcomes(self, payload: plans.LedgerInput) -> BlobRef:
@@ -102,6 +98,17 @@ class CampaignActivities:
             if kind.name == plan.kind:
                 return kind
         raise failures.REJECTED.final(f"This evaluator has no campaigns of the kind {plan.kind}.")
+
+
+async def result_of(workflow: WorkflowHandle[Any, T]) -> T:
+    """Wait for a workflow's result; it is cancelled with this attempt. Raises ``WorkflowFailureError``."""
+    try:
+        return await workflow.result()
+    except asyncio.CancelledError:
+        details = activity.cancellation_details()
+        if details is not None and details.cancel_requested:
+            await asyncio.shield(workflow.cancel())
+        raise
 
 
 async def keep_cells(store: BlobStore, cells: Sequence[plans.Cell]) -> plans.CellList:

@@ -18,7 +18,7 @@ from activities.admission.origins import Origins
 from activities.archive.lines import as_lines
 from activities.attempts import failures
 from activities.campaign import plan as plans
-from activities.campaign.activities import keep_cells, taken_over
+from activities.campaign.activities import keep_cells, result_of, taken_over
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.scenario_code.scenarios import Scenarios
@@ -152,7 +152,7 @@ class AssessmentRuns:
         """Wait for an assessment that was started before; fails as it does."""
         workflow = activity.client().get_workflow_handle(task_id, result_type=AssessmentResults)
         try:
-            results: AssessmentResults = await workflow.result()
+            return await result_of(workflow)
         except WorkflowFailureError as problem:
             cause = problem.cause
             if isinstance(cause, ApplicationError):
@@ -160,12 +160,6 @@ class AssessmentRuns:
             if isinstance(cause, CancelledError):
                 raise failures.UNKNOWN.final("The assessment was cancelled.") from None
             raise failures.UNKNOWN.final(f"The assessment ended without a result: {cause}") from None
-        except asyncio.CancelledError:
-            details = activity.cancellation_details()
-            if details is not None and details.cancel_requested:
-                await asyncio.shield(workflow.cancel())
-            raise
-        return results
 
     async def sum_up(self, payload: plans.SumUpInput, ended: Sequence[plans.EndedCell]) -> plans.Summed:
         slots = asyncio.Semaphore(_READ_AT_ONCE)

@@ -7,13 +7,15 @@ from pathlib import Path
 from temporalio import activity
 
 from activities.judging.calibration import Asked, calibrations_of
-from activities.judging.panel import Judge, make_judges
+from activities.judging.panel import Judge
 from activities.models.configured import ConfiguredModels
 from activities.models.usage import Meter
 from activities.plan import Plan
 from proctor_protocol.results import CriterionResult
 
 _SEEDS = 1_000
+_VOTING_TEMPERATURE = 0.5
+"""At temperature 0 a model that votes several times would give the same vote each time."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,19 @@ class AskedModels:
         return list(self.plan.judges or [self.configured.judge_name])
 
     def judges(self, prompt_version: str | None) -> list[Judge]:
-        """The panel; none offline. An attempt that follows one whose answers were refused asks with another seed."""
+        """The panel, none offline: each model as often as it votes, with seeds one apart. An attempt that follows one
+        whose answers were refused asks with another seed. ``prompt_version`` is None for evaluators' own questions.
+        """
         if self.plan.offline:
             return []
-        seed = self.plan.seed + _SEEDS * (activity.info().attempt - 1)
-        return make_judges(self.configured, self.names, self.plan.votes, seed, self.meter, prompt_version)
+        seed, votes = self.plan.seed + _SEEDS * (activity.info().attempt - 1), self.plan.votes
+        temperature = 0.0 if votes == 1 else _VOTING_TEMPERATURE
+        make = self.configured.for_judging
+        return [
+            Judge(name, make(name, temperature, (seed + vote) % 2**63, self.meter, prompt_version))
+            for name in self.names
+            for vote in range(votes)
+        ]
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
         """A verdict with what is known of the models that were asked for it."""

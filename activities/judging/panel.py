@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
 from activities.judging.records import Window
-from activities.models.configured import ConfiguredModels
 from activities.models.factory import ModelAnswerError
-from activities.models.usage import Meter
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.results import CriterionResult, Doubt
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
@@ -27,31 +25,6 @@ class Judge:
 
     name: str
     llm: "BaseChatModel"
-
-
-_VOTING_TEMPERATURE = 0.5
-"""At temperature 0 a model that votes several times would give the same vote each time."""
-
-
-def make_judges(
-    models: ConfiguredModels, names: Sequence[str], votes: int, seed: int, meter: Meter, prompt_version: str | None
-) -> list[Judge]:
-    """The panel that judges.
-
-    Args:
-        models: makes the models.
-        names: the models' names.
-        votes: how often each model is on the panel, with seeds one apart.
-        seed: of the first vote.
-        meter: counts what is asked of them.
-        prompt_version: of the prompts that they will get; None for questions that evaluators ask.
-    """
-    temperature = 0.0 if votes == 1 else _VOTING_TEMPERATURE
-    return [
-        Judge(name, models.for_judging(name, temperature, (seed + vote) % 2**63, meter, prompt_version))
-        for name in names
-        for vote in range(votes)
-    ]
 
 
 async def judge_by_panel(

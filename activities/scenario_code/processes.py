@@ -16,10 +16,10 @@ import signal
 import socket
 import sys
 import time
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -323,6 +323,16 @@ class ForkServer:
         self._ended.clear()
 
 
+@dataclass
+class _Team:
+    """The processes that judge one assessment: which are free, how many work, and for how many criteria."""
+
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    idle: asyncio.Queue[CodeProcess] = field(default_factory=asyncio.Queue)
+    at_work: int = 0
+    users: int = 0
+
+
 class ScenarioCode:
     """All processes with scenarios' code of one worker, each with these limits. A criterion waits ``alone_seconds`` for
     the process of its assessment before another one is made.
@@ -334,11 +344,7 @@ class ScenarioCode:
         self.limits = limits
         self._alone_seconds = alone_seconds
         self._fork_server = ForkServer(limits)
-        self._idle: defaultdict[tuple[str, str], list[CodeProcess]] = defaultdict(list)
-        self._at_work: Counter[tuple[str, str]] = Counter()
-        self._waiting: defaultdict[tuple[str, str], deque[asyncio.Future[CodeProcess]]] = defaultdict(deque)
-        self._turns: dict[tuple[str, str], asyncio.Semaphore] = {}
-        self._users: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._teams: defaultdict[tuple[str, str], _Team] = defaultdict(_Team)
         self._all = asyncio.Semaphore(_ALL_AT_ONCE)
         self._compiled: dict[Path, asyncio.Task[bytes]] = {}
 
@@ -426,28 +432,29 @@ class ScenarioCode:
         """
         # Two assessments may have the same evidence, and each has a simulation of its own.
         key = (str(job.task.directory), f"{job.task.simulation} {job.task.reader_key} {job.evidence}")
-        self._users[key] += 1
+        team = self._teams[key]
+        team.users += 1
         try:
-            async with self._turns.setdefault(key, asyncio.Semaphore(AT_ONCE)), self._all:
-                return await self._judge(key, job, criterion, ask, min(seconds or math.inf, self.limits.seconds))
+            async with team.turns, self._all:
+                return await self._judge(team, job, criterion, ask, min(seconds or math.inf, self.limits.seconds))
         finally:
-            self._users[key] -= 1
-            if not self._users[key]:
+            team.users -= 1
+            if not team.users:
                 asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._rest, key)
 
     async def _judge(
-        self, key: tuple[str, str], job: JudgeJob, criterion: EvaluationCriterion, ask: Ask, seconds: float
+        self, team: _Team, job: JudgeJob, criterion: EvaluationCriterion, ask: Ask, seconds: float
     ) -> CriterionResult:
         process, is_good = None, False
-        self._at_work[key] += 1
+        team.at_work += 1
         try:
-            process = await self._free_process(key) or await self._new_process(job)
+            process = await self._free_process(team) or await self._new_process(job)
             outcome = await _judge_by_process(process, criterion, ask, seconds)
             is_good = not outcome.is_spoilt
         finally:
-            self._at_work[key] -= 1
+            team.at_work -= 1
             if is_good and process is not None:
-                self._let_go(key, process)
+                team.idle.put_nowait(process)
             elif process is not None:
                 process.end()
         if outcome.passing is not None:
@@ -456,34 +463,14 @@ class ScenarioCode:
             raise EvaluatorFailedError(outcome.fault or "there is no verdict")
         return outcome.verdict
 
-    async def _free_process(self, key: tuple[str, str]) -> CodeProcess | None:
+    async def _free_process(self, team: _Team) -> CodeProcess | None:
         """One that was made for the assessment, if there soon is one that has nothing to do."""
-        if self._idle[key]:
-            return self._idle[key].pop()
-        if self._at_work[key] == 1:  # nobody else is
+        if team.idle.empty() and team.at_work == 1:  # nobody else is
             return None
-        freed: asyncio.Future[CodeProcess] = asyncio.get_running_loop().create_future()
-        self._waiting[key].append(freed)
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(self._alone_seconds):
-                return await asyncio.shield(freed)
-        except TimeoutError:
-            return freed.result() if freed.done() else None
-        except asyncio.CancelledError:
-            if freed.done():
-                self._let_go(key, freed.result())
-            raise
-        finally:
-            freed.cancel()
-
-    def _let_go(self, key: tuple[str, str], process: CodeProcess) -> None:
-        """Hand a process that has nothing to do to who has waited longest for one."""
-        while self._waiting[key]:
-            freed = self._waiting[key].popleft()
-            if not freed.done():
-                freed.set_result(process)
-                return
-        self._idle[key].append(process)
+                return await team.idle.get()
+        return None
 
     async def _new_process(self, job: JudgeJob) -> CodeProcess:
         evidence, compiled = await asyncio.gather(job.fetch(), self._compile(job.task.directory))
@@ -521,13 +508,10 @@ class ScenarioCode:
 
     def _rest(self, key: tuple[str, str]) -> None:
         """Let the processes of an assessment go when they aren't needed any more."""
-        if not self._users.get(key):
-            self._users.pop(key, None)
-            self._turns.pop(key, None)
-            self._at_work.pop(key, None)
-            self._waiting.pop(key, None)
-            for process in self._idle.pop(key, []):
-                process.end()
+        if (team := self._teams.get(key)) is not None and not team.users:
+            del self._teams[key]
+            while not team.idle.empty():
+                team.idle.get_nowait().end()
 
 
 def _size_of(directory: Path) -> int:
