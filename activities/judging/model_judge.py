@@ -2,9 +2,11 @@
 before the criterion: a prompt cache serves all criteria with it, and the question is out of its reach.
 """
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -21,14 +23,8 @@ if TYPE_CHECKING:
 PROMPT_VERSION = "5"
 """Rises with every change of the judge's prompt; a calibration holds for one version."""
 
-_SYSTEM = f"""You are the judge in an assessment of an AI personal assistant. You score one criterion, on the evidence \
-alone. The evidence is a list of records, one JSON object a line: what the assistant wrote ("writing"), what it did by \
-the simulator's event log ("action"), what it noted for the evaluator ("note"), and the environment after the last \
-turn ("state"; "change" says what became of an entry since the beginning). What actions and state show counts; what \
-the assistant says about itself doesn't. Points are earned by work that was done. Be strict, fair and consistent.
-For every item you name the records that decide it and quote them exactly. A quote that isn't in its record makes the \
-whole verdict void.
-{UNTRUSTED_NOTICE}"""
+_TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_SYSTEM = f"{_TEXTS['system']}\n{UNTRUSTED_NOTICE}"
 
 _WHOLE = "score"
 """The id of the one item of a criterion that has no rubric."""
@@ -149,10 +145,8 @@ def doubt(criterion: EvaluationCriterion, judge: str, reason: str) -> Ballot:
 def evidence_text(user_prompt: str, window: Window) -> str:
     """The part of the prompt that every criterion of an assessment shares."""
     lines = "\n".join(record.render() for record in window.records) or "(nothing)"
-    return json_safe_text(
-        f"What the user asked the assistant to do:\n{user_prompt}\n\n"
-        f"The evidence:\n{quote_untrusted('records of the assessment', lines)}"
-    )
+    records = quote_untrusted("records of the assessment", lines)
+    return json_safe_text(_TEXTS["evidence"].format(user_prompt=user_prompt, records=records))
 
 
 def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: Window) -> str:
@@ -162,24 +156,13 @@ def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: W
         criterion.description,
         f"Dimension: {criterion.dimension}. Maximum: {criterion.max_score} points.",
         criterion.evaluation_prompt or "",
-        "Items (each statement is true of a good performance; give it its share of points):"
-        if criterion.rubric
-        else "There is one item, the criterion as a whole:",
-        *(f"- {item.id} ({item.points} points; {_SCOPES[item.scope]}): {item.statement}" for item in items),
+        _TEXTS["items" if criterion.rubric else "whole"],
+        *(f"- {item.id} ({item.points} points; {_TEXTS['scopes'][item.scope]}): {item.statement}" for item in items),
     ]
     if window.of > 1:
-        task.append(
-            f"This is window {window.number} of {window.of} of the evidence: say only what these records show. "
-            "What the other windows hold is judged separately."
-        )
-    task.append("Give a verdict on every item exactly once, by its id, with points from 0 to the item's and quotes.")
+        task.append(_TEXTS["window"].format(number=window.number, of=window.of))
+    task.append(_TEXTS["verdict"])
     return "\n".join(line for line in task if line)
-
-
-_SCOPES: dict[ItemScope, str] = {
-    "any": "earned by what is found anywhere",
-    "none": "kept unless it is violated anywhere",
-}
 
 
 def wrong_in(verdict: Verdict, items: Sequence[Item], window: Window) -> str | None:
