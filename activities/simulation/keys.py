@@ -11,19 +11,18 @@ PARTICIPANT = "participant"
 READER_KEY_ID = "reader"
 ADMIN_KEY_ID = "admin"
 
-USER_PERMISSIONS = [
-    "time:read",
-    "environment:read",
-    "environment:list",
-    *(f"email:{action}" for action in ("state", "query", "send", "read", "unread", "star", "unstar", "archive")),
-    *(f"email:{action}" for action in ("delete", "label", "unlabel", "move")),
-    *(f"sms:{action}" for action in ("state", "query", "send", "read", "unread", "delete", "react")),
-    *(f"calendar:{action}" for action in ("state", "query", "create", "update", "delete", "respond")),
-    "calendar:calendars:list",
-    *(f"chat:{action}" for action in ("state", "query", "send")),
-    *(f"contacts:{action}" for action in ("state", "query", "create", "update")),
-    *(f"{modality}:{action}" for modality in ("location", "weather") for action in ("state", "query")),
-]
+_OF_USERS = {
+    "time": "read",
+    "environment": "read list",
+    "email": "state query send read unread star unstar archive delete label unlabel move",
+    "sms": "state query send read unread delete react",
+    "calendar": "state query create update delete respond calendars:list",
+    "chat": "state query send",
+    "contacts": "state query create update",
+    "location": "state query",
+    "weather": "state query",
+}
+USER_PERMISSIONS = [f"{what}:{action}" for what, actions in _OF_USERS.items() for action in actions.split()]
 """What a participant may do: read, and act as the user (UES contract, keys and permissions, level "user")."""
 
 READER_PERMISSIONS = [
