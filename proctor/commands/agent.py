@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
-from proctor.commands.options import valued
+from proctor.commands.options import option
 
 app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
 
@@ -44,7 +44,7 @@ def harness(
     program: options.Program = None,
     max_cost: options.HarnessCost = None,
     max_tokens: options.HarnessTokens = None,
-    is_terminal: Annotated[bool, Option("--terminal", help="Play Terminal-Bench tasks, not assessments.")] = False,
+    is_terminal: bool = Option(False, "--terminal", help="Play Terminal-Bench tasks, not assessments."),
 ) -> None:
     """Run a CLI agent, such as Claude Code or Codex, as a participant."""
     from proctor.services import run_harness
@@ -68,10 +68,10 @@ def terminal(
     host: options.Host = None,
     port: options.Port = None,
     card_url: options.CardUrl = None,
-    model: Annotated[str | None, valued("NAME", "The model.  [default: gpt-4o]")] = None,
+    model: str | None = option(None, "NAME", "The model.  [default: gpt-4o]"),
     base_url: options.BaseUrl = None,
-    max_iterations: Annotated[int | None, valued("N", "How often the model is asked for one task.", min=1)] = None,
-    blocked: Annotated[str | None, valued("NAMES", "Commands that it refuses to run, by commas.")] = None,
+    max_iterations: int | None = option(None, "N", "How often the model is asked for one task.", min=1),
+    blocked: str | None = option(None, "NAMES", "Commands that it refuses to run, by commas."),
 ) -> None:
     """Run the agent that works in a terminal: a language model that runs commands."""
     from proctor.services import run_terminal_agent

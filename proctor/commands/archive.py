@@ -6,20 +6,20 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
-from proctor.commands.options import valued
+from proctor.commands.options import option
 
 app = typer.Typer()
 
 
 @app.command("list")
 def list_archive(
-    scenario: Annotated[str | None, valued("ID", "Of this scenario.")] = None,
-    agent: Annotated[str | None, valued("WORDS", "Of agents with this in name or address.")] = None,
-    status: Annotated[str | None, valued("S", "That ended so: completed, failed, timeout, canceled.")] = None,
-    campaign: Annotated[str | None, valued("ID", "Of this campaign.")] = None,
-    since: Annotated[str | None, valued("WHEN", "Begun then or later: a date, or 7d.")] = None,
-    until: Annotated[str | None, valued("WHEN", "Begun before.")] = None,
-    limit: Annotated[int, valued("N", "The largest number of entries.", min=1)] = 50,
+    scenario: str | None = option(None, "ID", "Of this scenario."),
+    agent: str | None = option(None, "WORDS", "Of agents with this in name or address."),
+    status: str | None = option(None, "S", "That ended so: completed, failed, timeout, canceled."),
+    campaign: str | None = option(None, "ID", "Of this campaign."),
+    since: str | None = option(None, "WHEN", "Begun then or later: a date, or 7d."),
+    until: str | None = option(None, "WHEN", "Begun before."),
+    limit: int = option(50, "N", "The largest number of entries.", min=1),
     as_json: options.AsJson = False,
     archive: options.Archive = None,
     state: options.State = None,
@@ -34,8 +34,8 @@ def list_archive(
 @app.command("show")
 def show(
     name: options.Id,
-    is_whole: Annotated[bool, Option("--all", help="Every criterion.")] = False,
-    as_json: Annotated[bool, Option("--json", help="The exact result, as JSON.")] = False,
+    is_whole: bool = Option(False, "--all", help="Every criterion."),
+    as_json: bool = Option(False, "--json", help="The exact result, as JSON."),
     archive: options.Archive = None,
     state: options.State = None,
 ) -> None:
@@ -49,8 +49,8 @@ def show(
 def compare(
     first: Annotated[str, Argument(metavar="A", help="An assessment's id or its beginning; or an agent's name.")],
     second: Annotated[str, Argument(metavar="B", help="What it is compared with.")],
-    campaign: Annotated[str | None, valued("ID", "Agents by what this campaign has played.")] = None,
-    difference: Annotated[int, valued("POINTS", "Say how many runs would show this difference.", min=1, max=100)] = 5,
+    campaign: str | None = option(None, "ID", "Agents by what this campaign has played."),
+    difference: int = option(5, "POINTS", "Say how many runs would show this difference.", min=1, max=100),
     archive: options.Archive = None,
     state: options.State = None,
 ) -> None:
@@ -71,7 +71,7 @@ def forks(name: options.Id, archive: options.Archive = None, state: options.Stat
 @app.command("export")
 def export(
     names: Annotated[list[str], Argument(metavar="ID...", help="Assessments, or `all`.")],
-    to: Annotated[str, valued("PLACE", "A folder for `proctor import`, or a file: .html, .csv, .parquet.")],
+    to: str = option(..., "PLACE", "A folder for `proctor import`, or a file: .html, .csv, .parquet."),
     archive: options.Archive = None,
     state: options.State = None,
 ) -> None:
@@ -95,9 +95,9 @@ def import_archive(
 
 @app.command("prune")
 def prune(
-    older_than: Annotated[str, valued("PERIOD", "Older than this: 30d, 8w.")],
-    with_results: Annotated[bool, Option("--results", help="Results, too, and not only checkpoints.")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Without asking.")] = False,
+    older_than: str = option(..., "PERIOD", "Older than this: 30d, 8w."),
+    with_results: bool = Option(False, "--results", help="Results, too, and not only checkpoints."),
+    yes: bool = Option(False, "--yes", "-y", help="Without asking."),
     archive: options.Archive = None,
     state: options.State = None,
 ) -> None:
@@ -110,9 +110,9 @@ def prune(
 @app.command("schema")
 def schema(
     name: Annotated[str | None, Argument(metavar="NAME", help="One file of an entry, or one message.")] = None,
-    wire: Annotated[
-        bool, Option("--wire", help="The messages between evaluator, agent and caller in place of the files.")
-    ] = False,
+    wire: bool = Option(
+        False, "--wire", help="The messages between evaluator, agent and caller in place of the files."
+    ),
 ) -> None:
     """Print the JSON schemas of the files in the archive, or of all that crosses the wire."""
     from proctor.archive_commands import print_schemas

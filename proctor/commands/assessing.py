@@ -7,16 +7,16 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
-from proctor.commands.options import valued
+from proctor.commands.options import option
 
 app = typer.Typer()
 
 
 @app.command("demo")
 def demo(
-    scenario: Annotated[str, valued("ID", "The scenario to play.")] = "email_triage_basic",
-    seed: Annotated[int, valued("N", "What every random choice derives from.")] = 42,
-    keep: Annotated[bool, Option("--keep", help="Stay up afterwards, until Ctrl-C.")] = False,
+    scenario: str = option("email_triage_basic", "ID", "The scenario to play."),
+    seed: int = option(42, "N", "What every random choice derives from."),
+    keep: bool = Option(False, "--keep", help="Stay up afterwards, until Ctrl-C."),
 ) -> None:
     """Play a scenario with the baseline agent. Needs no model; writes assessment_results.json here.
 
@@ -33,14 +33,12 @@ def assess(
         list[str],
         Argument(metavar="SCENARIO", help="A scenario's id or a family's name; see `proctor scenarios list`."),
     ],
-    agent_urls: Annotated[
-        list[str] | None,
-        valued(
-            "[ROLE=]URL",
-            "The A2A address of the agent to assess. For a scenario with several roles: once for each of them.",
-            "--agent",
-        ),
-    ] = None,
+    agent_urls: list[str] | None = option(
+        None,
+        "[ROLE=]URL",
+        "The A2A address of the agent to assess. For a scenario with several roles: once for each of them.",
+        "--agent",
+    ),
     harness: options.Harness = None,
     model: options.HarnessModel = None,
     model_url: options.ModelUrl = None,
@@ -52,14 +50,10 @@ def assess(
     difficulty: options.Difficulty = None,
     clock: options.Clock = None,
     noise: options.Noise = None,
-    offline: Annotated[
-        bool, Option("--offline", help="Without any model: scripted characters, mechanical judging.")
-    ] = False,
+    offline: bool = Option(False, "--offline", help="Without any model: scripted characters, mechanical judging."),
     max_turns: options.MaxTurns = None,
-    turn_timeout: Annotated[float | None, valued("SECONDS", "What the agent may take for a turn.")] = None,
-    json_file: Annotated[
-        str | None, valued("FILE", "Write the exact result there; - is standard output.", "--json")
-    ] = None,
+    turn_timeout: float | None = option(None, "SECONDS", "What the agent may take for a turn."),
+    json_file: str | None = option(None, "FILE", "Write the exact result there; - is standard output.", "--json"),
     quiet: options.Quiet = False,
     is_whole: options.Whole = False,
     token_file: options.TokenFile = None,
@@ -101,15 +95,14 @@ def assess(
 @app.command("play")
 def play(
     scenario: Annotated[str, Argument(metavar="SCENARIO", help="A scenario's id, or its folder.")],
-    gateway_url: Annotated[
-        str | None,
-        valued("URL", "A running evaluator.  [default: one that is started for this]", "--gateway"),
-    ] = None,
+    gateway_url: str | None = option(
+        None, "URL", "A running evaluator.  [default: one that is started for this]", "--gateway"
+    ),
     seed: options.Seed = None,
     max_turns: options.MaxTurns = None,
-    with_models: Annotated[
-        bool, Option("--with-models", help="Models play the people and judge; without, scripts and checks do.")
-    ] = False,
+    with_models: bool = Option(
+        False, "--with-models", help="Models play the people and judge; without, scripts and checks do."
+    ),
     json_file: options.JsonFile = None,
     is_whole: options.Whole = False,
     scenarios_dir: options.Scenarios = None,
@@ -133,43 +126,34 @@ def play(
 @app.command("run")
 def run(
     what: Annotated[list[str], Argument(metavar="SCENARIO…", help="Scenarios to play, or a campaign.toml.")],
-    agent: Annotated[list[str] | None, valued("NAME=URL", "An agent; may be given several times.", "--agent")] = None,
-    harness: Annotated[
-        list[str] | None, valued("NAME", "A CLI agent to start; may be given several times.", "--harness")
-    ] = None,
+    agent: list[str] | None = option(None, "NAME=URL", "An agent; may be given several times.", "--agent"),
+    harness: list[str] | None = option(None, "NAME", "A CLI agent to start; may be given several times.", "--harness"),
     model: options.HarnessModel = None,
     model_url: options.ModelUrl = None,
     program: options.Program = None,
-    seeds: Annotated[str | None, valued("1-5,9", "Seeds to play each scenario with.  [default: 42]")] = None,
-    difficulty: Annotated[str | None, valued("1-4", "Difficulties of families' days.  [default: 2]")] = None,
+    seeds: str | None = option(None, "1-5,9", "Seeds to play each scenario with.  [default: 42]"),
+    difficulty: str | None = option(None, "1-4", "Difficulties of families' days.  [default: 2]"),
     clock: options.Clock = None,
     noise: options.Noise = None,
-    repeats: Annotated[int | None, valued("N", "How often each is played.", min=1)] = None,
+    repeats: int | None = option(None, "N", "How often each is played.", min=1),
     at_once: options.AtOnce = None,
-    at_once_per_agent: Annotated[int | None, valued("N", "The largest number at once with one agent.", min=1)] = None,
-    at_once_per_model: Annotated[
-        int | None, valued("N", "The largest number at once that ask one model.", min=1)
-    ] = None,
-    tries: Annotated[
-        int | None, valued("N", "Plays of one that fails by no fault of its agent's.", min=1, max=10)
-    ] = None,
-    play_again: Annotated[str | None, valued("WHICH", "`failed`: those that fail by their agent's fault, too.")] = None,
-    max_cost: Annotated[float | None, valued("X", "Begin nothing that would probably pass this cost.")] = None,
-    max_tokens: Annotated[int | None, valued("N", "Begin nothing that would probably use more tokens.")] = None,
-    max_hours: Annotated[float | None, valued("H", "Begin nothing that would probably take longer.")] = None,
-    max_turns: Annotated[int | None, valued("N", "End each after this many turns.", min=1)] = None,
-    pass_mark: Annotated[
-        float | None,
-        valued("PERCENT", "The share of the judged points that passes a run.  [default: 60]", min=0, max=100),
-    ] = None,
-    judge: Annotated[
-        list[str] | None, valued("MODEL", "A model that judges; may be given several times.", "--judge")
-    ] = None,
-    offline: Annotated[bool, Option("--offline", help="Play and judge without any model.")] = False,
-    grow: Annotated[str | None, valued("TASK", "Take over what this ended campaign has played.")] = None,
+    at_once_per_agent: int | None = option(None, "N", "The largest number at once with one agent.", min=1),
+    at_once_per_model: int | None = option(None, "N", "The largest number at once that ask one model.", min=1),
+    tries: int | None = option(None, "N", "Plays of one that fails by no fault of its agent's.", min=1, max=10),
+    play_again: str | None = option(None, "WHICH", "`failed`: those that fail by their agent's fault, too."),
+    max_cost: float | None = option(None, "X", "Begin nothing that would probably pass this cost."),
+    max_tokens: int | None = option(None, "N", "Begin nothing that would probably use more tokens."),
+    max_hours: float | None = option(None, "H", "Begin nothing that would probably take longer."),
+    max_turns: int | None = option(None, "N", "End each after this many turns.", min=1),
+    pass_mark: float | None = option(
+        None, "PERCENT", "The share of the judged points that passes a run.  [default: 60]", min=0, max=100
+    ),
+    judge: list[str] | None = option(None, "MODEL", "A model that judges; may be given several times.", "--judge"),
+    offline: bool = Option(False, "--offline", help="Play and judge without any model."),
+    grow: str | None = option(None, "TASK", "Take over what this ended campaign has played."),
     gateway_url: options.Gateway = None,
-    output: Annotated[str, valued("FOLDER", "Gets a folder with the results.")] = "runs",
-    detach: Annotated[bool, Option("--detach", help="Start it, and don't wait.")] = False,
+    output: str = option("runs", "FOLDER", "Gets a folder with the results."),
+    detach: bool = Option(False, "--detach", help="Start it, and don't wait."),
     quiet: options.Quiet = False,
     token_file: options.TokenFile = None,
 ) -> None:
@@ -222,7 +206,7 @@ def run(
 def follow(
     name: options.TaskId,
     gateway_url: options.Gateway = None,
-    output: Annotated[str | None, valued("FOLDER", "Gets a folder with a campaign's results.")] = None,
+    output: str | None = option(None, "FOLDER", "Gets a folder with a campaign's results."),
     token_file: options.TokenFile = None,
 ) -> None:
     """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
@@ -252,21 +236,17 @@ def cancel(
 @app.command("replay")
 def replay(
     task_id: Annotated[str, Argument(metavar="TASK", help="The assessment's task id, which is its workflow id.")],
-    from_turn: Annotated[int | None, valued("N", "Play again from this turn on.", min=1)] = None,
-    from_judging: Annotated[bool, Option("--from-judging", help="Keep all turns, and judge again.")] = False,
-    with_current_evaluators: Annotated[
-        bool,
-        Option(
-            "--with-current-evaluators",
-            help="Judge again by the scenario's evaluators as they are now, not as they were at admission.",
-        ),
-    ] = False,
+    from_turn: int | None = option(None, "N", "Play again from this turn on.", min=1),
+    from_judging: bool = Option(False, "--from-judging", help="Keep all turns, and judge again."),
+    with_current_evaluators: bool = Option(
+        False,
+        "--with-current-evaluators",
+        help="Judge again by the scenario's evaluators as they are now, not as they were at admission.",
+    ),
     gateway_url: options.Gateway = None,
-    temporal_address: Annotated[
-        str | None, Option(help="Temporal's front end, host:port (default: the gateway's).")
-    ] = None,
-    yes: Annotated[bool, Option("--yes", "-y", help="Reset a completed assessment without asking.")] = False,
-    quiet: Annotated[bool, Option("--quiet", help="Show nothing but errors.")] = False,
+    temporal_address: str | None = Option(None, help="Temporal's front end, host:port (default: the gateway's)."),
+    yes: bool = Option(False, "--yes", "-y", help="Reset a completed assessment without asking."),
+    quiet: bool = Option(False, "--quiet", help="Show nothing but errors."),
     token_file: options.TokenFile = None,
 ) -> None:
     """Reset an assessment to a turn and follow it. By default it continues from what failed."""
@@ -289,31 +269,24 @@ def replay(
 @app.command("fork")
 def fork(
     task_id: Annotated[str, Argument(metavar="TASK", help="The assessment's id, or a beginning that only it has.")],
-    from_turn: Annotated[
-        int | None, valued("N", "The first turn that is played again; those before it stay.", min=1)
-    ] = None,
-    evening: Annotated[
-        int | None,
-        valued("N", "Instead: the day after whose evening the fork begins, 1 for the first.", min=1),
-    ] = None,
-    every_turn: Annotated[bool, Option("--every-turn", help="Forks from each turn that it has played.")] = False,
-    agent: Annotated[
-        list[str] | None,
-        valued(
-            "[NAME=]URL",
-            "Who plays the rest; of several roles, ROLE=URL plays that one.  [default: the same agent]",
-            "--agent",
-        ),
-    ] = None,
-    seed: Annotated[int | None, valued("N", "What characters do from there on.  [default: the same seed]")] = None,
-    repeats: Annotated[int | None, valued("K", "How often each is played.", min=1)] = None,
+    from_turn: int | None = option(None, "N", "The first turn that is played again; those before it stay.", min=1),
+    evening: int | None = option(
+        None, "N", "Instead: the day after whose evening the fork begins, 1 for the first.", min=1
+    ),
+    every_turn: bool = Option(False, "--every-turn", help="Forks from each turn that it has played."),
+    agent: list[str] | None = option(
+        None,
+        "[NAME=]URL",
+        "Who plays the rest; of several roles, ROLE=URL plays that one.  [default: the same agent]",
+        "--agent",
+    ),
+    seed: int | None = option(None, "N", "What characters do from there on.  [default: the same seed]"),
+    repeats: int | None = option(None, "K", "How often each is played.", min=1),
     at_once: options.AtOnce = None,
-    max_turns: Annotated[int | None, valued("N", "The largest number of turns, inherited ones counted.", min=1)] = None,
+    max_turns: int | None = option(None, "N", "The largest number of turns, inherited ones counted.", min=1),
     gateway_url: options.Gateway = None,
-    output: Annotated[str, valued("FOLDER", "Gets a folder with the results of several.")] = "runs",
-    json_file: Annotated[
-        str | None, valued("FILE", "Write the exact result of one; - is standard output.", "--json")
-    ] = None,
+    output: str = option("runs", "FOLDER", "Gets a folder with the results of several."),
+    json_file: str | None = option(None, "FILE", "Write the exact result of one; - is standard output.", "--json"),
     quiet: options.Quiet = False,
 ) -> None:
     """Begin with another assessment's turns, and play the rest. The other one stays as it is."""

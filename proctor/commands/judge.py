@@ -6,7 +6,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
-from proctor.commands.options import valued
+from proctor.commands.options import option
 
 app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_markup_mode=None)
 
@@ -14,14 +14,12 @@ app = typer.Typer(no_args_is_help=True, help="The models that judge.", rich_mark
 @app.command("calibrate")
 def calibrate_judge(
     scenario_id: Annotated[str, Argument(metavar="SCENARIO", help="The scenario whose cases are judged.")],
-    model: Annotated[str | None, valued("M", "The judge's model.  [default: the evaluation model]")] = None,
+    model: str | None = option(None, "M", "The judge's model.  [default: the evaluation model]"),
     base_url: options.BaseUrl = None,
-    limit: Annotated[int | None, valued("N", "The largest number of cases, evenly from all kinds.", min=1)] = None,
-    at_once: Annotated[int, valued("N", "Cases that are asked at a time.", min=1, max=64)] = 4,
-    json_file: Annotated[str | None, valued("FILE", "Write all of it there; - is standard output.", "--json")] = None,
-    drafts: Annotated[
-        bool, Option("--drafts", help="Calibrate the checker of the characters' drafts instead.")
-    ] = False,
+    limit: int | None = option(None, "N", "The largest number of cases, evenly from all kinds.", min=1),
+    at_once: int = option(4, "N", "Cases that are asked at a time.", min=1, max=64),
+    json_file: str | None = option(None, "FILE", "Write all of it there; - is standard output.", "--json"),
+    drafts: bool = Option(False, "--drafts", help="Calibrate the checker of the characters' drafts instead."),
     scenarios_dir: options.Scenarios = None,
     state: options.State = None,
 ) -> None:

@@ -6,9 +6,17 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 
-def valued(metavar: str, text: str, *names: str, min: float | None = None, max: float | None = None) -> Any:  # noqa: A002
-    """An option that takes a value, with its help; it is called as its parameter, unless names are given."""
-    return Option(*names, metavar=metavar, help=text, min=min, max=max)
+def option(default: Any, metavar: str, text: str, *names: str, **bounds: float) -> Any:
+    """The default of a parameter that is an option: its value where it isn't given, its metavar and its help.
+
+    ``bounds`` are ``min`` and ``max``. It is called as its parameter, unless names are given.
+    """
+    return Option(default, *names, metavar=metavar, help=text, min=bounds.get("min"), max=bounds.get("max"))
+
+
+def valued(metavar: str, text: str, *names: str, **bounds: float) -> Any:
+    """The same for an option that several commands have, in an annotation."""
+    return option(..., metavar, text, *names, **bounds)
 
 
 def _use_token_file(file: str | None) -> None:

@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
-from proctor.commands.options import valued
+from proctor.commands.options import option
 
 app = typer.Typer()
 
@@ -15,7 +15,7 @@ app = typer.Typer()
 @app.command("new-agent")
 def new_agent(
     name: Annotated[str, Argument(metavar="NAME", help="The project's name, such as mail-clerk.")],
-    folder: Annotated[str, valued("FOLDER", "Where to make the project's folder.")] = ".",
+    folder: str = option(".", "FOLDER", "Where to make the project's folder."),
 ) -> None:
     """Write a project for an agent of your own: agent, tests, Dockerfile, README."""
     from proctor.new_projects import new_agent
@@ -32,12 +32,9 @@ def check_agent(
     model: options.HarnessModel = None,
     model_url: options.ModelUrl = None,
     program: options.Program = None,
-    timeout: Annotated[float, valued("SECONDS", "How long the agent has for each message.", min=0.1, max=3600)] = 60.0,
-    host: Annotated[
-        str | None,
-        valued("HOST", "This machine's address, as the agent reaches it.  [default: 127.0.0.1]"),
-    ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print the findings as JSON.")] = False,
+    timeout: float = option(60.0, "SECONDS", "How long the agent has for each message.", min=0.1, max=3600),
+    host: str | None = option(None, "HOST", "This machine's address, as the agent reaches it.  [default: 127.0.0.1]"),
+    as_json: bool = Option(False, "--json", help="Print the findings as JSON."),
 ) -> None:
     """Play a miniature assessment with an agent, and say what it does right and wrong."""
     from proctor.agent_check.command import check_agent
@@ -50,7 +47,7 @@ def check_agent(
 @app.command("new-scenario")
 def new_scenario(
     name: Annotated[str, Argument(metavar="NAME", help="The scenario's id, such as team-lunch.")],
-    folder: Annotated[str, valued("FOLDER", "Where to make the scenario's folder.")] = ".",
+    folder: str = option(".", "FOLDER", "Where to make the scenario's folder."),
 ) -> None:
     """Write a scenario of your own: people, mails, criteria, calibration cases, participants that test it."""
     from proctor.new_projects import new_scenario
@@ -61,7 +58,7 @@ def new_scenario(
 @app.command("new-family")
 def new_family(
     name: Annotated[str, Argument(metavar="NAME", help="The family's name, such as barn_sale.")],
-    folder: Annotated[str, valued("FOLDER", "The scenarios folder that gets it.")] = ".",
+    folder: str = option(".", "FOLDER", "The scenarios folder that gets it."),
 ) -> None:
     """Write a family of your own. It makes days from seeds, and its audit passes as it is."""
     from proctor.new_projects import new_family

@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
-from proctor.commands.options import valued
+from proctor.commands.options import option
 
 app = typer.Typer(no_args_is_help=True, help="List, show and check scenarios.", rich_markup_mode=None)
 
@@ -24,9 +24,9 @@ def list_scenarios(scenarios_dir: options.Scenarios = None) -> None:
 def show_scenario(
     scenario_id: Annotated[str, Argument(metavar="ID", help="The scenario's or family's id.")],
     scenarios_dir: options.Scenarios = None,
-    seed: Annotated[int | None, Option(help="Show the day that a family makes of this seed.")] = None,
-    difficulty: Annotated[int, Option(min=1, max=4, help="The day's difficulty.")] = 2,
-    truth: Annotated[bool, Option("--truth", help="Show what is right, too; only for practice seeds.")] = False,
+    seed: int | None = Option(None, help="Show the day that a family makes of this seed."),
+    difficulty: int = Option(2, min=1, max=4, help="The day's difficulty."),
+    truth: bool = Option(False, "--truth", help="Show what is right, too; only for practice seeds."),
 ) -> None:
     """Show a scenario. What the user wants, who is in it, what is scored and who judges it. With --seed, show the day
     of a family: everything that a participant can read.
@@ -44,12 +44,12 @@ def show_scenario(
 @app.command("audit")
 def audit_families(
     families: Annotated[list[str] | None, Argument(metavar="[FAMILY]...", help="All of them by default.")] = None,
-    seeds: Annotated[str, Option(help="Seeds, such as 1-25 or 3,7.")] = "1-5",
-    difficulty: Annotated[str, Option(help="Difficulties, such as 1-4.")] = "1-4",
+    seeds: str = Option("1-5", help="Seeds, such as 1-25 or 3,7."),
+    difficulty: str = Option("1-4", help="Difficulties, such as 1-4."),
     scenarios_dir: options.Scenarios = None,
-    processes: Annotated[int, Option(min=0, help="Instances at once; 0 for one per processor.")] = 0,
-    quick: Annotated[bool, Option("--quick", help="Play fewer lapses; leave out checks that need many seeds.")] = False,
-    json_file: Annotated[Path | None, Option("--json", help="Write the figures to this file.")] = None,
+    processes: int = Option(0, min=0, help="Instances at once; 0 for one per processor."),
+    quick: bool = Option(False, "--quick", help="Play fewer lapses; leave out checks that need many seeds."),
+    json_file: Path | None = Option(None, "--json", help="Write the figures to this file."),
 ) -> None:
     """Audit families. Each instance has to pass twelve checks before anybody plays it; exit code 1 where one fails."""
     from proctor.audit.command import audit_families
@@ -65,10 +65,8 @@ def audit_families(
 def validate_scenario(
     scenario: options.Scenario,
     scenarios_dir: options.Scenarios = None,
-    difficulty: Annotated[
-        int | None, valued("N", "Of a family's day.  [default: each of 1 to 4]", min=1, max=4)
-    ] = None,
-    seed: Annotated[int | None, valued("N", "Of a family's day.  [default: 1]")] = None,
+    difficulty: int | None = option(None, "N", "Of a family's day.  [default: each of 1 to 4]", min=1, max=4),
+    seed: int | None = option(None, "N", "Of a family's day.  [default: 1]"),
 ) -> None:
     """Check a scenario, or the days of a family. Exit code 1 where one can't be played."""
     from proctor.scenario_commands import validate_scenario
@@ -80,7 +78,7 @@ def validate_scenario(
 def hold_paraphrases(
     scenario: options.Scenario,
     scenarios_dir: options.Scenarios = None,
-    by_fact: Annotated[bool, Option("--by-fact", help="Print the error on held-out lines for each fact.")] = False,
+    by_fact: bool = Option(False, "--by-fact", help="Print the error on held-out lines for each fact."),
 ) -> None:
     """Hold a scenario's patterns to its paraphrases. Prints the share that they can't tell; exit code 1 where they
     differ.

@@ -1,44 +1,34 @@
 """Commands that run services, and the one that looks at them."""
 
-from typing import Annotated
-
 import typer
 from typer import Option
 
 from proctor.commands import options
-from proctor.commands.options import valued
+from proctor.commands.options import option
 
 app = typer.Typer()
 
 
 @app.command("up")
 def up(
-    port: Annotated[int | None, valued("PORT", "The gateway's port.  [default: 8000]", min=1, max=65535)] = None,
-    host: Annotated[
-        str | None,
-        valued("HOST", "Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]"),
-    ] = None,
+    port: int | None = option(None, "PORT", "The gateway's port.  [default: 8000]", min=1, max=65535),
+    host: str | None = option(
+        None, "HOST", "Address that gateway and simulator listen on; 0.0.0.0 for all.  [default: 127.0.0.1]"
+    ),
     card_url: options.CardUrl = None,
-    ues_host: Annotated[
-        str | None, valued("HOST", "Address that the simulator listens on, if not that of --host.")
-    ] = None,
-    ues_public_url: Annotated[
-        str | None,
-        valued("URL", "Simulator's address for participants elsewhere.  [default: made from --card-url]"),
-    ] = None,
-    ues_port: Annotated[int | None, valued("PORT", "The simulator's port.  [default: 8100]", min=1, max=65535)] = None,
+    ues_host: str | None = option(None, "HOST", "Address that the simulator listens on, if not that of --host."),
+    ues_public_url: str | None = option(
+        None, "URL", "Simulator's address for participants elsewhere.  [default: made from --card-url]"
+    ),
+    ues_port: int | None = option(None, "PORT", "The simulator's port.  [default: 8100]", min=1, max=65535),
     temporal_port: options.TemporalPort = 7233,
     ui_port: options.UiPort = 8233,
-    agent_port: Annotated[
-        int | None,
-        valued("PORT", "The baseline agent's port.  [default: 8099, or a free one]", min=1, max=65535),
-    ] = None,
-    with_agent: Annotated[
-        bool,
-        Option(
-            "--with-agent/--without-agent", help="Run the baseline agent too; the card's example request assesses it."
-        ),
-    ] = True,
+    agent_port: int | None = option(
+        None, "PORT", "The baseline agent's port.  [default: 8099, or a free one]", min=1, max=65535
+    ),
+    with_agent: bool = Option(
+        True, "--with-agent/--without-agent", help="Run the baseline agent too; the card's example request assesses it."
+    ),
     scenarios_dir: options.Scenarios = None,
     state: options.State = None,
     is_open: options.Open = False,
@@ -70,10 +60,9 @@ def worker(
     scenarios_dir: options.Scenarios = None,
     storage_url: options.Storage = None,
     state: options.State = None,
-    processes: Annotated[
-        int | None,
-        valued("N", "How many processes work.  [default: as many as there are cores]", min=1, max=256),
-    ] = None,
+    processes: int | None = option(
+        None, "N", "How many processes work.  [default: as many as there are cores]", min=1, max=256
+    ),
 ) -> None:
     """Run a worker, which plays assessments."""
     from proctor.services import run_worker
@@ -116,10 +105,10 @@ def gateway(
 def ues(
     host: options.Host = None,
     port: options.Port = None,
-    single: Annotated[
-        bool, Option("--single", help="One simulation at the root, as a UES server has it (UES_ADMIN_KEY).")
-    ] = False,
-    public_url: Annotated[str | None, valued("URL", "Address under which others reach it.")] = None,
+    single: bool = Option(
+        False, "--single", help="One simulation at the root, as a UES server has it (UES_ADMIN_KEY)."
+    ),
+    public_url: str | None = option(None, "URL", "Address under which others reach it."),
     state: options.State = None,
 ) -> None:
     """Run the simulator."""
@@ -132,14 +121,12 @@ def ues(
 def codec_server(
     host: options.Host = None,
     port: options.AnyPort = 8234,
-    ui_origins: Annotated[
-        list[str] | None,
-        valued(
-            "ORIGIN",
-            "The Temporal UI's scheme, host and port; may be repeated.  [default: http://127.0.0.1:8233]",
-            "--ui-origin",
-        ),
-    ] = None,
+    ui_origins: list[str] | None = option(
+        None,
+        "ORIGIN",
+        "The Temporal UI's scheme, host and port; may be repeated.  [default: http://127.0.0.1:8233]",
+        "--ui-origin",
+    ),
     state: options.State = None,
     is_open: options.Open = False,
 ) -> None:
@@ -151,19 +138,14 @@ def codec_server(
 
 @app.command("doctor")
 def doctor(
-    agent: Annotated[
-        list[str] | None,
-        valued("URL", "A participant that is to be assessed; may be repeated.", "--agent"),
-    ] = None,
+    agent: list[str] | None = option(None, "URL", "A participant that is to be assessed; may be repeated.", "--agent"),
     gateway_url: options.Gateway = None,
     temporal_address: options.Temporal = None,
     ues_url: options.UesUrl = None,
     storage_url: options.Storage = None,
     state: options.State = None,
-    asks_models: Annotated[
-        bool, Option("--models/--no-models", help="Ask each model of the settings for one token.")
-    ] = True,
-    as_json: Annotated[bool, Option("--json", help="As JSON, for programs.")] = False,
+    asks_models: bool = Option(True, "--models/--no-models", help="Ask each model of the settings for one token."),
+    as_json: bool = Option(False, "--json", help="As JSON, for programs."),
 ) -> None:
     """Look at every part of a deployment, and say what to mend."""
     from proctor.doctor.command import run_doctor

@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
-from proctor.commands.options import valued
+from proctor.commands.options import option
 
 app = typer.Typer(no_args_is_help=True, help="Terminal-Bench: agents in a terminal, tested.", rich_markup_mode=None)
 datasets = typer.Typer(no_args_is_help=True, help="Datasets of terminal tasks.", rich_markup_mode=None)
@@ -16,47 +16,36 @@ app.add_typer(datasets, name="datasets")
 
 @app.command("run")
 def run_terminal_bench(
-    dataset: Annotated[
-        str | None,
-        valued("DIR", "Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."),
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        valued("[NAME=]URL", "An agent's address, or oracle, or null; may be repeated.", "--agent"),
-    ] = None,
+    dataset: str | None = option(
+        None, "DIR", "Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."
+    ),
+    agent: list[str] | None = option(
+        None, "[NAME=]URL", "An agent's address, or oracle, or null; may be repeated.", "--agent"
+    ),
     harness: options.Harness = None,
     model: options.HarnessModel = None,
     model_url: options.ModelUrl = None,
     program: options.Program = None,
     task_ids: options.TaskIds = None,
-    exclude_task_ids: Annotated[
-        list[str] | None, valued("GLOB", "Leave out; may be repeated.", "--exclude-task-id")
-    ] = None,
-    n_tasks: Annotated[int | None, valued("N", "The largest number of tasks.", min=1)] = None,
-    n_attempts: Annotated[int | None, valued("N", "Attempts at each task.", min=1)] = None,
-    n_concurrent_trials: Annotated[
-        int | None, valued("N", "The largest number of trials at once.", "--n-concurrent", min=1)
-    ] = None,
-    timeout_multiplier: Annotated[float | None, valued("X", "What the tasks' timeouts are multiplied by.")] = None,
-    agent_timeout_sec: Annotated[
-        float | None, valued("SECONDS", "In place of the tasks' own.", "--agent-timeout")
-    ] = None,
-    test_timeout_sec: Annotated[
-        float | None, valued("SECONDS", "In place of the tasks' own.", "--test-timeout")
-    ] = None,
-    cleanup: Annotated[
-        bool | None, Option("--cleanup/--no-cleanup", help="Remove the run's images afterwards.")
-    ] = None,
-    max_cost: Annotated[float | None, valued("X", "Begin no trial that would probably pass this cost.")] = None,
-    max_tokens: Annotated[int | None, valued("N", "Begin no trial that would probably use more tokens.")] = None,
-    max_hours: Annotated[float | None, valued("H", "Begin no trial that would probably take longer.")] = None,
-    grow: Annotated[str | None, valued("RUN", "Take over the trials that this ended run has played.")] = None,
-    access: Annotated[str | None, valued("WAY", "How the agent gets in: docker, endpoint or both.")] = None,
+    exclude_task_ids: list[str] | None = option(None, "GLOB", "Leave out; may be repeated.", "--exclude-task-id"),
+    n_tasks: int | None = option(None, "N", "The largest number of tasks.", min=1),
+    n_attempts: int | None = option(None, "N", "Attempts at each task.", min=1),
+    n_concurrent_trials: int | None = option(
+        None, "N", "The largest number of trials at once.", "--n-concurrent", min=1
+    ),
+    timeout_multiplier: float | None = option(None, "X", "What the tasks' timeouts are multiplied by."),
+    agent_timeout_sec: float | None = option(None, "SECONDS", "In place of the tasks' own.", "--agent-timeout"),
+    test_timeout_sec: float | None = option(None, "SECONDS", "In place of the tasks' own.", "--test-timeout"),
+    cleanup: bool | None = Option(None, "--cleanup/--no-cleanup", help="Remove the run's images afterwards."),
+    max_cost: float | None = option(None, "X", "Begin no trial that would probably pass this cost."),
+    max_tokens: int | None = option(None, "N", "Begin no trial that would probably use more tokens."),
+    max_hours: float | None = option(None, "H", "Begin no trial that would probably take longer."),
+    grow: str | None = option(None, "RUN", "Take over the trials that this ended run has played."),
+    access: str | None = option(None, "WAY", "How the agent gets in: docker, endpoint or both."),
     output_path: options.Output = None,
-    gateway_url: Annotated[
-        str | None,
-        valued("URL", "An evaluator that runs.  [default: one of the command's own]", "--gateway"),
-    ] = None,
+    gateway_url: str | None = option(
+        None, "URL", "An evaluator that runs.  [default: one of the command's own]", "--gateway"
+    ),
     config_file: options.ConfigFile = None,
     state: options.State = None,
     json_file: options.JsonFile = None,
@@ -157,13 +146,12 @@ def validate_dataset(
 @app.command("up")
 def terminal_up(
     config_file: options.ConfigFile = None,
-    datasets_dir: Annotated[
-        str | None,
-        valued("FOLDER", "Folder of datasets.  [default: that of dataset.path, or proctor's own]"),
-    ] = None,
+    datasets_dir: str | None = option(
+        None, "FOLDER", "Folder of datasets.  [default: that of dataset.path, or proctor's own]"
+    ),
     host: options.Host = None,
-    port: Annotated[int | None, valued("PORT", "The evaluator's port.  [default: 9999]", min=1, max=65535)] = None,
-    agent_port: Annotated[int | None, valued("PORT", "The agent's port.  [default: 8001]", min=1, max=65535)] = None,
+    port: int | None = option(None, "PORT", "The evaluator's port.  [default: 9999]", min=1, max=65535),
+    agent_port: int | None = option(None, "PORT", "The agent's port.  [default: 8001]", min=1, max=65535),
     temporal_port: options.TemporalPort = 7233,
     ui_port: options.UiPort = 8233,
     state: options.State = None,
@@ -183,12 +171,10 @@ def add_dataset(
     source: Annotated[
         str, Argument(metavar="SOURCE", help="A folder, an archive, a git repository, or a registry.json.")
     ],
-    name: Annotated[str | None, valued("NAME", "Its name.  [default: that of the source]")] = None,
-    version: Annotated[
-        str | None, valued("VERSION", "Its version.  [default: local; of git: the commit, or head]")
-    ] = None,
-    path: Annotated[str, valued("FOLDER", "The folder of tasks in the source.")] = "",
-    commit: Annotated[str | None, valued("COMMIT", "A commit, tag or branch of the git repository.")] = None,
+    name: str | None = option(None, "NAME", "Its name.  [default: that of the source]"),
+    version: str | None = option(None, "VERSION", "Its version.  [default: local; of git: the commit, or head]"),
+    path: str = option("", "FOLDER", "The folder of tasks in the source."),
+    commit: str | None = option(None, "COMMIT", "A commit, tag or branch of the git repository."),
     sha256: options.Pin = None,
     state: options.State = None,
 ) -> None:
@@ -202,9 +188,9 @@ def add_dataset(
 def pull_dataset(
     dataset: options.Dataset,
     sha256: options.Pin = None,
-    is_update: Annotated[
-        bool, Option("--update", help="Pin the files as they are now, though their hash is another one.")
-    ] = False,
+    is_update: bool = Option(
+        False, "--update", help="Pin the files as they are now, though their hash is another one."
+    ),
     state: options.State = None,
 ) -> None:
     """Get the files of a dataset from its source. They must have the hash that they had before."""

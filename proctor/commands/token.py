@@ -6,7 +6,7 @@ import typer
 from typer import Argument, Option
 
 from proctor.commands import options
-from proctor.commands.options import valued
+from proctor.commands.options import option
 
 app = typer.Typer(no_args_is_help=True, help="Who may ask the gateway.", rich_markup_mode=None)
 
@@ -14,16 +14,13 @@ app = typer.Typer(no_args_is_help=True, help="Who may ask the gateway.", rich_ma
 @app.command("create")
 def create_token(
     name: Annotated[str, Argument(metavar="NAME", help="Whose it is; several tokens may have one name.")],
-    is_admin: Annotated[bool, Option("--admin", help="Sees and may do everything, whosever it is.")] = False,
-    expires: Annotated[
-        str | None, valued("PERIOD", "Valid for this long: 12h, 30d, 8w.  [default: without an end]")
-    ] = None,
-    at_once: Annotated[int | None, valued("N", "Assessments at the same time.", min=1)] = None,
-    per_day: Annotated[int | None, valued("N", "Assessments begun in 24 hours.", min=1)] = None,
-    cost_per_day: Annotated[
-        float | None,
-        valued("AMOUNT", "The limit of the models' cost in 24 hours, in your prices' currency."),
-    ] = None,
+    is_admin: bool = Option(False, "--admin", help="Sees and may do everything, whosever it is."),
+    expires: str | None = option(None, "PERIOD", "Valid for this long: 12h, 30d, 8w.  [default: without an end]"),
+    at_once: int | None = option(None, "N", "Assessments at the same time.", min=1),
+    per_day: int | None = option(None, "N", "Assessments begun in 24 hours.", min=1),
+    cost_per_day: float | None = option(
+        None, "AMOUNT", "The limit of the models' cost in 24 hours, in your prices' currency."
+    ),
     file: options.TokensFile = None,
     state: options.State = None,
 ) -> None:
