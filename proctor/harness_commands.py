@@ -5,12 +5,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.text import Text
 
-from activities.simulation.lifecycle import summarise
 from proctor.agent_check.playing import Play, Table
 from proctor.agent_check.watch import Watch
 from proctor.console import make_console, plain_table, show
@@ -19,8 +17,8 @@ from proctor.own_simulator import own_simulator
 from proctor.phrases import counted
 from proctor.settings import LOOPBACK, read_settings
 from proctor_processes.guard import Guard
-from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
-from proctor_settings.config import GreenAgentConfig, HarnessConfig, merge_configs
+from proctor_protocol.messages import TurnStartMessage
+from proctor_settings.config import GreenAgentConfig, HarnessConfig
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.clis import HARNESSES, find_harness
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch
@@ -100,8 +98,7 @@ async def _try(harness: Harness, config: HarnessConfig, console: Console) -> Non
     missing = find_missing_confinement()
     kept = "it writes only in its home, and connects only to the relay"
     _say(console, "confined", f"no: {'; '.join(missing)}" if missing else kept)
-    guard = Guard()
-    watch = Watch()
+    guard, watch = Guard(), Watch()
     try:
         agent = HarnessAgent(config, harness, guard)
         _say(console, "model", f"{config.model} at {config.model_base_url or 'its provider'}")
@@ -112,22 +109,12 @@ async def _try(harness: Harness, config: HarnessConfig, console: Console) -> Non
 
 
 async def _play_one_turn(agent: HarnessAgent, settings: GreenAgentConfig, watch: Watch, console: Console) -> None:
-    port = urlsplit(settings.ues_url).port
-    own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
-    play = Play("http://127.0.0.1:9", merge_configs(settings, own), watch, _TRY_SECONDS, 0.0)
+    play = Play("http://127.0.0.1:9", settings, watch, _TRY_SECONDS, 0.0)
     table = Table("first", play, None)
     await table.lay()
     access = table.simulation.make_access(table.issue)
     agent.initialize(access.address, access.secret, table.now, play.day.instructions)
-    start = AssessmentStartMessage(
-        ues_url=access.address,
-        api_key=access.secret,
-        mcp_url=access.mcp,
-        assessment_instructions=play.day.instructions,
-        current_time=table.now,
-        initial_state_summary=await summarise(table.simulation.admin, table.now),
-    )
-    await agent.on_assessment_start(start)
+    await agent.on_assessment_start(await table.start_message())
     agent.begin_turn(TurnStartMessage(turn_number=1, current_time=table.now, events_processed=0))
     began = time.monotonic()
     answer = await agent.execute_turn()

@@ -16,7 +16,7 @@ from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.own_simulator import own_simulator
 from proctor.phrases import clean, counted
 from proctor.settings import LOOPBACK, read_settings
-from proctor_settings.config import GreenAgentConfig, merge_configs
+from proctor_settings.config import GreenAgentConfig
 
 SETTLE = 0.5
 """Seconds."""
@@ -67,17 +67,13 @@ def look_at(
     """
     watch = Watch()
     with ending_as(UsageError, OSError), own_simulator(settings, host, watch.wrap) as config:
-        # No service of a deployment runs for this: an agent may be at the port that is the gateway's elsewhere.
-        port = urlsplit(config.ues_url).port
-        own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
-        play = Play(url.rstrip("/"), merge_configs(config, own), watch, timeout, settle)
-        return find_all(asyncio.run(play.play()))
+        return find_all(asyncio.run(Play(url.rstrip("/"), config, watch, timeout, settle).play()))
 
 
 def _print(console: Console, findings: list[Finding]) -> None:
     table = plain_table()
-    table.add_column("check", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    for name in ("check", ""):
+        table.add_column(name, no_wrap=True)
     table.add_column("looked for, and seen", overflow="fold")
     for finding in findings:
         cell = Text(finding.looked_for)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, ConfigDict
@@ -24,6 +25,7 @@ from activities.simulation.shared_host import SharedHost
 from activities.simulation.turns import entries_from_events
 from proctor.agent_check.watch import SeenRequest, Watch
 from proctor.errors import UnreachableError
+from proctor.settings import LOOPBACK
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
@@ -33,7 +35,7 @@ from proctor_protocol.messages import (
     TurnStartMessage,
 )
 from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_settings.config import GreenAgentConfig
+from proctor_settings.config import GreenAgentConfig, merge_configs
 from proctor_storage.blobs import blob_ref
 
 FIRST, OTHER = "first", "other"
@@ -194,9 +196,9 @@ class Table:
         self.now, self.issue = to, self.issue + 1
         await self.stand_at(await self.simulation.checkpoint())
 
-    async def greet(self, resumes_turn: int | None = None) -> Exchange:
+    async def start_message(self, resumes_turn: int | None = None) -> AssessmentStartMessage:
         access = self.simulation.make_access(self.issue)
-        start = AssessmentStartMessage(
+        return AssessmentStartMessage(
             ues_url=access.address,
             api_key=access.secret,
             mcp_url=access.mcp,
@@ -205,7 +207,9 @@ class Table:
             initial_state_summary=await summarise(self.simulation.admin, self.now),
             resumes_turn=resumes_turn,
         )
-        return await self._say(start, f"start {self.issue}")
+
+    async def greet(self, resumes_turn: int | None = None) -> Exchange:
+        return await self._say(await self.start_message(resumes_turn), f"start {self.issue}")
 
     async def turn(self, number: int, attempt: int = 1) -> Exchange:
         turn = TurnStartMessage(turn_number=number, current_time=self.now, events_processed=1, attempt=attempt)
@@ -213,10 +217,6 @@ class Table:
 
     async def end(self) -> Exchange:
         return await self._say(AssessmentCompleteMessage(reason="scenario_complete"), "complete")
-
-    @property
-    def has_task(self) -> bool:
-        return self.task_id is not None
 
     async def cancel(self) -> None:
         async with self._play.clients.talk(self._play.url, self.context_id, self._version) as participant:
@@ -279,7 +279,10 @@ class Play:
         self.url, self.watch, self.timeout, self._settle = url, watch, timeout, settle
         self.day = Day.load()
         self._secret = config.secret.get_secret_value()
-        self._config = config
+        # No service of a deployment runs for this: an agent may be at the port that is the gateway's elsewhere.
+        port = urlsplit(config.ues_url).port
+        own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
+        config = merge_configs(config, own)
         self._http = httpx.AsyncClient(trust_env=False, timeout=60.0)
         self.host = SharedHost(config, self._http)
         self.clients = ParticipantClients(config)
@@ -302,10 +305,7 @@ class Play:
 
     async def _read_card(self, evidence: Evidence) -> bool:
         try:
-            async with (
-                asyncio.timeout(self.timeout),
-                self.clients.talk(self.url, "card") as participant,
-            ):
+            async with asyncio.timeout(self.timeout), self.clients.talk(self.url, "card") as participant:
                 evidence.versions = [v for v in ("1.0", "0.3") if v in participant.protocol_versions]
         except TimeoutError:
             raise UnreachableError(
@@ -320,11 +320,11 @@ class Play:
 
     async def _play(self, evidence: Evidence) -> None:
         versions: list[str | None] = [*evidence.versions] or [None]
-        tables = [Table(name, self, version) for name, version in zip((FIRST, OTHER), (versions * 2)[:2], strict=True)]
-        greetings = []
-        for table, version in zip(tables, (versions * 2)[:2], strict=True):
-            await table.lay()
-            greetings.append(await table.greet())
+        tables, greetings = [], []
+        for name, version in zip((FIRST, OTHER), (versions * 2)[:2], strict=True):
+            tables.append(Table(name, self, version))
+            await tables[-1].lay()
+            greetings.append(await tables[-1].greet())
             evidence.greeted.setdefault(version or "", greetings[-1])
         first, other = tables
         if greetings[0].problem is None:
@@ -370,8 +370,8 @@ class Play:
         try:
             await self._until(lambda: turn.done() or self.watch.waiting > waiting, self.timeout)
             # Who answers without a task, or shows it only when all is done, can't be asked to stop.
-            await self._until(lambda: turn.done() or table.has_task, _TASK_SHOWN_WITHIN)
-            if turn.done() or not table.has_task:
+            await self._until(lambda: turn.done() or table.task_id is not None, _TASK_SHOWN_WITHIN)
+            if turn.done() or table.task_id is None:
                 return
             evidence.is_task_known = True
             with suppress(TimeoutError, ApplicationError):  # what came of it is looked for at the task
