@@ -16,36 +16,26 @@ import random
 import re
 import signal
 import sys
-import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from benchmarks import table as markdown
-from benchmarks.evaluator import agent_service, say
+from benchmarks.evaluator import evaluator, say
 from proctor.api import assessment_request
 from proctor.caller import AssessmentCall, Ended
 from proctor.following import read_results
-from proctor.local import LocalStack, Ports
 from proctor.run_settings import seeds_in
-from proctor.settings import LOOPBACK
 from proctor.supervisor import Supervisor
-from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunCell, RunResults
-from proctor_settings.config import GreenAgentConfig
 from proctor_statistics.estimates import Unit, estimated
 
 KILLS = ((1 / 3, "worker"), (1 / 2, "ues"), (2 / 3, "gateway"))
 """Which service is killed when so much of the campaign is done."""
 
-AGENTS = {"idle": "benchmarks.idle_agent", "keyword": "benchmarks.keyword_agent"} | {
-    "clerk": "purple_sdk.examples.clerk_agent"
-}
-"""The module of each baseline."""
-
+AGENTS = ("idle", "keyword", "clerk")
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 
 _FIRST_CELL_ENDED = (b"passed ", b"not passed ", b"failed ")
@@ -57,23 +47,6 @@ Watch = Callable[[int, int], None]
 
 def of(cell: RunCell) -> Cell:
     return cell.agent, cell.scenario_id, cell.difficulty, cell.seed
-
-
-@asynccontextmanager
-async def deployment(state: Path) -> AsyncIterator[tuple[str, dict[str, str], Supervisor]]:
-    """Start everything; gives the gateway's address, those of the baselines, and the supervisor."""
-    gateway, ues, temporal, ui, *ports = free_ports(4 + len(AGENTS))
-    local = LocalStack(
-        config=GreenAgentConfig(host=LOOPBACK, scenarios_dir=str(SCENARIOS)),
-        ports=Ports(gateway, ues, temporal, ui),
-        state=state,
-        is_durable=True,
-    )
-    services = [agent_service(name, port, [AGENTS[name]]) for name, port in zip(AGENTS, ports, strict=True)]
-    addresses = {name: f"http://{LOOPBACK}:{port}" for name, port in zip(AGENTS, ports, strict=True)}
-    async with Supervisor([*local.list_services(), *services], local.logs, say=say) as supervisor:
-        await supervisor.start()
-        yield local.gateway_url, addresses, supervisor
 
 
 class Killer:
@@ -231,14 +204,9 @@ async def run(options: argparse.Namespace) -> int:
             raise SystemExit("--gateway needs --agent NAME=URL, once for each agent")
         agents = dict(each.split("=", 1) for each in options.agents)
         return await measure(options.gateway.rstrip("/"), agents, options, None)
-    folder = (
-        nullcontext(options.state)
-        if options.state
-        else tempfile.TemporaryDirectory(prefix="proctor-families-", ignore_cleanup_errors=True)
-    )
-    with folder as state:
-        async with deployment(Path(state)) as (gateway_url, agents, supervisor):
-            return await measure(gateway_url, agents, options, None if options.no_kills else Killer(supervisor))
+    async with evaluator(worker_processes=None, agents=AGENTS, state=options.state) as running:
+        killer = None if options.no_kills else Killer(running.supervisor)
+        return await measure(running.local.gateway_url, running.agents, options, killer)
 
 
 def main() -> None:

@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from anyio.from_thread import start_blocking_portal
+
 from proctor.caller import AssessmentCall, CallEvent, Ended
 from proctor.errors import CommandError
 from proctor.following import require_completed
@@ -252,22 +254,18 @@ def evaluator(*, archive: str | None = None, **settings: Any) -> Iterator[str]:
         CommandError: a service didn't start; the message has the end of its log.
     """
     from proctor.local import throwaway_stack
-    from proctor.play.participant import background
     from proctor.supervisor import Supervisor
 
     config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, **settings))
     with (
-        background() as behind,
+        start_blocking_portal() as portal,
         tempfile.TemporaryDirectory(prefix="proctor-", ignore_cleanup_errors=True) as folder,
     ):
         stack = throwaway_stack(config, Path(folder), archive=archive)
         supervisor = Supervisor(stack.list_services(), stack.logs, say=lambda _line: None, temporary=stack.state)
-        behind.run(supervisor.__aenter__())
-        try:
-            behind.run(supervisor.start())
+        with portal.wrap_async_context_manager(supervisor):
+            portal.call(supervisor.start)
             yield stack.gateway_url
-        finally:
-            behind.run(supervisor.stop())
 
 
 def assessment_request(

@@ -10,10 +10,9 @@ depend: Temporal, A2A, HTTP. A play takes seconds.
 
 import asyncio
 import json
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 import httpx
+from anyio.from_thread import start_blocking_portal
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
@@ -73,10 +73,9 @@ class Rehearsal:
         self.config = GreenAgentConfig(
             secret=_SECRET, ues_url=SIMULATOR, storage_url=str(folder), scenarios_dir=str(scenarios_dir), **settings
         )
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self.http, self.parts = self.run(self._open()).result()
+        self._leaving = ExitStack()
+        self._portal = self._leaving.enter_context(start_blocking_portal())
+        self.http, self.parts = self._portal.call(self._open)
 
     async def play(
         self,
@@ -110,14 +109,12 @@ class Rehearsal:
 
     def close(self) -> None:
         """Let go of everything."""
-        self.run(self._close()).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._portal.call(self._close)
+        self._leaving.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Do something in the rehearsal's own event loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return self._portal.start_task_soon(lambda: work)
 
     async def _open(self) -> tuple[httpx.AsyncClient, Parts]:
         simulator = create_app(host_key=host_key(_SECRET))

@@ -4,13 +4,13 @@ import asyncio
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from anyio.from_thread import start_blocking_portal
 from rich.console import Console
 from rich.text import Text
 
@@ -22,7 +22,7 @@ from proctor.console import make_console
 from proctor.errors import CancelledError, UsageError
 from proctor.interrupts import STOP_SIGNALS
 from proctor.local import throwaway_stack
-from proctor.play.participant import Over, TurnQueue, background, person_agent
+from proctor.play.participant import Over, TurnQueue, person_agent
 from proctor.play.shell import LeftError, Lines, Shell
 from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
@@ -57,22 +57,19 @@ def run_play(options: PlayOptions) -> None:
     """Play a scenario at this terminal; Ctrl-C cancels the assessment."""
     config, scenario_id, turns = _find(options)
     console = make_console()
-    with _signals_interrupt() as as_usual, background() as behind:
-        interrupted = asyncio.Event()
-        queue = TurnQueue()
-        playing: Future[None] = asyncio.run_coroutine_threadsafe(
-            _assess(options, config, scenario_id, queue, console, interrupted), behind.loop
-        )
+    with _signals_interrupt() as as_usual, start_blocking_portal() as portal:
+        interrupted, queue = asyncio.Event(), TurnQueue()
+        playing = portal.start_task_soon(_assess, options, config, scenario_id, queue, console, interrupted)
         playing.add_done_callback(lambda _: queue.put(Over()))
         try:
-            shell = Shell(console, Lines(console), behind, turns)
+            shell = Shell(console, Lines(console), portal, turns)
             while not isinstance(came := queue.get(), Over):
                 shell.play(came)
         except (KeyboardInterrupt, LeftError) as interruption:
             as_usual()  # a second signal ends us at once; the guard ends the evaluator
             if isinstance(interruption, KeyboardInterrupt):
                 console.print()
-            behind.loop.call_soon_threadsafe(interrupted.set)
+            portal.call(interrupted.set)
         playing.result()
 
 

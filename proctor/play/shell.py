@@ -4,8 +4,10 @@ import contextlib
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TextIO
 
+from anyio.from_thread import BlockingPortal
 from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
@@ -14,7 +16,7 @@ from proctor.phrases import clean, shorten
 from proctor.play import views
 from proctor.play.actions import ACTIONS, Action, NotUnderstoodError, find, words_of
 from proctor.play.environment import EnvironmentView
-from proctor.play.participant import Background, Turn
+from proctor.play.participant import Turn
 from proctor_protocol.problems import describe
 from purple_sdk.ues import ActionResult, UESError
 from purple_sdk.ues.items import ChatMessage
@@ -72,10 +74,10 @@ class Shell:
         turns: how many turns there will be; None where that isn't known.
     """
 
-    def __init__(self, console: Console, lines: Lines, background: Background, turns: int | None) -> None:
+    def __init__(self, console: Console, lines: Lines, portal: BlockingPortal, turns: int | None) -> None:
         self._console = console
         self._lines = lines
-        self._background = background
+        self._portal = portal
         self._turns = turns
         self._view = EnvironmentView()
         self._news = EnvironmentView()
@@ -214,7 +216,7 @@ class Shell:
     def _do(self, action: Action, parameters: dict[str, Any]) -> None:
         room = getattr(self._turn.agent.ues, action.modality)
         own = {"role": "assistant"} if action.name == "chat.send_message" else {}
-        result: ActionResult = self._background.run(getattr(room, action.path)(**own, **parameters))
+        result: ActionResult = self._portal.call(partial(getattr(room, action.path), **own, **parameters))
         if result.succeeded:
             self._console.print(Text(f"{action.name}: done", style="green"))
         else:
@@ -258,7 +260,7 @@ class Shell:
         raise LeftError
 
     def _look(self) -> None:
-        self._background.run(self._view.look(self._turn.agent))
+        self._portal.call(self._view.look, self._turn.agent)
 
     def _say(self, sentence: str) -> None:
         self._console.print(Text(sentence, style="dim"))
