@@ -4,7 +4,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -30,41 +29,38 @@ from proctor_protocol.statistics import Summary
 _FAILURES_SHOWN = 5
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    request: RunRequest
-    gateway_url: str
-    output: str
-    detach: bool = False
-    quiet: bool = False
-
-
-async def run_campaign(options: RunOptions, harnesses: Mapping[str, HarnessChoice] = MappingProxyType({})) -> None:
+async def run_campaign(
+    request: RunRequest,
+    gateway_url: str,
+    output: str,
+    harnesses: Mapping[str, HarnessChoice] = MappingProxyType({}),
+    *,
+    detach: bool = False,
+    quiet: bool = False,
+) -> None:
     """Play a campaign; Ctrl-C cancels it as a whole.
 
-    ``harnesses`` are the CLI agents to start, by their names among the request's participants.
+    Args:
+        output: gets a folder with the results.
+        harnesses: the CLI agents to start, by their names among the request's participants.
     """
     async with AsyncExitStack() as started:
-        request = options.request
-        if harnesses:
-            agents = {
-                name: await started.enter_async_context(serving_harness(choice, options.gateway_url))
-                for name, choice in harnesses.items()
-            }
-            request = request.model_copy(update={"participants": {**request.participants, **agents}})
+        agents = dict(request.participants)
+        for name, choice in harnesses.items():
+            agents[name] = await started.enter_async_context(serving_harness(choice, gateway_url))
+        request = request.model_copy(update={"participants": agents})
         interrupted = asyncio.Event()
         on_signals(interrupted)
         console, began_at = make_console(), datetime.now()
-        call = await started.enter_async_context(
-            AssessmentCall(options.gateway_url, request.model_dump_json(exclude_unset=True))
-        )
-        if options.detach:
+        call = AssessmentCall(gateway_url, request.model_dump_json(exclude_unset=True))
+        await started.enter_async_context(call)
+        if detach:
             await _detach(call, console)
             return
-        with CampaignDisplay(console, options.quiet) as display:
+        with CampaignDisplay(console, quiet) as display:
             _, ended = await followed(call, display, interrupted, "campaign")
         if ended.results is not None:
-            conclude_run(console, ended.results, options.output, began_at, options.gateway_url, options.quiet)
+            conclude_run(console, ended.results, output, began_at, gateway_url, quiet)
         require_completed(ended, "campaign")
 
 

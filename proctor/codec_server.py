@@ -4,9 +4,7 @@ The protocol is Temporal's own: ``POST /decode`` and ``/encode`` take and give `
 What travels as a reference into the store is fetched, too.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from urllib.parse import urlsplit
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from starlette.applications import Starlette
@@ -19,12 +17,7 @@ from temporalio.converter import DataConverter
 
 from a2a_gateway.auth.middleware import Authentication
 from a2a_gateway.limits import BodyLimit
-from proctor.errors import CommandError, UsageError, ending_as
-from proctor.settings import read_settings, require_guarded, warn
-from proctor.state import with_secret
-from proctor_processes.serving import Server, address_of, listen
-from proctor_processes.slow_senders import settings_for
-from proctor_settings.config import GreenAgentConfig, merge_configs
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore, StoreUnavailableError
 from proctor_storage.codec import PayloadKeyError, payload_codec
 from proctor_storage.temporal import data_converter
@@ -56,29 +49,6 @@ def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Sta
         *(Route(f"{prefix}/encode", _answering(codec.encode), methods=["POST"]) for prefix in ("", "/{namespace}")),
     ]
     return Starlette(routes=routes, middleware=[*authentication.middleware, Middleware(BodyLimit, rpc_path="")])
-
-
-def run_codec_server(host: str | None, port: int, ui_origins: Sequence[str], state: str | None, is_open: bool) -> None:
-    """Serve the codec until SIGTERM or Ctrl-C.
-
-    Args:
-        ui_origins: origins of Temporal UIs that may ask; empty for the settings' one.
-
-    Raises:
-        UsageError: there is no key, or others would reach it without authentication.
-        CommandError: the address can't be listened on.
-    """
-    config = with_secret(read_settings(GreenAgentConfig, host=host, state=state, open=is_open or None, card_url=""))
-    require_guarded(config)
-    ui = urlsplit(config.temporal_ui_url or "")
-    origins = ui_origins or ([f"{ui.scheme}://{ui.netloc}"] if ui.netloc else [])
-    with ending_as(CommandError, OSError):
-        listener = listen(config.host, port, "the codec server")
-    with ending_as(UsageError, PayloadKeyError):
-        app = create_codec_app(merge_configs(config, {"port": listener.getsockname()[1]}), origins)
-    warn(["every caller of this server can read encrypted data: let only the UI's users reach it"])
-    settings = settings_for(app, timeout_graceful_shutdown=2)
-    asyncio.run(Server(settings, ready=f"proctor codec-server listening on {address_of(listener)}").serve([listener]))
 
 
 def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from proctor.assessing import AssessOptions, follow
 from proctor.caller import AssessmentCall
-from proctor.campaign_runs import RunOptions, run_campaign
+from proctor.campaign_runs import run_campaign
 from proctor.errors import UsageError
 from proctor.interrupts import interruption
 from proctor.run_settings import agents_in, checked
@@ -70,4 +70,4 @@ async def run_fork(options: ForkOptions) -> None:
     if options.json_file:
         raise UsageError("--json is for a single fork: the results of several are written to a folder of --output")
     request = checked(options.request(), "proctor fork")
-    await run_campaign(RunOptions(request, options.gateway_url, options.output, quiet=options.quiet))
+    await run_campaign(request, options.gateway_url, options.output, quiet=options.quiet)

@@ -1,6 +1,5 @@
 """``proctor replay``: reset an assessment to one of its turns, or to its judging, and follow it."""
 
-import asyncio
 import sys
 from dataclasses import dataclass
 from uuid import uuid4
@@ -44,25 +43,6 @@ class _Turn(BaseModel):
 
 
 @dataclass(frozen=True)
-class ReplayOptions:
-    """What the person asked for.
-
-    Attributes:
-        from_turn, from_judging: where it continues; by default at what failed.
-        with_current_evaluators: judge by the scenario's evaluators of today, not those of its admission.
-    """
-
-    task_id: str
-    gateway_url: str
-    temporal_address: str | None = None
-    from_turn: int | None = None
-    from_judging: bool = False
-    with_current_evaluators: bool = False
-    is_agreed: bool = False
-    quiet: bool = False
-
-
-@dataclass(frozen=True)
 class ResetPoint:
     """A point from which an assessment may continue: the workflow task before a turn, or before the judging.
 
@@ -82,23 +62,39 @@ class ResetPoint:
         return "the judging" if self.turn is None else f"turn {self.turn}"
 
 
-def run_replay(options: ReplayOptions) -> None:
-    """Reset and follow; Ctrl-C cancels the assessment."""
-    if options.from_turn is not None and options.from_judging:
+async def run_replay(
+    task_id: str,
+    gateway_url: str,
+    temporal_address: str | None = None,
+    from_turn: int | None = None,
+    *,
+    from_judging: bool = False,
+    with_current_evaluators: bool = False,
+    is_agreed: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Reset and follow; Ctrl-C cancels the assessment.
+
+    Args:
+        from_turn, from_judging: where it continues; by default at what failed.
+        with_current_evaluators: judge by the scenario's evaluators of today, not those of its admission.
+    """
+    if from_turn is not None and from_judging:
         raise UsageError("--from-turn and --from-judging exclude each other: choose one")
-    if options.with_current_evaluators and not options.from_judging:
+    if with_current_evaluators and not from_judging:
         raise UsageError("--with-current-evaluators is for judging again: add --from-judging")
-    point, is_completed = asyncio.run(_find(options))
-    if is_completed and not options.is_agreed:
-        _require_agreement(options.task_id, point)
-    asyncio.run(_replay(options, point))
-
-
-async def _find(options: ReplayOptions) -> tuple[ResetPoint, bool]:
-    client = await _connect(options)
-    point = choose(await reset_points(client, options.task_id), options.from_turn, options.from_judging)
-    described = await client.get_workflow_handle(options.task_id).describe()
-    return point, described.status == WorkflowExecutionStatus.COMPLETED
+    client = await _connect(gateway_url, temporal_address)
+    point = choose(await reset_points(client, task_id), from_turn, from_judging)
+    described = await client.get_workflow_handle(task_id).describe()
+    if described.status == WorkflowExecutionStatus.COMPLETED and not is_agreed:
+        _require_agreement(task_id, point)
+    interrupted = interruption()
+    await reset(client, task_id, point, with_current_evaluators=with_current_evaluators)
+    console = make_console(sys.stdout)
+    console.print(f"{task_id} continues from {point.name}", highlight=False)
+    await follow(
+        AssessOptions(gateway_url, quiet=quiet), interrupted, AssessmentCall.of_task(gateway_url, task_id), console
+    )
 
 
 def _require_agreement(task_id: str, point: ResetPoint) -> None:
@@ -110,25 +106,12 @@ def _require_agreement(task_id: str, point: ResetPoint) -> None:
         raise UsageError("nothing was reset")
 
 
-async def _replay(options: ReplayOptions, point: ResetPoint) -> None:
-    interrupted = interruption()
-    await reset(
-        await _connect(options), options.task_id, point, with_current_evaluators=options.with_current_evaluators
-    )
-    console = make_console(sys.stdout)
-    console.print(f"{options.task_id} continues from {point.name}", highlight=False)
-    following = AssessOptions(options.gateway_url, quiet=options.quiet)
-    await follow(following, interrupted, AssessmentCall.of_task(options.gateway_url, options.task_id), console)
-
-
-async def _connect(options: ReplayOptions) -> Client:
+async def _connect(gateway_url: str, temporal_address: str | None) -> Client:
     """The Temporal that is named, by flag or environment, else that of the gateway."""
-    config = with_connection(
-        read_settings(GreenAgentConfig, temporal_address=options.temporal_address), options.temporal_address
-    )
+    config = with_connection(read_settings(GreenAgentConfig, temporal_address=temporal_address), temporal_address)
     is_named = "temporal_address" in config.model_fields_set
     if not is_named:
-        config = merge_configs(config, await _temporal_of(options.gateway_url))
+        config = merge_configs(config, await _temporal_of(gateway_url))
     try:
         return await connect(config)
     except TemporalUnreachableError as problem:

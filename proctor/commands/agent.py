@@ -1,6 +1,9 @@
 """``proctor agent``: Agents that come with proctor."""
 
+import os
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,25 +15,39 @@ from proctor.commands.options import option
 app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", rich_markup_mode=None)
 
 
-_AGENTS = {
-    "triage": "Run the rule-based baseline for email_triage_basic.",
-    "clerk": "Run the rule-based baseline for families' days.",
-    "assistant": "Run the assistant that a language model drives (AGENTBEATS_PURPLE_MODEL).",
-    "reschedule": "Run the rule-based agent for reschedule_day.",
+_EXAMPLES = {
+    "triage": ("triage_agent", "TriageAgent", "Run the rule-based baseline for email_triage_basic."),
+    "clerk": ("clerk_agent", "ClerkAgent", "Run the rule-based baseline for families' days."),
+    "assistant": (
+        "assistant_agent",
+        "AssistantAgent",
+        "Run the assistant that a language model drives (AGENTBEATS_PURPLE_MODEL).",
+    ),
+    "reschedule": ("reschedule_agent", "RescheduleAgent", "Run the rule-based agent for reschedule_day."),
 }
+"""Of each agent in ``purple_sdk.examples`` its module, its class and the command's help."""
 
 
-def _command_of(name: str) -> Callable[..., None]:
+def _command_of(module: str, kind: str) -> Callable[..., None]:
     def run(host: options.Host = None, port: options.Port = None, card_url: options.CardUrl = None) -> None:
-        from proctor.services import run_agent
+        from proctor.errors import CommandError, UsageError, ending_as
+        from proctor.settings import read_settings, warn_of_settings
+        from proctor_settings.config import PurpleAgentConfig
+        from purple_sdk.server import serve
 
-        run_agent(name, host=host, port=port, card_url=card_url)
+        config = read_settings(PurpleAgentConfig, host=host, port=port, card_url=card_url)
+        warn_of_settings(config)
+        agent = getattr(import_module(f"purple_sdk.examples.{module}"), kind)
+        with ending_as(UsageError, Exception):
+            agent(config)  # tried once here, so that what is missing is reported now and not in an assessment
+        with ending_as(CommandError, OSError):
+            serve(agent, config)
 
     return run
 
 
-for _name, _help in _AGENTS.items():
-    app.command(_name, help=_help)(_command_of(_name))
+for _name, (_module, _kind, _help) in _EXAMPLES.items():
+    app.command(_name, help=_help)(_command_of(_module, _kind))
 
 
 @app.command()
@@ -47,20 +64,20 @@ def harness(
     is_terminal: bool = Option(False, "--terminal", help="Play Terminal-Bench tasks, not assessments."),
 ) -> None:
     """Run a CLI agent, such as Claude Code or Codex, as a participant."""
-    from proctor.services import run_harness
+    from proctor.errors import CommandError, UsageError, ending_as
+    from proctor.settings import read_settings, warn_of_settings
+    from proctor_settings.config import GreenAgentConfig, HarnessConfig
+    from purple_sdk.harness.declared import HarnessError
+    from purple_sdk.harness.serving import serve_harness
 
-    run_harness(
-        is_terminal=is_terminal,
-        harness=name,
-        host=host,
-        port=port,
-        card_url=card_url,
-        model=model,
-        model_base_url=model_url,
-        program=program,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-    )
+    place = {"host": host, "port": port, "card_url": card_url}
+    asked = {"model": model, "model_base_url": model_url, "max_cost": max_cost, "max_tokens": max_tokens}
+    evaluator = read_settings(GreenAgentConfig)
+    config = read_settings(HarnessConfig, harness=name, program=program, **place, **asked)
+    warn_of_settings(config)
+    hidden = os.pathsep.join([config.hidden, evaluator.state, str(Path(evaluator.scenarios_dir).absolute())])
+    with ending_as(CommandError, OSError), ending_as(UsageError, HarnessError):
+        serve_harness(config.model_copy(update={"hidden": hidden}), is_terminal=is_terminal)
 
 
 @app.command()
@@ -74,14 +91,15 @@ def terminal(
     blocked: str | None = option(None, "NAMES", "Commands that it refuses to run, by commas."),
 ) -> None:
     """Run the agent that works in a terminal: a language model that runs commands."""
-    from proctor.services import run_terminal_agent
+    from proctor.errors import CommandError, UsageError, ending_as
+    from proctor.settings import read_settings, warn_of_settings
+    from purple_sdk.examples.assistant_agent.models import ModelNotUsableError
+    from purple_sdk.examples.terminal_agent.agent import TerminalAgentConfig
+    from purple_sdk.examples.terminal_agent.executor import serve_terminal_agent
 
-    run_terminal_agent(
-        host=host,
-        port=port,
-        card_url=card_url,
-        model=model,
-        model_base_url=base_url,
-        max_iterations=max_iterations,
-        blocked_commands=blocked,
-    )
+    place = {"host": host, "port": port, "card_url": card_url}
+    asked = {"model": model, "model_base_url": base_url, "max_iterations": max_iterations, "blocked_commands": blocked}
+    config = read_settings(TerminalAgentConfig, **place, **asked)
+    warn_of_settings(config)
+    with ending_as(CommandError, OSError), ending_as(UsageError, ModelNotUsableError):
+        serve_terminal_agent(config)

@@ -108,19 +108,18 @@ def play(
     scenarios_dir: options.Scenarios = None,
 ) -> None:
     """Be the participant yourself, turn by turn, and see the score. Lines may come from a pipe; Ctrl-C cancels."""
-    from proctor.play.command import PlayOptions, run_play
+    from proctor.play.command import run_play
 
-    asked = PlayOptions(
-        scenario=scenario,
-        gateway_url=gateway_url,
-        scenarios_dir=scenarios_dir,
-        seed=seed,
-        max_turns=max_turns,
+    run_play(
+        scenario,
+        gateway_url,
+        scenarios_dir,
+        seed,
+        max_turns,
         with_models=with_models,
         json_file=json_file,
         is_whole=is_whole,
     )
-    run_play(asked)
 
 
 @app.command("run")
@@ -160,7 +159,7 @@ def run(
     """Play a campaign. Agents × scenarios × seeds × repeats, and what they say together."""
     import asyncio
 
-    from proctor.campaign_runs import RunOptions, run_campaign
+    from proctor.campaign_runs import run_campaign
     from proctor.harness_runs import STARTED, choose_harnesses
     from proctor.run_settings import agents_in, checked, read_campaign, seeds_in
     from proctor.settings import default_gateway
@@ -192,14 +191,9 @@ def run(
         "grows": grow,
     }
     request["config"] |= {name: value for name, value in chosen.items() if value is not None}
-    asked = RunOptions(
-        request=checked(request, what[0] if is_file else "proctor run"),
-        gateway_url=gateway_url or default_gateway(),
-        output=output,
-        detach=detach,
-        quiet=quiet,
-    )
-    asyncio.run(run_campaign(asked, harnesses))
+    asked = checked(request, what[0] if is_file else "proctor run")
+    url = gateway_url or default_gateway()
+    asyncio.run(run_campaign(asked, url, output, harnesses, detach=detach, quiet=quiet))
 
 
 @app.command("follow")
@@ -250,20 +244,22 @@ def replay(
     token_file: options.TokenFile = None,
 ) -> None:
     """Reset an assessment to a turn and follow it. By default it continues from what failed."""
-    from proctor.replay import ReplayOptions, run_replay
+    import asyncio
+
+    from proctor.replay import run_replay
     from proctor.settings import default_gateway
 
-    asked = ReplayOptions(
-        task_id=task_id,
-        gateway_url=gateway_url or default_gateway(),
-        temporal_address=temporal_address,
-        from_turn=from_turn,
+    replaying = run_replay(
+        task_id,
+        gateway_url or default_gateway(),
+        temporal_address,
+        from_turn,
         from_judging=from_judging,
         with_current_evaluators=with_current_evaluators,
         is_agreed=yes,
         quiet=quiet,
     )
-    run_replay(asked)
+    asyncio.run(replaying)
 
 
 @app.command("fork")

@@ -1,5 +1,7 @@
 """Commands that run services, and the one that looks at them."""
 
+import os
+
 import typer
 from typer import Option
 
@@ -65,16 +67,21 @@ def worker(
     ),
 ) -> None:
     """Run a worker, which plays assessments."""
-    from proctor.services import run_worker
+    import asyncio
 
-    run_worker(
-        processes,
-        temporal_address=temporal_address,
-        ues_url=ues_url,
-        scenarios_dir=scenarios_dir,
-        storage_url=storage_url,
-        state=state,
-    )
+    from proctor.services import read_worker_settings, work
+    from proctor.settings import count_worker_processes, warn_of_settings
+    from proctor.worker_processes import run_processes
+
+    flags = {"temporal_address": temporal_address, "ues_url": ues_url, "storage_url": storage_url}
+    flags |= {"scenarios_dir": scenarios_dir, "state": state}
+    config = read_worker_settings(**flags, worker_processes=processes)
+    warn_of_settings(config)
+    count = count_worker_processes(config)
+    if count == 1:
+        work(config)
+    elif code := asyncio.run(run_processes(config, flags, count)):
+        raise SystemExit(code)
 
 
 @app.command("gateway")
@@ -88,17 +95,40 @@ def gateway(
     is_open: options.Open = False,
 ) -> None:
     """Run the gateway, which callers talk to by A2A."""
-    from proctor.services import run_gateway
-
-    run_gateway(
-        host=host,
-        port=port,
-        card_url=card_url,
-        temporal_address=temporal_address,
-        storage_url=storage_url,
-        state=state,
-        is_open=is_open,
+    from a2a_gateway.auth.identity import Identity
+    from a2a_gateway.server import serve
+    from proctor.errors import CommandError, UsageError, ending_as
+    from proctor.page_actions import page_actions
+    from proctor.running import UnderWay
+    from proctor.services import run_service
+    from proctor.settings import (
+        is_open_to_others,
+        read_settings,
+        require_guarded,
+        warn,
+        warn_of_settings,
+        with_connection,
     )
+    from proctor.state import with_secret
+    from proctor_observing.tracing import TracingError
+    from proctor_settings.config import GreenAgentConfig
+    from proctor_storage.archive import table_of
+    from viewer.app import routes
+
+    flags = {"host": host, "port": port, "card_url": card_url, "storage_url": storage_url, "state": state}
+    settings = read_settings(GreenAgentConfig, temporal_address=temporal_address, open=is_open or None, **flags)
+    config = with_secret(with_connection(settings, temporal_address))
+    warn_of_settings(config)
+    require_guarded(config)
+    if is_open_to_others(config.host) and not Identity(config).is_asked():
+        warn(
+            ["everyone who reaches this port may start assessments and read all results: callers aren't authenticated"]
+        )
+    live = UnderWay(config)
+    actions = page_actions(config, live.connected)
+    with ending_as(CommandError, OSError), ending_as(UsageError, TracingError):
+        table = table_of(config.state, config.archive_url)
+        run_service(serve(config, routes(config.archive_url, config.temporal_ui_url, live, actions, table)))
 
 
 @app.command("ues")
@@ -112,9 +142,34 @@ def ues(
     state: options.State = None,
 ) -> None:
     """Run the simulator."""
-    from proctor.services import run_ues
+    from activities.simulation.keys import host_key
+    from proctor.errors import CommandError, UsageError, ending_as
+    from proctor.settings import is_open_to_others, read_settings, warn
+    from proctor.state import with_secret
+    from proctor_observing.logs import set_up_logs
+    from proctor_observing.tracing import TracingError
+    from proctor_settings.config import GreenAgentConfig
+    from ues_sim.server import serve
 
-    run_ues(host, port, single, public_url, state)
+    config = read_settings(GreenAgentConfig, ues_host=host, state=state)
+    key = os.environ.get("UES_HOST_KEY")
+    if not key and not single:
+        key = host_key(with_secret(config).secret.get_secret_value())
+    set_up_logs(config.log_format, {"ues_sim": config.log_level, "proctor_observing": config.log_level})
+    host = config.ues_host or config.host
+    if is_open_to_others(host):
+        warn(["the simulator answers only who has a key, but unencrypted"])
+    with ending_as(CommandError, OSError), ending_as(UsageError, TracingError):
+        serve(
+            host=host,
+            port=config.ues_base_port if port is None else port,
+            single=single,
+            host_key=key,
+            admin_key=os.environ.get("UES_ADMIN_KEY"),
+            public_url=public_url,
+            observe_host=config.observe_host,
+            observe_port=config.observe_port,
+        )
 
 
 @app.command("codec-server")
@@ -131,9 +186,29 @@ def codec_server(
     is_open: options.Open = False,
 ) -> None:
     """Decode encrypted payloads for the Temporal UI and the command temporal (--codec-endpoint)."""
-    from proctor.codec_server import run_codec_server
+    import asyncio
+    from urllib.parse import urlsplit
 
-    run_codec_server(host, port, ui_origins or [], state, is_open)
+    from proctor.codec_server import create_codec_app
+    from proctor.errors import CommandError, UsageError, ending_as
+    from proctor.settings import read_settings, require_guarded, warn
+    from proctor.state import with_secret
+    from proctor_processes.serving import Server, address_of, listen
+    from proctor_processes.slow_senders import settings_for
+    from proctor_settings.config import GreenAgentConfig, merge_configs
+    from proctor_storage.codec import PayloadKeyError
+
+    config = with_secret(read_settings(GreenAgentConfig, host=host, state=state, open=is_open or None, card_url=""))
+    require_guarded(config)
+    ui = urlsplit(config.temporal_ui_url or "")
+    origins = ui_origins or ([f"{ui.scheme}://{ui.netloc}"] if ui.netloc else [])
+    with ending_as(CommandError, OSError):
+        listener = listen(config.host, port, "the codec server")
+    with ending_as(UsageError, PayloadKeyError):
+        app = create_codec_app(merge_configs(config, {"port": listener.getsockname()[1]}), origins)
+    warn(["every caller of this server can read encrypted data: let only the UI's users reach it"])
+    settings = settings_for(app, timeout_graceful_shutdown=2)
+    asyncio.run(Server(settings, ready=f"proctor codec-server listening on {address_of(listener)}").serve([listener]))
 
 
 @app.command("doctor")
@@ -148,16 +223,12 @@ def doctor(
     as_json: bool = Option(False, "--json", help="As JSON, for programs."),
 ) -> None:
     """Look at every part of a deployment, and say what to mend."""
-    from proctor.doctor.command import run_doctor
+    from proctor.doctor.command import looks_at, run_looks
+    from proctor.settings import read_settings, with_connection
+    from proctor.state import with_secret
+    from proctor_settings.config import GreenAgentConfig
 
-    ended = run_doctor(
-        agents=agent or [],
-        gateway_url=gateway_url,
-        temporal_address=temporal_address,
-        ues_url=ues_url,
-        storage_url=storage_url,
-        state=state,
-        asks_models=asks_models,
-        as_json=as_json,
-    )
-    raise typer.Exit(ended)
+    flags = {"temporal_address": temporal_address, "ues_url": ues_url, "storage_url": storage_url, "state": state}
+    config = with_secret(with_connection(read_settings(GreenAgentConfig, **flags), temporal_address))
+    looks = looks_at(config, agents=agent or [], gateway_url=gateway_url, asks_models=asks_models)
+    raise typer.Exit(run_looks(looks, as_json=as_json))

@@ -1,12 +1,17 @@
 """``proctor token``: Who may ask the gateway."""
 
-from typing import Annotated
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
 from proctor.commands import options
 from proctor.commands.options import option
+
+if TYPE_CHECKING:
+    from a2a_gateway.auth.tokens import Token, Tokens
 
 app = typer.Typer(no_args_is_help=True, help="Who may ask the gateway.", rich_markup_mode=None)
 
@@ -25,20 +30,23 @@ def create_token(
     state: options.State = None,
 ) -> None:
     """Make a token for a caller and print it, once. With the first one, the gateway begins to ask for them."""
+    from a2a_gateway.auth.tokens import TokensError, make_token
+    from proctor.errors import CommandError, ending_as
     from proctor.opened_archive import period
-    from proctor.token_commands import create_token
     from proctor_protocol.callers import Quotas
 
     if cost_per_day is not None and cost_per_day <= 0:
         raise typer.BadParameter("an amount is more than 0", param_hint="--cost-per-day")
-    create_token(
-        name,
-        is_admin=is_admin,
-        lasts=period(expires, "--expires") if expires else None,
-        quotas=Quotas(at_once=at_once, per_day=per_day, cost_per_day=cost_per_day),
-        state=state,
-        file=file,
-    )
+    lasts = period(expires, "--expires") if expires else None
+    tokens = _tokens(state, file)
+    with ending_as(CommandError, TokensError):
+        quotas = Quotas(at_once=at_once, per_day=per_day, cost_per_day=cost_per_day)
+        token, text = make_token(name, is_admin=is_admin, lasts=lasts, quotas=quotas)
+        if not tokens.path.exists():
+            sentence = f"from now on gateways that read {tokens.path} ask every caller for a token"
+            print(sentence, file=sys.stderr, flush=True)
+        tokens.add(token)
+    print(text)  # it can't be printed again
 
 
 @app.command("list")
@@ -48,9 +56,28 @@ def list_tokens(
     state: options.State = None,
 ) -> None:
     """List whose tokens there are."""
-    from proctor.token_commands import list_tokens
+    from pydantic_core import to_json
+    from rich.table import Table
 
-    list_tokens(as_json, state, file)
+    from a2a_gateway.auth.tokens import TokensError
+    from proctor.console import make_console, show
+    from proctor.errors import CommandError, ending_as
+
+    with ending_as(CommandError, TokensError):
+        tokens = _tokens(state, file).list_all()
+    if as_json:
+        shown = [token.model_dump(mode="json", exclude={"sha256"}) for token in tokens]
+        sys.stdout.buffer.write(to_json(shown, indent=1) + b"\n")
+        return
+    if not tokens:
+        print("there are no tokens: `proctor token create NAME` makes one")
+        return
+    table = Table(box=None, padding=(0, 2), pad_edge=False)
+    for heading in ("id", "name", "may", "made", "expires", "at once", "per day", "cost per day"):
+        table.add_column(heading)
+    for token in tokens:
+        table.add_row(*_cells(token))
+    show(make_console(), table)
 
 
 @app.command("revoke")
@@ -60,6 +87,38 @@ def revoke_token(
     state: options.State = None,
 ) -> None:
     """Revoke a token, from now on and for every gateway."""
-    from proctor.token_commands import revoke_tokens
+    from a2a_gateway.auth.tokens import TokensError
+    from proctor.errors import CommandError, UsageError, ending_as
 
-    revoke_tokens(which, state, file)
+    with ending_as(CommandError, TokensError):
+        gone = _tokens(state, file).remove(lambda token: which in (token.id, token.name))
+    if not gone:
+        raise UsageError(f"there is no token {which!r}: `proctor token list` shows those there are")
+    for token in gone:
+        print(f"{token.id} of {token.name} is revoked")
+
+
+def _tokens(state: str | None, file: str | None) -> "Tokens":
+    from a2a_gateway.auth.tokens import Tokens, tokens_path
+    from proctor.settings import read_settings
+    from proctor.state import make_folder
+    from proctor_settings.config import GreenAgentConfig
+
+    config = read_settings(GreenAgentConfig, state=state, tokens_file=file)
+    path = tokens_path(config)
+    if not config.tokens_file:
+        make_folder(path.parent)
+    return Tokens(path)
+
+
+def _cells(token: "Token") -> tuple[str, ...]:
+    quotas = token.quotas
+    expires = f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never"
+    return (
+        token.id,
+        token.name,
+        "everything (admin)" if token.is_admin else "its own",
+        f"{token.created_at:%Y-%m-%d %H:%M}",
+        f"{expires} (over)" if token.is_expired(datetime.now(UTC)) else expires,
+        *("" if each is None else f"{each:g}" for each in (quotas.at_once, quotas.per_day, quotas.cost_per_day)),
+    )

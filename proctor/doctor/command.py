@@ -5,6 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 
@@ -26,8 +27,7 @@ from proctor.doctor.services import (
 )
 from proctor.doctor.temporal import look_at_temporal
 from proctor.errors import ExitCode
-from proctor.settings import default_gateway, read_settings, with_connection
-from proctor.state import with_secret
+from proctor.settings import default_gateway
 from proctor_settings.config import GATEWAY_VARIABLE, GreenAgentConfig, unknown_variables, validate_config
 
 _MARKS: dict[State, tuple[str, str]] = {
@@ -38,31 +38,12 @@ _MARKS: dict[State, tuple[str, str]] = {
 }
 
 
-def run_doctor(
-    *,
-    agents: Sequence[str],
-    gateway_url: str | None,
-    temporal_address: str | None,
-    asks_models: bool,
-    as_json: bool,
-    **flags: str | None,
-) -> ExitCode:
-    """Check every part of a deployment and show the findings.
-
-    Args:
-        agents: addresses of participants; empty for the settings' example.
-        temporal_address, flags: fields of ``GreenAgentConfig``, over the environment.
-    """
-    settings = read_settings(GreenAgentConfig, temporal_address=temporal_address, **flags)
-    config = with_secret(with_connection(settings, temporal_address))
-    looks = looks_at(config, agents=agents, gateway_url=gateway_url, asks_models=asks_models)
+def run_looks(looks: Sequence[Look], *, as_json: bool) -> ExitCode:
+    """Check all parts side by side and show the findings."""
     console = make_console()
-    if console.is_terminal and not as_json:
-        with console.status(
-            f"looking at {len(looks)} parts, each for {max(each.seconds for each in looks):g} s at most"
-        ):
-            findings = asyncio.run(_all(looks))
-    else:
+    most = max(each.seconds for each in looks)
+    is_shown = console.is_terminal and not as_json
+    with console.status(f"looking at {len(looks)} parts, each for {most:g} s at most") if is_shown else nullcontext():
         findings = asyncio.run(_all(looks))
     if as_json:
         print(json.dumps([asdict(each) for each in findings], indent=1, ensure_ascii=False))

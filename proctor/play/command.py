@@ -5,7 +5,8 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -35,31 +36,37 @@ from purple_sdk import create_app
 _PATIENCE = 86_400.0  # seconds that a person has for a turn: the most that a request may ask for
 
 
-@dataclass(frozen=True)
-class PlayOptions:
-    """What the person asked for.
+def run_play(
+    scenario: str,
+    gateway_url: str | None,
+    scenarios_dir: str | None,
+    seed: int | None,
+    max_turns: int | None,
+    *,
+    with_models: bool,
+    json_file: str | None,
+    is_whole: bool,
+) -> None:
+    """Play a scenario at this terminal; Ctrl-C cancels the assessment.
 
-    Attributes:
+    Args:
         gateway_url: a running evaluator; None for one that is started for this play.
     """
-
-    scenario: str
-    gateway_url: str | None = None
-    scenarios_dir: str | None = None
-    seed: int | None = None
-    max_turns: int | None = None
-    with_models: bool = False
-    json_file: str | None = None
-    is_whole: bool = False
-
-
-def run_play(options: PlayOptions) -> None:
-    """Play a scenario at this terminal; Ctrl-C cancels the assessment."""
-    config, scenario_id, turns = _find(options)
+    config, scenario_id, turns = _find(scenario, gateway_url, scenarios_dir, max_turns)
+    make_request = partial(
+        assessment_request,
+        scenario=scenario_id,
+        seed=seed,
+        offline=not with_models,
+        max_turns=max_turns,
+        turn_timeout=_PATIENCE,
+    )
+    has_pages = gateway_url is not None
+    following = AssessOptions(gateway_url or "", json_file, is_whole=is_whole, has_pages=has_pages, has_progress=False)
     console = make_console()
     with _signals_interrupt() as as_usual, start_blocking_portal() as portal:
         interrupted, queue = asyncio.Event(), TurnQueue()
-        playing = portal.start_task_soon(_assess, options, config, scenario_id, queue, console, interrupted)
+        playing = portal.start_task_soon(_assess, following, make_request, config, queue, console, interrupted)
         playing.add_done_callback(lambda _: queue.put(Over()))
         try:
             shell = Shell(console, Lines(console), portal, turns)
@@ -73,55 +80,49 @@ def run_play(options: PlayOptions) -> None:
         playing.result()
 
 
-def _find(options: PlayOptions) -> tuple[GreenAgentConfig, str, int | None]:
+def _find(
+    scenario: str, gateway_url: str | None, scenarios_dir: str | None, max_turns: int | None
+) -> tuple[GreenAgentConfig, str, int | None]:
     """The evaluator's settings, the scenario's id, and how many turns it has, where that is known."""
-    folder = Path(options.scenario)
-    if options.gateway_url:
-        if "/" in options.scenario:
+    folder = Path(scenario)
+    if gateway_url:
+        if "/" in scenario:
             raise UsageError("a scenario's folder is played by an evaluator of its own: leave --gateway out")
-        return read_settings(GreenAgentConfig), options.scenario, None
-    if "/" not in options.scenario and not (folder / "scenario.json").is_file():
-        config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, scenarios_dir=options.scenarios_dir))
-        package = load_scenario(ScenarioManager(config.scenarios_dir), options.scenario)
+        return read_settings(GreenAgentConfig), scenario, None
+    if "/" not in scenario and not (folder / "scenario.json").is_file():
+        config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, scenarios_dir=scenarios_dir))
+        package = load_scenario(ScenarioManager(config.scenarios_dir), scenario)
     elif folder.is_dir():
         parent = str(folder.resolve().parent)
         config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, scenarios_dir=parent))
         package = load_scenario(ScenarioManager(parent), folder.resolve().name)
     else:
-        raise UsageError(f"{options.scenario} isn't a folder: name a scenario's folder or its id")
+        raise UsageError(f"{scenario} isn't a folder: name a scenario's folder or its id")
     turns = package.config.expected_turns
-    return config, package.directory.name, min(turns, options.max_turns or turns)
+    return config, package.directory.name, min(turns, max_turns or turns)
 
 
 async def _assess(
-    options: PlayOptions,
+    following: AssessOptions,
+    make_request: Callable[[str], str],
     config: GreenAgentConfig,
-    scenario_id: str,
     queue: TurnQueue,
     console: Console,
     interrupted: asyncio.Event,
 ) -> None:
-    async with _evaluator(options, config, console, interrupted) as gateway_url, _serving(queue) as agent_url:
-        request = assessment_request(
-            agent_url, scenario_id, options.seed, not options.with_models, options.max_turns, turn_timeout=_PATIENCE
-        )
-        following = AssessOptions(
-            gateway_url,
-            options.json_file,
-            is_whole=options.is_whole,
-            has_pages=options.gateway_url is not None,
-            has_progress=False,
-        )
-        await follow(following, interrupted, AssessmentCall(gateway_url, request), console)
+    evaluator = _evaluator(following.gateway_url, config, console, interrupted)
+    async with evaluator as gateway_url, _serving(queue) as agent_url:
+        call = AssessmentCall(gateway_url, make_request(agent_url))
+        await follow(replace(following, gateway_url=gateway_url), interrupted, call, console)
 
 
 @asynccontextmanager
 async def _evaluator(
-    options: PlayOptions, config: GreenAgentConfig, console: Console, interrupted: asyncio.Event
+    named: str, config: GreenAgentConfig, console: Console, interrupted: asyncio.Event
 ) -> AsyncIterator[str]:
     """The address of the evaluator that was named, or of one that is there for this play."""
-    if options.gateway_url:
-        yield options.gateway_url
+    if named:
+        yield named
         return
     with tempfile.TemporaryDirectory(prefix="proctor-play-", ignore_cleanup_errors=True) as folder:
         stack = throwaway_stack(config, Path(folder))

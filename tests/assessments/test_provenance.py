@@ -1,5 +1,6 @@
 """Which scenario, evaluators and participant made a score, and that a scenario judges as it was at admission."""
 
+import asyncio
 import shutil
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -10,7 +11,7 @@ import pytest
 
 from activities.scenario_code.freezing import packed
 from proctor.errors import UsageError
-from proctor.replay import ReplayOptions, choose, reset, reset_points, run_replay
+from proctor.replay import choose, reset, reset_points, run_replay
 from proctor_protocol.provenance import Provenance
 from proctor_protocol.results import AssessmentResults
 from proctor_storage.blobs import blob_ref
@@ -143,4 +144,4 @@ async def test_a_mended_evaluator_judges_where_that_is_asked_for(
 
 def test_todays_evaluators_are_for_judging_again() -> None:
     with pytest.raises(UsageError, match="--with-current-evaluators is for judging again: add --from-judging"):
-        run_replay(ReplayOptions("t", "http://127.0.0.1:1", with_current_evaluators=True))
+        asyncio.run(run_replay("t", "http://127.0.0.1:1", with_current_evaluators=True))
