@@ -218,6 +218,10 @@ class Table:
     async def end(self) -> Exchange:
         return await self._say(AssessmentCompleteMessage(reason="scenario_complete"), "complete")
 
+    @property
+    def has_task(self) -> bool:
+        return self.task_id is not None
+
     async def cancel(self) -> None:
         async with self._play.clients.talk(self._play.url, self.context_id, self._version) as participant:
             await participant.cancel(self.task_id or "")
@@ -370,8 +374,8 @@ class Play:
         try:
             await self._until(lambda: turn.done() or self.watch.waiting > waiting, self.timeout)
             # Who answers without a task, or shows it only when all is done, can't be asked to stop.
-            await self._until(lambda: turn.done() or table.task_id is not None, _TASK_SHOWN_WITHIN)
-            if turn.done() or table.task_id is None:
+            await self._until(lambda: turn.done() or table.has_task, _TASK_SHOWN_WITHIN)
+            if turn.done() or not table.has_task:
                 return
             evidence.is_task_known = True
             with suppress(TimeoutError, ApplicationError):  # what came of it is looked for at the task
