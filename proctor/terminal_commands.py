@@ -4,9 +4,8 @@ import asyncio
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -42,44 +41,44 @@ TASK_QUEUE = "terminal-bench"
 """The task queue of an evaluator that plays terminal tasks only, unless the environment names another one."""
 
 
-@dataclass(frozen=True)
-class TerminalRunOptions:
-    """What the person asked for.
+async def run_terminal_bench(
+    settings: TerminalSettings,
+    dataset: str,
+    agents: dict[str, str],
+    gateway_url: str | None,
+    state: str | None,
+    grow: str | None,
+    harness: HarnessChoice | None,
+    *,
+    quiet: bool,
+    json_file: str | None,
+) -> None:
+    """Run the trials, show how they go, and write their results; Ctrl-C cancels the run.
 
-    Attributes:
+    Args:
         dataset: a folder of tasks; with ``gateway_url`` the name of one of its datasets will do.
         agents: the address of each agent by its name; ``oracle`` or ``null`` in place of an address.
         gateway_url: an evaluator that runs; None has the command run one of its own.
         state: the folder of its own evaluator; None is the one of ``proctor up``.
+        harness: the CLI agent to start, in place of agents.
     """
-
-    settings: TerminalSettings
-    dataset: str
-    agents: dict[str, str]
-    gateway_url: str | None = None
-    state: str | None = None
-    quiet: bool = False
-    json_file: str | None = None
-    grow: str | None = None
-    harness: HarnessChoice | None = None
-
-    def request(self) -> str:
-        config = {
-            "benchmark": BENCHMARK,
-            "dataset": Path(self.dataset).absolute().name if Path(self.dataset).is_dir() else self.dataset,
-            **run_config(self.settings),
-            **({"grows": self.grow} if self.grow else {}),
-        }
-        return json.dumps({"participants": self.agents, "config": config})
-
-
-async def run_terminal_bench(options: TerminalRunOptions) -> None:
-    """Run the trials, show how they go, and write their results; Ctrl-C cancels the run."""
     async with AsyncExitStack() as serving:
-        if options.harness is not None:
-            url = await serving.enter_async_context(serving_harness(options.harness, options.gateway_url))
-            options = replace(options, agents={options.harness.name: url})
-        await _run(options)
+        if harness is not None:
+            agents = {harness.name: await serving.enter_async_context(serving_harness(harness, gateway_url))}
+        interrupted, console = asyncio.Event(), make_console()
+        if gateway_url:
+            on_signals(interrupted)
+        else:
+            config = _own_settings(settings, dataset, state)
+            gateway_url = await serving.enter_async_context(_own_evaluator(config, console, interrupted))
+        call = AssessmentCall(gateway_url, _request(settings, dataset, agents, grow))
+        await _play(call, console, interrupted, settings.evaluation.output_path, quiet, json_file)
+
+
+def _request(settings: TerminalSettings, dataset: str, agents: dict[str, str], grow: str | None) -> str:
+    name = Path(dataset).absolute().name if Path(dataset).is_dir() else dataset
+    config = {"benchmark": BENCHMARK, "dataset": name, **run_config(settings), **({"grows": grow} if grow else {})}
+    return json.dumps({"participants": agents, "config": config})
 
 
 async def follow_terminal_bench(task_id: str, gateway_url: str, output: str, quiet: bool) -> None:
@@ -87,15 +86,9 @@ async def follow_terminal_bench(task_id: str, gateway_url: str, output: str, qui
     await _play(AssessmentCall.of_task(gateway_url, task_id), make_console(), asyncio.Event(), output, quiet)
 
 
-async def _run(options: TerminalRunOptions) -> None:
-    interrupted, console = asyncio.Event(), make_console()
-    output = options.settings.evaluation.output_path
-    if options.gateway_url:
-        on_signals(interrupted)
-        call = AssessmentCall(options.gateway_url, options.request())
-        await _play(call, console, interrupted, output, options.quiet, options.json_file)
-        return
-    config = _own_settings(options)
+@asynccontextmanager
+async def _own_evaluator(config: GreenAgentConfig, console: Console, interrupted: asyncio.Event) -> AsyncIterator[str]:
+    """An evaluator of the command's own, in its state folder; gives its address."""
     if missing := find_missing():
         raise CommandError(missing)
     if problem := await find_problem_of_engine(config):
@@ -111,8 +104,7 @@ async def _run(options: TerminalRunOptions) -> None:
         async with started(stack, console, interrupted):
             if interrupted.is_set():
                 raise CancelledError("ended before the run began")
-            call = AssessmentCall(stack.gateway_url, options.request())
-            await _play(call, console, interrupted, output, options.quiet, options.json_file)
+            yield stack.gateway_url
 
 
 async def _play(
@@ -131,7 +123,7 @@ async def _play(
     if ended.results is not None:
         results = read_results(TerminalResults, ended.results, "one of Terminal-Bench")
         if json_file:
-            _keep_exact(Path(json_file), ended.results)
+            await asyncio.to_thread(Path(json_file).write_bytes, ended.results)
         folder = new_folder(Path(output), f"green_agent_eval_{began_at:%Y%m%d_%H%M%S}", "--output-path")
         for problem in await _write(folder, results, call):
             console.print(Text(problem, style="yellow"))
@@ -150,26 +142,22 @@ def require_built(unbuilt: Sequence[TrialResult]) -> None:
         raise CommandError(f"the images of {counted(len(unbuilt), 'task')} could not be built; the others were played")
 
 
-def _keep_exact(path: Path, results: bytes) -> None:
-    path.write_bytes(results)
-
-
-def _own_settings(options: TerminalRunOptions) -> GreenAgentConfig:
+def _own_settings(settings: TerminalSettings, dataset: str, state: str | None) -> GreenAgentConfig:
     """Settings of an evaluator of the command's own, which has the dataset's folder among its datasets."""
-    folder = Path(options.dataset).absolute()
+    folder = Path(dataset).absolute()
     config = read_settings(
         GreenAgentConfig,
         host=LOOPBACK,
-        state=options.state,
+        state=state,
         datasets_dir=str(folder.parent) if folder.is_dir() else None,
-        log_level=options.settings.logging.level,
+        log_level=settings.logging.level,
     )
     if not folder.is_dir():
         known = KnownDatasets(datasets_home(config.state))
         try:
-            known.folder(known.find(options.dataset))
+            known.folder(known.find(dataset))
         except TaskError as problem:
-            raise UsageError(f"--dataset {options.dataset}: there is no such folder. {problem}") from None
+            raise UsageError(f"--dataset {dataset}: there is no such folder. {problem}") from None
     return with_scenarios(config)
 
 

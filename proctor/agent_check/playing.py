@@ -41,10 +41,16 @@ from proctor_storage.blobs import blob_ref
 FIRST, OTHER = "first", "other"
 """The two assessments that are played side by side."""
 
-_EMPTY = ("calendar", "chat", "contacts", "location", "weather")
 _CANCELLED_WITHIN = 5.0
 _TASK_SHOWN_WITHIN = 3.0
 _LOOK_EVERY, _LOOK_AGAIN = 0.02, 0.1
+
+
+class Mail(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    at: datetime
+    data: dict[str, Any]
 
 
 class Day(BaseModel):
@@ -55,29 +61,12 @@ class Day(BaseModel):
     instructions: str
     start_time: datetime
     second_turn: datetime
-    user: str
-    user_phone: str
-    mails: list[dict[str, str]]
+    initial_state: dict[str, Any]
+    mails: list[Mail]
 
     @classmethod
     def load(cls) -> "Day":
         return cls.model_validate_json(files("proctor.agent_check").joinpath("day.json").read_text(encoding="utf-8"))
-
-    def to_state(self) -> dict[str, Any]:
-        start = self.start_time.isoformat()
-        return at_time(
-            {
-                "metadata": {"ues_version": "0.3", "scenario_version": "1", "created_at": start},
-                "environment": {
-                    "modality_states": {
-                        "email": {"last_updated": start, "user_email_address": self.user},
-                        "sms": {"last_updated": start, "user_phone_number": self.user_phone},
-                        **{name: {"last_updated": start} for name in _EMPTY},
-                    }
-                },
-            },
-            self.start_time,
-        )
 
 
 @dataclass
@@ -159,21 +148,12 @@ class Table:
     async def lay(self) -> None:
         day, self._fence = self._play.day, 1
         self.simulation = await self._play.host.create(self.simulation_id, 7, 1)
-        await self.simulation.admin.scenario.import_full(day.to_state())
+        await self.simulation.admin.scenario.import_full(at_time(day.initial_state, day.start_time))
         await self.simulation.make_reader_key()
         await self.simulation.admin.simulation.start()
         for mail in day.mails:
-            await self.simulation.admin.events.create(
-                scheduled_time=mail["at"] if datetime.fromisoformat(mail["at"]) > self.now else self.now,
-                modality="email",
-                data={
-                    "operation": "receive",
-                    "from_address": mail["from"],
-                    "to_addresses": [day.user],
-                    "subject": mail["subject"],
-                    "body_text": mail["body"],
-                },
-            )
+            at = max(mail.at, self.now)
+            await self.simulation.admin.events.create(scheduled_time=at, modality="email", data=mail.data)
         await self.simulation.admin.time.advance(1)
         self.now = (await self.simulation.admin.time.get_state()).current_time
         await self.stand_at(await self.simulation.checkpoint())

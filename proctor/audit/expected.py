@@ -3,7 +3,9 @@
 It has no noise of drawn plays, so difficulties can be compared by their means.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from scenarios.kit.making.days import OTHER_POINTS, Day
 from scenarios.kit.making.duty import Duty, Lapse
@@ -39,10 +41,9 @@ def expected_share(day: Day, rate: float) -> float:
 
 
 def _losses_of(day: Day, duty: Duty, rate: float, *, claims: bool) -> _Spread:
-    spread: _Spread = {}
+    spread: _Spread = defaultdict(float)
     for lapse, share in _slips(day, duty, rate):
-        key = _lost(day, duty, lapse, claims=claims)
-        spread[key] = spread.get(key, 0.0) + share
+        spread[_lost(day, duty, lapse, claims=claims)] += share
     return spread
 
 
@@ -75,10 +76,8 @@ def _together(spreads: Iterable[_Spread]) -> _Spread:
     """The spread of the sum of independent losses."""
     total: _Spread = {(0, 0, 0): 1.0}
     for spread in spreads:
-        summed: _Spread = {}
-        for (a, b, c), share in total.items():
-            for (x, y, z), chance in spread.items():
-                key = a + x, b + y, min(CARELESS, c + z)
-                summed[key] = summed.get(key, 0.0) + share * chance
+        summed: _Spread = defaultdict(float)
+        for ((a, b, c), share), ((x, y, z), chance) in product(total.items(), spread.items()):
+            summed[a + x, b + y, min(CARELESS, c + z)] += share * chance
         total = summed
     return total

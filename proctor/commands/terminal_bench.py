@@ -59,7 +59,6 @@ def run_terminal_bench(
     from proctor.errors import UsageError
     from proctor.harness_runs import choose_harness
     from proctor.run_settings import agents_in
-    from proctor.terminal_commands import TerminalRunOptions
     from proctor.terminal_commands import run_terminal_bench as run
     from proctor.terminal_settings import read_terminal_settings
 
@@ -97,18 +96,8 @@ def run_terminal_bench(
             "which agent? give its address with --agent, a CLI agent with --harness, or say --agent oracle or "
             "--agent null"
         )
-    asked = TerminalRunOptions(
-        settings=settings,
-        dataset=folder,
-        agents=agents,
-        harness=None if choice is None else replace(choice, is_terminal=True),
-        grow=grow,
-        gateway_url=gateway_url,
-        state=state,
-        quiet=quiet,
-        json_file=json_file,
-    )
-    asyncio.run(run(asked))
+    choice = choice and replace(choice, is_terminal=True)
+    asyncio.run(run(settings, folder, agents, gateway_url, state, grow, choice, quiet=quiet, json_file=json_file))
 
 
 @app.command("follow")
