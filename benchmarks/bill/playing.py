@@ -1,7 +1,6 @@
 """Assessments that are played to be measured."""
 
 import asyncio
-import re
 import statistics
 import time
 from collections import Counter
@@ -10,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx
+from prometheus_client.parser import text_string_to_metric_families
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
@@ -30,9 +30,6 @@ LOOK_SECONDS = 10.0
 
 _TRIES = 3
 
-_SAMPLE = re.compile(r"^(action|service_requests)\{([^}]*)\} (\S+)$", re.MULTILINE)
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
-
 LATENCY = 1.0
 """Seconds that the scripted model takes where it is measured how long models are waited for."""
 
@@ -43,11 +40,12 @@ def requests_and_actions(metrics: str, namespace: str = "default") -> tuple[Coun
     The metrics are in Prometheus' text format. Actions are those by which Temporal Cloud bills.
     """
     requests, actions = Counter[str](), Counter[str]()
-    for name, labels, value in _SAMPLE.findall(metrics):
-        label = dict(_LABEL.findall(labels))
-        if label.get("service_name") == "frontend" and label.get("namespace") == namespace:
-            counted, key = (actions, "action_type") if name == "action" else (requests, "operation")
-            counted[label[key]] += int(float(value))
+    for sample in (each for family in text_string_to_metric_families(metrics) for each in family.samples):
+        if sample.labels.get("service_name") == "frontend" and sample.labels.get("namespace") == namespace:
+            if sample.name == "action":
+                actions[sample.labels["action_type"]] += int(sample.value)
+            elif sample.name == "service_requests":
+                requests[sample.labels["operation"]] += int(sample.value)
     return requests, actions
 
 
