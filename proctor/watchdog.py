@@ -28,60 +28,48 @@ longer.
 
 @contextmanager
 def watched(still_seconds: float = STILL_SECONDS) -> Iterator[None]:
-    dog = _Watchdog(asyncio.get_running_loop(), still_seconds)
-    dog.start()
+    loop, answered, over = asyncio.get_running_loop(), threading.Event(), threading.Event()
+    tick_seconds = min(_TICK_SECONDS, still_seconds / 10)
+
+    def arm() -> None:
+        faulthandler.dump_traceback_later(still_seconds * _WITHOUT_PYTHON, exit=True)
+
+    def ask() -> None:
+        answered.clear()
+        try:
+            loop.call_soon_threadsafe(answered.set)
+        except RuntimeError:  # the loop is closed: there is nothing to watch any more
+            over.set()
+
+    def watch() -> None:
+        ticks = 0
+        ask()
+        while not over.wait(tick_seconds):
+            arm()
+            if answered.is_set():
+                ticks = 0
+                ask()
+            else:
+                ticks += 1
+            if ticks * tick_seconds >= still_seconds:
+                _bite(still_seconds)
+
+    arm()
+    thread = threading.Thread(target=watch, name="proctor-watchdog", daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        dog.stop()
-
-
-class _Watchdog:
-    def __init__(self, loop: asyncio.AbstractEventLoop, still_seconds: float) -> None:
-        self._loop = loop
-        self._still_seconds = still_seconds
-        self._tick_seconds = min(_TICK_SECONDS, still_seconds / 10)
-        self._answered = threading.Event()
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="proctor-watchdog", daemon=True)
-
-    def start(self) -> None:
-        self._arm()
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._over.set()
-        self._thread.join()
+        over.set()
+        thread.join()
         faulthandler.cancel_dump_traceback_later()
 
-    def _watch(self) -> None:
-        ticks = 0
-        self._ask()
-        while not self._over.wait(self._tick_seconds):
-            self._arm()
-            if self._answered.is_set():
-                ticks = 0
-                self._ask()
-            else:
-                ticks += 1
-            if ticks * self._tick_seconds >= self._still_seconds:
-                self._bite()
 
-    def _arm(self) -> None:
-        faulthandler.dump_traceback_later(self._still_seconds * _WITHOUT_PYTHON, exit=True)
-
-    def _ask(self) -> None:
-        self._answered.clear()
-        try:
-            self._loop.call_soon_threadsafe(self._answered.set)
-        except RuntimeError:  # the loop is closed: there is nothing to watch any more
-            self._over.set()
-
-    def _bite(self) -> None:
-        sys.stderr.write(
-            f"The event loop has been blocked for {self._still_seconds:g} s: this process ends, to be started again. "
-            "What each thread was at:\n"
-        )
-        sys.stderr.flush()
-        faulthandler.dump_traceback(all_threads=True)
-        os._exit(EXIT_CODE)
+def _bite(still_seconds: float) -> None:
+    sys.stderr.write(
+        f"The event loop has been blocked for {still_seconds:g} s: this process ends, to be started again. "
+        "What each thread was at:\n"
+    )
+    sys.stderr.flush()
+    faulthandler.dump_traceback(all_threads=True)
+    os._exit(EXIT_CODE)
