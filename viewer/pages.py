@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
-from functools import cache
+from functools import cached_property
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
@@ -84,7 +84,29 @@ class Pages:
 
     def seen_by(self, caller: Caller) -> "Pages":
         """The same pages, of nothing but what is there for a caller."""
-        return Pages(self.archive.seen_by(caller), self._ui_url if caller.is_admin else None)
+        seen = Pages(self.archive.seen_by(caller), self._ui_url if caller.is_admin else None)
+        seen.__dict__["_templates"] = self._templates
+        return seen
+
+    @cached_property
+    def _templates(self) -> Environment:
+        environment = Environment(
+            loader=PackageLoader("viewer"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters.update(
+            clip=words.clip,
+            when=words.when,
+            took=words.took,
+            address=lambda entry: address_of(entry.id),
+            at=address_of,
+            action=action_view,
+            plain=words.plain,
+        )
+        return environment
 
     def overview(self, running: Sequence[Running], filters: Overview = Overview()) -> str:  # noqa: B008
         """What was assessed, the newest first unless sorted otherwise; a campaign's runs are on the campaign's page.
@@ -405,7 +427,7 @@ class Pages:
                 "player": script[-1],
                 "policy": _policy_of_file(style, script, may_compile=form == "recording"),
             }
-        return _templates().get_template(name).render(inline=inline, as_file=form is not None, **known)
+        return self._templates.get_template(name).render(inline=inline, as_file=form is not None, **known)
 
 
 @dataclass(frozen=True)
@@ -539,27 +561,6 @@ def action_view(
         about=[(anchor_of(known[i][0]), known[i][1] or i) for i in ids_in(action.parameters) if i in known],
         error=None if action.success else words.clip(action.error_message or "no reason given"),
     )
-
-
-@cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("viewer"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        clip=words.clip,
-        when=words.when,
-        took=words.took,
-        address=lambda entry: address_of(entry.id),
-        at=address_of,
-        action=action_view,
-        plain=words.plain,
-    )
-    return environment
 
 
 def address_of(name: str) -> str:
