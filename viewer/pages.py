@@ -4,8 +4,8 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, tzinfo
+from dataclasses import dataclass, replace
+from datetime import UTC, date, tzinfo
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
@@ -19,11 +19,10 @@ from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.losses import BIGGEST, losses
 from proctor_protocol.parting import parting_turns
-from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult
+from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.runs import RunResults
 from proctor_protocol.statistics import Run
 from proctor_protocol.terminal import TerminalResults
-from proctor_protocol.updates import ActionObservedUpdate
 from proctor_storage.archive import Archive, EntryDamagedError
 from proctor_storage.entry_table import EntryQuery, MatrixCell
 from viewer import words
@@ -45,30 +44,6 @@ SIDES_AT_MOST = 50
 """How many turns two assessments are shown side by side in."""
 
 _STATIC = files("viewer") / "static"
-
-
-@dataclass(frozen=True)
-class ActionView:
-    anchor: str
-    time: str
-    action: str
-    target: str
-    heading: str
-    body: str
-    about: list[tuple[str, str]]
-    error: str | None
-
-
-@dataclass(frozen=True)
-class TurnView:
-    """One turn, in words; ``summary`` alone where it isn't looked at. ``day`` is a heading before it, or empty."""
-
-    record: TurnRecord
-    label: str
-    summary: str
-    day: str = ""
-    actions: list[ActionView] = field(default_factory=list)
-    arrived: list[tuple[str, str, str, str]] = field(default_factory=list)
 
 
 def static(name: str) -> bytes:
@@ -102,9 +77,14 @@ class Pages:
             when=words.when,
             took=words.took,
             address=lambda entry: address_of(entry.id),
+            anchor=anchor_of,
             at=address_of,
-            action=action_view,
+            body=text_of,
+            heading=heading_of,
+            ids=ids_in,
+            in_short=_in_short,
             plain=words.plain,
+            target=target_of,
         )
         return environment
 
@@ -127,7 +107,6 @@ class Pages:
             entries = self.archive.select(query)
         return self._render(
             "overview.html",
-            None,
             running=[]
             if filters.active or filters.number > 1
             else [each for each in running if _matches(each, filters.search)],
@@ -260,7 +239,6 @@ class Pages:
             steps, left_out = steps_of(details.terminal.records if details.terminal else ())
             return self._render(
                 "running_trial.html",
-                None,
                 running=details.running,
                 url=details.running.url if self._ui_url else None,
                 step=details.step,
@@ -272,7 +250,6 @@ class Pages:
             )
         return self._render(
             "running.html",
-            None,
             running=details.running,
             url=details.running.url if self._ui_url else None,
             progress=progress_of(details.updates),
@@ -308,7 +285,6 @@ class Pages:
         """
         return self._render(
             "question.html",
-            None,
             action=action,
             entry=action_request.entry,
             turn=action_request.turn,
@@ -355,7 +331,9 @@ class Pages:
             part_of={criterion: role for role in results.roles for criterion in role.criteria},
             turn=chosen,
             last=last,
-            turns=_with_days([_turn_view(t, zone, names, is_whole=t.turn in shown) for t in turns], zone),
+            turns=turns,
+            days=_day_headings(turns, zone),
+            names=names,
             modalities=modality_views([v for v in versions if as_file or v.is_at(chosen)], zone),
             files={
                 sha256: f"data:application/octet-stream;base64,{content}"
@@ -383,14 +361,6 @@ class Pages:
         results = [self.archive.results(each) for each in (one, other)]
         turns = [self.archive.turns(each) for each in (one, other)]
         parting = parting_turns(*turns)
-        sides = [
-            {
-                t.turn: _turn_view(t, _zone(side), names, is_whole=True)
-                for t in side
-                if t.turn in parting[:SIDES_AT_MOST]
-            }
-            for names, side in zip((self._names(one), self._names(other)), turns, strict=True)
-        ]
         return self._render(
             "comparison.html",
             "file" if as_file else None,
@@ -399,11 +369,13 @@ class Pages:
             rows=compared(*results),
             parting=parting,
             shown=parting[:SIDES_AT_MOST],
-            sides=sides,
+            sides=[{t.turn: t for t in side} for side in turns],
+            zones=[_zone(side) for side in turns],
+            names=[self._names(one), self._names(other)],
         )
 
     def problem(self, sentence: str) -> str:
-        return self._render("problem.html", None, sentence=sentence)
+        return self._render("problem.html", sentence=sentence)
 
     def _names(self, entry: ArchiveEntry) -> dict[str, tuple[str, str]]:
         return _names_in(versions_of(self.archive.initial_state(entry), self.archive.state_records(entry)))
@@ -414,7 +386,7 @@ class Pages:
         namespace = quote(entry.temporal_namespace, safe="")
         return f"{self._ui_url.rstrip('/')}/namespaces/{namespace}/workflows/{quote(entry.id, safe='')}"
 
-    def _render(self, name: str, form: str | None, **known: Any) -> str:
+    def _render(self, name: str, form: str | None = None, **known: Any) -> str:
         inline = None
         if form is not None:
             styles, scripts = ["viewer.css"], ["viewer.js"]
@@ -506,61 +478,20 @@ def _name_of(item: dict[str, Any]) -> str:
     return words.clip(item.get("subject") or item.get("title") or item.get("body") or item.get("name") or "", 160)
 
 
-def _turn_view(
-    record: TurnRecord, zone: tzinfo | None, names: dict[str, tuple[str, str]], *, is_whole: bool
-) -> TurnView:
+def _in_short(record: TurnRecord) -> str:
+    """A turn's actions, each kind with its count."""
     counts = Counter(action.action for action in record.actions)
-    summary = " · ".join(f"{action} {count}" if count > 1 else action for action, count in counts.items())
-    summary = words.clip(summary, 200)
-    label = words.when(record.began_at, zone, "%a %H:%M")
-    if not is_whole:
-        return TurnView(record, label, summary)
-    actions = [action_view(action, record.turn, number, zone, names) for number, action in enumerate(record.actions)]
-    arrived = [
-        (anchor_of(a.path), words.when(a.at, zone, "%a %H:%M"), words.clip(a.who, 120), words.clip(a.what))
-        for a in record.arrived
-    ]
-    return TurnView(record, label, summary, actions=actions, arrived=arrived)
+    return words.clip(" · ".join(f"{name} {count}" if count > 1 else name for name, count in counts.items()), 200)
 
 
-def _with_days(turns: Sequence[TurnView], zone: tzinfo | None) -> list[TurnView]:
-    """The turns of an assessment, the first one of each day with the day's heading; one day alone has no heading."""
-    dates = [view.record.began_at and view.record.began_at.astimezone(zone).date() for view in turns]
-    known = list(dict.fromkeys(date for date in dates if date))
-    if len(known) < 2:
-        return list(turns)
-    is_first = [date is not None and date not in dates[:place] for place, date in enumerate(dates)]
-    return [
-        replace(view, day=f"Day {known.index(date) + 1}, {date:%A %d %B}") if first and date else view
-        for view, date, first in zip(turns, dates, is_first, strict=True)
-    ]
-
-
-def action_view(
-    action: ActionLogEntryWithTurn | ActionObservedUpdate,
-    turn: int,
-    number: int,
-    zone: tzinfo | None = None,
-    names: Mapping[str, tuple[str, str]] | None = None,
-) -> ActionView:
-    """An action in words.
-
-    Args:
-        number: its place in the turn, from 0.
-        zone: in which its time is shown.
-        names: paths and titles of items, by the items' ids.
-    """
-    known = names or {}
-    return ActionView(
-        anchor=f"d{turn}-{number}",
-        time=words.when(action.timestamp, zone, "%H:%M"),
-        action=words.clip(action.action, 60),
-        target=words.clip(target_of(action.parameters), 120),
-        heading=words.clip(heading_of(action.parameters)),
-        body=words.clip(text_of(action.parameters), words.LONGEST_TEXT),
-        about=[(anchor_of(known[i][0]), known[i][1] or i) for i in ids_in(action.parameters) if i in known],
-        error=None if action.success else words.clip(action.error_message or "no reason given"),
-    )
+def _day_headings(turns: Sequence[TurnRecord], zone: tzinfo | None) -> dict[int, str]:
+    """The heading of each day, by its first turn; one day alone has none."""
+    first_turns: dict[date, int] = {}
+    for turn in turns:
+        if turn.began_at:
+            first_turns.setdefault(turn.began_at.astimezone(zone).date(), turn.turn)
+    days = enumerate(first_turns.items(), start=1) if len(first_turns) > 1 else ()
+    return {turn: f"Day {number}, {day:%A %d %B}" for number, (day, turn) in days}
 
 
 def address_of(name: str) -> str:
