@@ -5,7 +5,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from markupsafe import Markup
@@ -51,24 +51,6 @@ class GridRow:
 
 
 @dataclass(frozen=True)
-class ItemRow:
-    """One criterion; ``spread`` is how far the agents' means lie apart, in percentage points."""
-
-    item: Item
-    name: str
-    plot: Markup
-    spread: float
-
-
-@dataclass(frozen=True)
-class ComparisonRow:
-    """Two agents; ``needed`` says how many units would show a difference of ``_NOTICED`` points."""
-
-    comparison: Comparison
-    needed: str
-
-
-@dataclass(frozen=True)
 class Failures:
     kind: str
     by_participant: bool
@@ -85,15 +67,22 @@ class CampaignView:
     passing: float = 0.0
     costs: Markup | None = None
     costs_of: str = ""
-    separating: Sequence[ItemRow] = ()
-    against: Sequence[ItemRow] = ()
-    others: Sequence[ItemRow] = ()
-    nobody: Sequence[ItemRow] = ()
-    everybody: Sequence[ItemRow] = ()
-    comparisons: Sequence[ComparisonRow] = ()
+    separating: Sequence[Item] = ()
+    against: Sequence[Item] = ()
+    others: Sequence[Item] = ()
+    nobody: Sequence[Item] = ()
+    everybody: Sequence[Item] = ()
+    names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    comparisons: Sequence[Comparison] = ()
     failures: Sequence[Failures] = ()
     forks: Sequence[ForkSpread] = ()
     noticed: float = _NOTICED
+
+    def name_of(self, item: Item) -> str:
+        return self.names.get((item.scenario, item.criterion), item.criterion)
+
+    def plot_of(self, item: Item) -> Markup:
+        return plots.dots([item.by_agent.get(agent) for agent in self.agents])
 
 
 def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tuple[str, str], str]) -> CampaignView:
@@ -154,10 +143,8 @@ def _view(
     which = [None, *scenarios] if len(scenarios) > 1 else scenarios
     costs, costs_of = _costs(agents, rows)
     totals = [(agent, overall[agent, None]) for agent in agents if (agent, None) in overall]
-    made = [_item_row(item, agents, names) for item in items]
-    some = [row for row in made if row.item.met_by == "some"]
-    against = [row for row in some if (row.item.discrimination or 0) < 0]
-    separating = [row for row in some if (row.item.discrimination or 0) > 0]
+    some = [item for item in items if item.met_by == "some"]
+    separating = [item for item in some if (item.discrimination or 0) > 0]
     return CampaignView(
         agents=agents,
         grid=[GridRow(scenario, [cell(agent, scenario) for agent in agents]) for scenario in which],
@@ -167,20 +154,14 @@ def _view(
         costs=costs,
         costs_of=costs_of,
         separating=separating[:_ITEMS_AT_ONCE],
-        others=[*separating[_ITEMS_AT_ONCE:], *(row for row in some if not row.item.discrimination)],
-        against=against,
-        nobody=[row for row in made if row.item.met_by == "nobody"],
-        everybody=[row for row in made if row.item.met_by == "everybody"],
-        comparisons=[ComparisonRow(each, _needed(each)) for each in comparisons if each.pairs],
+        others=[*separating[_ITEMS_AT_ONCE:], *(item for item in some if not item.discrimination)],
+        against=[item for item in some if (item.discrimination or 0) < 0],
+        nobody=[item for item in items if item.met_by == "nobody"],
+        everybody=[item for item in items if item.met_by == "everybody"],
+        names=names,
+        comparisons=[each for each in comparisons if each.pairs],
         failures=_failures(rows),
     )
-
-
-def _item_row(item: Item, agents: Sequence[str], names: Mapping[tuple[str, str], str]) -> ItemRow:
-    means = [item.by_agent.get(agent) for agent in agents]
-    known = [mean for mean in means if mean is not None]
-    name = names.get((item.scenario, item.criterion), item.criterion)
-    return ItemRow(item, name, plots.dots(means), max(known) - min(known) if known else 0.0)
 
 
 def _distributions(
@@ -221,7 +202,8 @@ def _costs(agents: Sequence[str], rows: Sequence[RunRow]) -> tuple[Markup | None
     return None, ""
 
 
-def _needed(comparison: Comparison) -> str:
+def needed(comparison: Comparison) -> str:
+    """How many units would show a difference of ``_NOTICED`` points, and the range of that number."""
     from proctor_statistics import units_needed, units_needed_range
 
     count, between = units_needed(comparison, _NOTICED), units_needed_range(comparison, _NOTICED)

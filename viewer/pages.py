@@ -27,7 +27,7 @@ from proctor_storage.archive import Archive, EntryDamagedError
 from proctor_storage.entry_table import EntryQuery, MatrixCell
 from viewer import words
 from viewer.actions import Action, ActionRequest
-from viewer.campaigns import CampaignView, of_entries, of_results
+from viewer.campaigns import CampaignView, needed, of_entries, of_results
 from viewer.live import Running, RunningDetails
 from viewer.modalities import modality_views
 from viewer.overviews import PAGE, STATUSES, Overview
@@ -83,6 +83,7 @@ class Pages:
             heading=heading_of,
             ids=ids_in,
             in_short=_in_short,
+            needed=needed,
             plain=words.plain,
             target=target_of,
         )
