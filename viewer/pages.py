@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, tzinfo
-from functools import cached_property
+from functools import cache
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
@@ -50,6 +50,29 @@ def static(name: str) -> bytes:
     return (_STATIC / name).read_bytes()
 
 
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("viewer"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(
+        clip=words.clip,
+        when=words.when,
+        took=words.took,
+        address=lambda entry: address_of(entry.id),
+        anchor=anchor_of,
+        at=address_of,
+        body=text_of,
+        heading=heading_of,
+        ids=ids_in,
+        in_short=_in_short,
+        needed=needed,
+        plain=words.plain,
+        target=target_of,
+    )
+    return environment
+
+
 class Pages:
     """Makes pages of an archive's entries; ``ui_url`` is the Temporal UI, while there is one."""
 
@@ -59,35 +82,7 @@ class Pages:
 
     def seen_by(self, caller: Caller) -> "Pages":
         """The same pages, of nothing but what is there for a caller."""
-        seen = Pages(self.archive.seen_by(caller), self._ui_url if caller.is_admin else None)
-        seen.__dict__["_templates"] = self._templates
-        return seen
-
-    @cached_property
-    def _templates(self) -> Environment:
-        environment = Environment(
-            loader=PackageLoader("viewer"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters.update(
-            clip=words.clip,
-            when=words.when,
-            took=words.took,
-            address=lambda entry: address_of(entry.id),
-            anchor=anchor_of,
-            at=address_of,
-            body=text_of,
-            heading=heading_of,
-            ids=ids_in,
-            in_short=_in_short,
-            needed=needed,
-            plain=words.plain,
-            target=target_of,
-        )
-        return environment
+        return Pages(self.archive.seen_by(caller), self._ui_url if caller.is_admin else None)
 
     def overview(self, running: Sequence[Running], filters: Overview = Overview()) -> str:  # noqa: B008
         """What was assessed, the newest first unless sorted otherwise; a campaign's runs are on the campaign's page.
@@ -234,27 +229,21 @@ class Pages:
         return names
 
     def running(self, details: RunningDetails) -> str:
-        if details.running.kind == "campaign":
+        running, terminal = details.running, details.terminal
+        if running.kind == "campaign":
             return self._running_campaign(details)
-        if details.running.kind == "trial":
-            steps, left_out = steps_of(details.terminal.records if details.terminal else ())
-            return self._render(
-                "running_trial.html",
-                running=details.running,
-                url=details.running.url if self._ui_url else None,
-                step=details.step,
-                wait_reason=details.wait_reason,
-                terminal=details.terminal,
-                shown=words.plain(details.terminal.shown) if details.terminal else "",
-                steps=steps,
-                left_out=left_out,
-            )
+        common = {"running": running, "url": running.url if self._ui_url else None, "wait_reason": details.wait_reason}
+        if running.kind != "trial":
+            return self._render("running.html", progress=progress_of(details.updates), **common)
+        steps, left_out = steps_of(terminal.records if terminal else ())
         return self._render(
-            "running.html",
-            running=details.running,
-            url=details.running.url if self._ui_url else None,
-            progress=progress_of(details.updates),
-            wait_reason=details.wait_reason,
+            "running_trial.html",
+            step=details.step,
+            terminal=terminal,
+            shown=words.plain(terminal.shown) if terminal else "",
+            steps=steps,
+            left_out=left_out,
+            **common,
         )
 
     def _running_campaign(self, details: RunningDetails) -> str:
@@ -400,7 +389,7 @@ class Pages:
                 "player": script[-1],
                 "policy": _policy_of_file(style, script, may_compile=form == "recording"),
             }
-        return self._templates.get_template(name).render(inline=inline, as_file=form is not None, **known)
+        return _templates().get_template(name).render(inline=inline, as_file=form is not None, **known)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ EXTRA_WRITES = 20
 RATES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 """Lapse rates of the graded players."""
 
-LEAST_LAPSES, LEAST_WAYS = 8, 5
+LEAST_LAPSES = 8
 BARS = {"nothing": 0.02, "everything": 0.02, "answers all": 0.05, "keywords": 0.35}
 """The largest share of the points that a player without understanding may earn."""
 
