@@ -232,7 +232,8 @@ class Pages:
         running, terminal = details.running, details.terminal
         if running.kind == "campaign":
             return self._running_campaign(details)
-        common = {"running": running, "url": running.url if self._ui_url else None, "wait_reason": details.wait_reason}
+        url = running.url if self._ui_url else None
+        common: dict[str, Any] = {"running": running, "url": url, "wait_reason": details.wait_reason}
         if running.kind != "trial":
             return self._render("running.html", progress=progress_of(details.updates), **common)
         steps, left_out = steps_of(terminal.records if terminal else ())
