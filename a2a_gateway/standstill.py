@@ -17,8 +17,7 @@ from temporalio.client import Client, WorkflowExecution, WorkflowExecutionDescri
 from temporalio.service import RPCError
 
 from proctor_settings.config import GreenAgentConfig
-from proctor_storage.fleet import find_fleet_problem, no_worker_at
-from proctor_storage.pollers import WORKFLOWS, count_workers
+from proctor_storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, no_worker_at
 
 T = TypeVar("T")
 

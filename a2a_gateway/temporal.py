@@ -11,9 +11,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
-from proctor_storage.fleet import find_fleet_problem, no_worker_at
+from proctor_storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, no_worker_at
 from proctor_storage.namespaces import find_namespace_problem, refusal_of
-from proctor_storage.pollers import WORKFLOWS, count_workers
 from proctor_storage.temporal import TemporalUnreachableError
 from workflows.names import SEARCH_ATTRIBUTES
 

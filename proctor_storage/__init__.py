@@ -3,5 +3,5 @@
 * ``blobs``: content-addressed files behind fsspec: checkpoints of simulations, large payloads
 * ``sealing``: what only this deployment may read of what Temporal keeps
 * ``temporal``: the Temporal client, with typed payloads of which large ones travel as references
-* ``pollers``: who works at a task queue
+* ``fleet``: who works at a task queue, and whether they fit together
 """

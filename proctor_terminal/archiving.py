@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 from temporalio import activity
 
-from activities.archive.lines import as_lines, updates_in
+from activities.archive.payloads import as_lines, updates_in
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber

@@ -20,7 +20,7 @@ from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 
 import proctor_terminal as terminal
-from activities.archive.lines import as_lines
+from activities.archive.payloads import as_lines
 from activities.campaign.activities import keep_cells, taken_over
 from activities.campaign.plan import CampaignPlan, Cell, EndedCell, Lane, Summed, SumUpInput, groups_of
 from activities.plan import TRIAL_WORKFLOW

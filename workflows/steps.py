@@ -13,7 +13,7 @@ from activities.attempts import failures
 from activities.attempts.troubles import Trouble
 from activities.models.metering import usage_of
 from activities.plan import OfAssessment, Plan
-from activities.simulation.moving import lost_of, moved_to
+from activities.simulation.moving import moved_from_and_to
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse
 from workflows import limits
@@ -105,9 +105,10 @@ class Steps:
         Of several steps that were under way at once, the first one chooses for all.
         """
         cause = problem.cause if isinstance(problem, ActivityError) else problem  # a local activity's comes unwrapped
-        if (there := moved_to(cause)) is None:
+        if (move := moved_from_and_to(cause)) is None:
             return False
-        if lost_of(cause) == self.simulator:
+        lost, there = move
+        if lost == self.simulator:
             workflow.logger.warning("the simulator at %s is lost: continuing at %s", self.simulator, there)
             self.simulator = there
         return True

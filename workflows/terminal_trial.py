@@ -143,7 +143,12 @@ class TerminalTrial:
         if worked.is_over:
             tested = plans.Tested(failure_mode=FailureMode.NONE, started_at=worked.ended_at, ended_at=worked.ended_at)
         else:
-            tested = await self._test(step)
+            tested = await self._steps.do(
+                TrialActivities.run_trial_tests,
+                step,
+                task_queue=host,
+                **limits.on_engine("run the tests", 3 * plan.test_seconds + 600),
+            )
         self._phases["tests"] = (tested.ended_at - tested.started_at).total_seconds()
         logs = {INTERACTION_LOG: worked.interaction, "sessions/tests.log": tested.output}
         collected: plans.Collected = await self._steps.do(
@@ -177,15 +182,6 @@ class TerminalTrial:
                 ended_at=workflow.now(),
             )
         return worked
-
-    async def _test(self, step: plans.StepInput) -> plans.Tested:
-        tested: plans.Tested = await self._steps.do(
-            TrialActivities.run_trial_tests,
-            step,
-            task_queue=step.prepared.host_queue,
-            **limits.on_engine("run the tests", 3 * self._plan.test_seconds + 600),
-        )
-        return tested
 
     async def _take_down(self, prepared: plans.PreparedTrial) -> None:
         """At every end; if it fails, the next sweep removes the leftovers."""

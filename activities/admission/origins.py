@@ -4,9 +4,9 @@ import asyncio
 
 from temporalio import activity
 from temporalio.client import WorkflowExecutionStatus, WorkflowQueryFailedError
-from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.payloads import SO_FAR_QUERY, Inherited, SoFar, last_of_all
+from activities.admission.queueing import find_task
 from activities.archive.payloads import TurnNote
 from activities.plan import TRIAL_WORKFLOW, Model, Plan
 from activities.scenario_code.manager import ScenarioError
@@ -259,22 +259,18 @@ class Origins:
 
     async def _under_way(self, task_id: str) -> Origin:
         """One that the archive has not got: it is under way, or never was anything to fork."""
-        handle = activity.client().get_workflow_handle(task_id)
-        try:
-            description = await handle.describe()
-        except RPCError as problem:
-            if problem.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
-                raise BadRequestError(
-                    f"config.fork_of is {show_value(task_id)}: there is no assessment of that id; `proctor list` shows "
-                    "those that there are"
-                ) from None
-            raise
+        client = activity.client()
+        if (description := await find_task(client, task_id)) is None:
+            raise BadRequestError(
+                f"config.fork_of is {show_value(task_id)}: there is no assessment of that id; `proctor list` shows "
+                "those that there are"
+            )
         if description.workflow_type != "Assessment":
             raise _of_another_kind(task_id, _WORKFLOWS.get(description.workflow_type, f"a {description.workflow_type}"))
         if description.status != WorkflowExecutionStatus.RUNNING:
             raise _nothing_played(task_id)
         try:
-            so_far: SoFar = await handle.query(SO_FAR_QUERY, result_type=SoFar)
+            so_far: SoFar = await client.get_workflow_handle(task_id).query(SO_FAR_QUERY, result_type=SoFar)
         except WorkflowQueryFailedError:
             raise _nothing_played(task_id) from None
         return _of_so_far(so_far)

@@ -3,7 +3,12 @@ made for has the context's id and is in no queue: a later one starts the queue, 
 """
 
 from temporalio import activity
-from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistoryEventFilterType
+from temporalio.client import (
+    Client,
+    WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
+    WorkflowHistoryEventFilterType,
+)
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.payloads import QueueInput
@@ -51,12 +56,7 @@ async def join(client: Client, task_queue: str, payload: QueueInput) -> None:
 
 
 async def _has_founder(client: Client, payload: QueueInput) -> bool:
-    try:
-        queue = await client.get_workflow_handle(payload.context_id).describe() if payload.context_id else None
-    except RPCError as problem:
-        if problem.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):  # callers choose what they like
-            return False
-        raise
+    queue = await find_task(client, payload.context_id) if payload.context_id else None
     if queue is None or queue.status != WorkflowExecutionStatus.RUNNING:
         return False
     attributes = queue.typed_search_attributes
@@ -71,9 +71,15 @@ async def is_running(client: Client, task_id: str) -> bool:
 
 async def status_of(client: Client, task_id: str) -> WorkflowExecutionStatus | None:
     """What has become of an assessment's latest run; None where Temporal knows none (any more)."""
+    task = await find_task(client, task_id)
+    return None if task is None else task.status
+
+
+async def find_task(client: Client, task_id: str) -> WorkflowExecutionDescription | None:
+    """The latest run of a workflow; None where Temporal knows none of that id, which callers choose as they like."""
     try:
-        return (await client.get_workflow_handle(task_id).describe()).status
+        return await client.get_workflow_handle(task_id).describe()
     except RPCError as problem:
-        if problem.status == RPCStatusCode.NOT_FOUND:
-            return None
-        raise
+        if problem.status not in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
+            raise
+        return None

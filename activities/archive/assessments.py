@@ -9,8 +9,7 @@ from pydantic_core import from_json, to_json
 from temporalio import activity
 
 from activities.archive import elsewhere
-from activities.archive.lines import as_lines, updates_in
-from activities.archive.payloads import ArchiveInput
+from activities.archive.payloads import ArchiveInput, as_lines, updates_in
 from activities.archive.transcript import read_states, turn_records
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence

@@ -1,14 +1,19 @@
 """What the archive gets of an assessment."""
 
+import base64
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
+from pydantic import BaseModel, Field
+from temporalio import activity
+from temporalio.api.common.v1 import Payload
 
 from activities.plan import Model, OfAssessment
-from proctor_protocol.archive import ReplyRecord
+from proctor_protocol.archive import ArchivedUpdate, ReplyRecord
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import RECORDED_AT
 from proctor_storage.blobs import BlobRef
 
 
@@ -47,3 +52,24 @@ class ArchiveInput(OfAssessment):
     trajectories: dict[int, BlobRef] = Field(default_factory=dict)
     card: ParticipantCard | None = None
     campaign: str | None = None
+
+
+def as_lines(records: Iterable[BaseModel]) -> bytes:
+    return b"".join(record.model_dump_json().encode() + b"\n" for record in records)
+
+
+def updates_in(items: Iterable[str]) -> list[ArchivedUpdate]:
+    """The items of an update stream, from their payloads."""
+    converter = activity.payload_converter()
+    lines = []
+    for sequence, item in enumerate(items):
+        payload = Payload.FromString(base64.b64decode(item))
+        at = payload.metadata.get(RECORDED_AT)
+        lines.append(
+            ArchivedUpdate(
+                sequence=sequence,
+                recorded_at=at.decode() if at else None,
+                data=converter.from_payload(payload, dict),
+            )
+        )
+    return lines

@@ -7,10 +7,10 @@ from typing import Any, Protocol, TypeVar
 from pydantic import TypeAdapter
 from temporalio import activity
 from temporalio.client import WorkflowFailureError, WorkflowHandle
-from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.payloads import AdmitInput
-from activities.archive.lines import as_lines, updates_in
+from activities.admission.queueing import find_task
+from activities.archive.payloads import as_lines, updates_in
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.owners import PROCTOR_OWNER
@@ -124,15 +124,9 @@ async def taken_over(
     """What an ended campaign of the same caller has played of these cells, those that are left, and warnings. Raises
     ``BadRequestError`` where there is no such campaign, or its results were removed.
     """
-    handle = activity.client().get_workflow_handle(campaign_id)
-    try:
-        described = await handle.describe()
-        is_theirs = (described.typed_search_attributes.get(PROCTOR_OWNER) or "") == owner
-        ref = await described.memo_value(plans.MEMO_LEDGER, None, type_hint=BlobRef) if is_theirs else None
-    except RPCError as problem:
-        if problem.status != RPCStatusCode.NOT_FOUND:
-            raise  # Temporal is away, which is none of the caller's fault
-        ref = None
+    described, ref = await find_task(activity.client(), campaign_id), None
+    if described and (described.typed_search_attributes.get(PROCTOR_OWNER) or "") == owner:
+        ref = await described.memo_value(plans.MEMO_LEDGER, None, type_hint=BlobRef)
     if ref is None:
         raise BadRequestError(f"config.grows is {campaign_id}: name {kind} that has ended.")
     try:

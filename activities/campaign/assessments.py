@@ -15,7 +15,7 @@ from temporalio.exceptions import ApplicationError, CancelledError
 
 from activities.admission.activities import require_models
 from activities.admission.origins import Origins
-from activities.archive.lines import as_lines
+from activities.archive.payloads import as_lines
 from activities.attempts import failures
 from activities.campaign import plan as plans
 from activities.campaign.activities import keep_cells, result_of, taken_over

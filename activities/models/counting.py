@@ -103,16 +103,14 @@ class Counter(BaseCallbackHandler):
         call.span.end()
 
     def _add(self, usage: UsageMetadata | None) -> None:
-        one = ModelUse(model=self.use.model, calls=1)
-        if usage is not None:
-            one = one.model_copy(
-                update={
-                    "input_tokens": usage["input_tokens"],
-                    "output_tokens": usage["output_tokens"],
-                    "cached_tokens": cached_tokens(usage),
-                    "cost": _cost(self._price, usage) if self._price else None,
-                }
-            )
+        one = ModelUse(
+            model=self.use.model,
+            calls=1,
+            input_tokens=usage["input_tokens"] if usage else None,
+            output_tokens=usage["output_tokens"] if usage else None,
+            cached_tokens=cached_tokens(usage) if usage else None,
+            cost=_cost(self._price, usage) if usage and self._price else None,
+        )
         if self.use.calls:
             self.use = self.use.add(one)
         else:

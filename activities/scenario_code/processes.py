@@ -64,7 +64,7 @@ _MOST_STARVED = 10
 """How many times its limit a process may take in all, while it waits for a processor."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
-_OUTPUT_KEPT = 2000
+_OUTPUT_KEPT, _LONGEST_FAULT = 2000, 500
 _STATUS_SECONDS = 2.0
 _OWN_STDERR = 2
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -548,7 +548,7 @@ async def _made(process: CodeProcess, instance: Instance) -> dict[str, bytes]:
 
 async def _judge_by_process(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask, seconds: float) -> Judged:
     """Let a process judge one criterion, and ask the model for it where it wants to; only its own time counts."""
-    name, remaining = criterion.evaluator_id, seconds
+    remaining = seconds
     try:
         await process.say(criterion.model_dump_json().encode())
         while True:
@@ -561,16 +561,11 @@ async def _judge_by_process(process: CodeProcess, criterion: EvaluationCriterion
                 return Judged.model_validate(message)
             await process.say(await ask(message["asked"]))
     except TimeoutError:
-        return Judged(
-            fault=f"evaluator {name} was still at work after {seconds:g} s and was stopped",
-            is_spoilt=True,
-        )
+        fault = f"was still at work after {seconds:g} s and was stopped"
     except frames.FrameTooLongError:
-        return Judged(
-            fault=f"evaluator {name} returned more than {_LONGEST_ANSWER // 1024 // 1024} MB: shorten its details",
-            is_spoilt=True,
-        )
+        fault = f"returned more than {_LONGEST_ANSWER // 1024 // 1024} MB: shorten its details"
     except frames.HungUpError:
-        return Judged(fault=f"evaluator {name} {await process.what_ended_it()}", is_spoilt=True)
+        fault = await process.what_ended_it()
     except (ValidationError, ValueError) as problem:
-        return Judged(fault=f"evaluator {name} gave an answer that can't be read: {problem}"[:500], is_spoilt=True)
+        fault = f"gave an answer that can't be read: {problem}"[:_LONGEST_FAULT]
+    return Judged(fault=f"evaluator {criterion.evaluator_id} {fault}", is_spoilt=True)

@@ -3,8 +3,6 @@ reach it fails for good and names another one, which the workflow remembers: no 
 server, so all who were sent to the old one are of the past.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from temporalio.exceptions import ApplicationError
@@ -21,8 +19,7 @@ from purple_sdk.ues import UESConnectionError, UESTimeoutError
 MOVES_AFTER = 5.0
 """Seconds for which a server may be away before another one takes its place: one that is restarted is back by then."""
 
-MOVED_TO = "moved_to"
-LOST = "lost"
+MOVED_TO, LOST = "moved_to", "lost"
 """In a failure's details: the server on which to continue, and the one that is lost."""
 
 
@@ -36,9 +33,9 @@ class Moving:
         plan = next((argument.plan for argument in input.args if isinstance(argument, OfAssessment)), None)
         if plan is None or not self._simulations.are_on_several_servers:
             return await proceed()
+        token = patience.WITHOUT_SIMULATOR.set(MOVES_AFTER)
         try:
-            with _short_of_patience():
-                return await proceed()
+            return await proceed()
         except Exception as problem:
             if not _is_for_want_of_a_simulator(problem) or since_scheduled().total_seconds() < MOVES_AFTER:
                 raise
@@ -46,6 +43,8 @@ class Moving:
             if moved is None:
                 raise
             raise moved from problem
+        finally:
+            patience.WITHOUT_SIMULATOR.reset(token)
 
     async def _moved_error(self, plan: Plan, problem: Exception) -> ApplicationError | None:
         """The failure that names another server; None while the old one answers, or no other does."""
@@ -62,34 +61,15 @@ class Moving:
         return with_tasks(lost)
 
 
-def moved_to(problem: BaseException | None) -> str | None:
-    """The server that a step's failure names; for workflows."""
-    return _detail(problem, MOVED_TO)
-
-
-def lost_of(problem: BaseException | None) -> str | None:
-    """The server whose loss a step's failure tells of; for workflows."""
-    return _detail(problem, LOST)
-
-
-def _detail(problem: BaseException | None, name: str) -> str | None:
-    if not isinstance(problem, ApplicationError) or problem.type != failures.HOST_LOST:
-        return None
-    for detail in problem.details:
-        if isinstance(detail, dict) and isinstance(detail.get(name), str):
-            return str(detail[name])
+def moved_from_and_to(problem: BaseException | None) -> tuple[str | None, str] | None:
+    """The server whose loss a step's failure tells of, and the one that it names; None for others; for workflows."""
+    if isinstance(problem, ApplicationError) and problem.type == failures.HOST_LOST:
+        for detail in problem.details:
+            if isinstance(detail, dict) and isinstance(detail.get(MOVED_TO), str):
+                return detail.get(LOST), detail[MOVED_TO]
     return None
 
 
 def _is_for_want_of_a_simulator(problem: Exception) -> bool:
     is_evaluators = isinstance(problem, ApplicationError) and problem.type == failures.EVALUATOR_INTERRUPTED
     return is_evaluators or isinstance(problem, UESConnectionError | UESTimeoutError)
-
-
-@contextmanager
-def _short_of_patience() -> Iterator[None]:
-    token = patience.WITHOUT_SIMULATOR.set(MOVES_AFTER)
-    try:
-        yield
-    finally:
-        patience.WITHOUT_SIMULATOR.reset(token)

@@ -12,9 +12,8 @@ from temporalio.service import RPCError, RPCStatusCode
 from proctor.doctor.findings import Finding, of_problem
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
-from proctor_storage.fleet import find_fleet_problem
+from proctor_storage.fleet import ACTIVITIES, WORKFLOWS, count_workers, find_fleet_problem, last_polls
 from proctor_storage.namespaces import find_missing_attributes
-from proctor_storage.pollers import ACTIVITIES, WORKFLOWS, count_workers, last_polls
 from proctor_storage.temporal import TemporalUnreachableError, connect, refusal_by_temporal
 from workflows.names import SEARCH_ATTRIBUTES
 

@@ -21,9 +21,8 @@ from a2a_gateway.watching import Watching
 from proctor.doctor.temporal import look_at_temporal
 from proctor.worker import MisfitError, run_worker
 from proctor_settings.config import GreenAgentConfig, merge_configs
-from proctor_storage.fleet import Fingerprint, find_fleet_problem
+from proctor_storage.fleet import WORKFLOWS, Fingerprint, find_fleet_problem, polling_now
 from proctor_storage.folder import Folder
-from proctor_storage.pollers import WORKFLOWS, polling_now
 from proctor_storage.temporal import connect
 from tests.stack import Stack
 from tests.waiting import eventually
