@@ -1,6 +1,6 @@
 """What the participant sent in a turn, put together from the event log and the states that it led to."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -36,10 +36,10 @@ def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) 
         One message for each event that sent one and did not fail, in the same order.
     """
     done = [event for event in events if event.get("status") == "executed"]
-    mails = _Sent(_values(states, "email", "emails"))
-    texts = _Sent(_values(states, "sms", "messages"))
+    mails = _Sent(sorted(_values(states, "email", "emails"), key=_sent_at))
+    texts = _Sent(sorted(_values(states, "sms", "messages"), key=_sent_at))
     appointments = _values(states, "calendar", "events")
-    chat = _Chat((states.get("chat") or {}).get("messages") or [])
+    chat = _Sent((states.get("chat") or {}).get("messages") or [])
     messages: list[OutgoingMessage | None] = []
     for event in done:
         data = event.get("data") or {}
@@ -51,7 +51,7 @@ def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) 
             case "calendar" if data.get("operation") in _CALENDAR_TELLING:
                 messages.append(_calendar(appointments, event, data))
             case "chat" if data.get("operation", "send_message") == "send_message" and data.get("role") == _ASSISTANT:
-                messages.append(chat.take(event, data))
+                messages.append(_said(chat, event, data))
             case _:
                 pass
     return [message for message in messages if message is not None]
@@ -62,105 +62,80 @@ def _values(states: Mapping[str, Json], modality: str, table: str) -> list[Json]
 
 
 class _Sent:
-    """Sent messages, each handed out once; two alike in one turn are two messages."""
+    """Sent messages in order, each handed out once; two alike in one turn are two messages."""
 
     def __init__(self, messages: list[Json]) -> None:
-        self.all = sorted(messages, key=lambda message: instant(message["sent_at"]))
+        self.all = messages
         self._used: set[str] = set()
 
-    def take(self, at: datetime, body: str | None, of_user: str) -> Json | None:
-        """The next message that was sent at that instant with that body (any, where it isn't known)."""
+    def take(self, at: datetime, is_meant: Callable[[Json], bool]) -> Json | None:
+        """The next message that was sent at that instant and is meant."""
         for message in self.all:
-            text = message.get("body_text", message.get("body"))
-            if (
-                message["message_id"] not in self._used
-                and instant(message["sent_at"]) == at
-                and (message.get("folder") == of_user or message.get("direction") == of_user)
-                and (body is None or body in (text or ""))
-            ):
+            if message["message_id"] not in self._used and _sent_at(message) == at and is_meant(message):
                 self._used.add(message["message_id"])
                 return message
         return None
 
-    def find_thread(self, message: Json) -> list[ThreadEntry]:
-        """The earlier messages of a message's thread, oldest first."""
-        earlier = [
-            other
-            for other in self.all
-            if other.get("thread_id") == message.get("thread_id")
-            and other["message_id"] != message["message_id"]
-            and instant(other["sent_at"]) <= instant(message["sent_at"])
-        ]
-        return [
-            ThreadEntry(
-                sender=str(other.get("from_address", other.get("from_number"))),
-                at=instant(other["sent_at"]),
-                text=_subject_and_body(other)[:_LONGEST_TEXT],
-            )
-            for other in earlier[-_LONGEST_THREAD:]
-        ]
+
+def _sent_at(message: Json) -> datetime:
+    return instant(message["sent_at"] if "sent_at" in message else message["timestamp"])
 
 
-class _Chat:
-    """The chat's messages in order; each is handed out once."""
+def _thread(earlier: Sequence[Json], sender: str, text: Callable[[Json], str]) -> list[ThreadEntry]:
+    """The last of the earlier messages of a thread, oldest first."""
+    return [
+        ThreadEntry(sender=str(each[sender]), at=_sent_at(each), text=text(each)[:_LONGEST_TEXT])
+        for each in earlier[-_LONGEST_THREAD:]
+    ]
 
-    def __init__(self, messages: list[Json]) -> None:
-        self._messages = messages
-        self._used: set[str] = set()
 
-    def take(self, event: Json, data: Json) -> OutgoingMessage | None:
-        """The next message that was sent at the event's instant with its content."""
-        at = instant(event["scheduled_time"])
-        for place, message in enumerate(self._messages):
-            if (
-                message["message_id"] not in self._used
-                and message["role"] == _ASSISTANT
-                and instant(message["timestamp"]) == at
-                and message["content"] == data.get("content")
-            ):
-                self._used.add(message["message_id"])
-                return self._outgoing(place, message)
+def _said(chat: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
+    message = chat.take(
+        instant(event["scheduled_time"]),
+        lambda each: bool(each["role"] == _ASSISTANT and each["content"] == data.get("content")),
+    )
+    if message is None:
         return None
-
-    def _outgoing(self, place: int, message: Json) -> OutgoingMessage:
-        conversation = message["conversation_id"]
-        earlier = [other for other in self._messages[:place] if other["conversation_id"] == conversation]
-        return OutgoingMessage(
-            modality="chat",
-            message_id=message["message_id"],
-            thread_id=conversation,
-            sender=_ASSISTANT,
-            body=chat_text(message["content"]),
-            sent_at=instant(message["timestamp"]),
-            thread=[
-                ThreadEntry(
-                    sender=other["role"],
-                    at=instant(other["timestamp"]),
-                    text=chat_text(other["content"])[:_LONGEST_TEXT],
-                )
-                for other in earlier[-_LONGEST_THREAD:]
-            ],
-        )
+    conversation, before = message["conversation_id"], chat.all[: chat.all.index(message)]
+    return OutgoingMessage(
+        modality="chat",
+        message_id=message["message_id"],
+        thread_id=conversation,
+        sender=_ASSISTANT,
+        body=chat_text(message["content"]),
+        sent_at=_sent_at(message),
+        thread=_thread(
+            [each for each in before if each["conversation_id"] == conversation],
+            "role",
+            lambda each: chat_text(each["content"]),
+        ),
+    )
 
 
 def _written(modality: Literal["email", "sms"], sent: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
     is_mail = modality == "email"
-    body = "body_text" if is_mail else "body"
-    message = sent.take(instant(event["scheduled_time"]), data.get(body), "sent" if is_mail else "outgoing")
+    body, sender = ("body_text", "from_address") if is_mail else ("body", "from_number")
+    place, of_user = ("folder", "sent") if is_mail else ("direction", "outgoing")
+    message = sent.take(
+        instant(event["scheduled_time"]),
+        lambda each: each.get(place) == of_user and (data.get(body) is None or data[body] in (each.get(body) or "")),
+    )
     if message is None:
         return None
+    thread_id, at = message.get("thread_id"), _sent_at(message)
+    earlier = [each for each in sent.all if each.get("thread_id") == thread_id and _sent_at(each) <= at]
     return OutgoingMessage(
         modality=modality,
         message_id=message["message_id"],
-        thread_id=message.get("thread_id"),
-        sender=message["from_address" if is_mail else "from_number"],
+        thread_id=thread_id,
+        sender=message[sender],
         to=message["to_addresses" if is_mail else "to_numbers"],
         cc=message.get("cc_addresses") or [],
         bcc=message.get("bcc_addresses") or [],
         subject=message["subject"] if is_mail else None,
         body=message[body],
-        sent_at=instant(message["sent_at"]),
-        thread=sent.find_thread(message),
+        sent_at=at,
+        thread=_thread([each for each in earlier if each is not message], sender, _subject_and_body),
         more=_more(modality, message),
     )
 

@@ -48,7 +48,7 @@ class Scenarios:
         self._manager = manager.ScenarioManager(config.scenarios_dir)
         self._store = store
         self._trusts_all = config.trust_scenarios
-        self._loaded: dict[str | Instance, tuple[manager.Fingerprint, manager.ScenarioPackage, bytes]] = {}
+        self._loaded: dict[str | Instance, tuple[manager.Fingerprint, Loaded]] = {}
         self._unpacked: OwnFolder | None = None
         self._folders: dict[str, Path] = {}
         self._unpacking = asyncio.Lock()
@@ -59,7 +59,7 @@ class Scenarios:
         if self._unpacked is not None:
             self._unpacked.cleanup()
 
-    async def load_package(self, scenario_id: str) -> tuple[manager.ScenarioPackage, bytes]:
+    async def load_package(self, scenario_id: str) -> Loaded:
         """A scenario as its files are now, and all of them as one blob; they are read once, and again whenever one of
         them has changed, unless they are large.
         """
@@ -72,8 +72,7 @@ class Scenarios:
             package = await self.read_package(directory)
             files = await asyncio.to_thread(packed, directory)
             if await asyncio.to_thread(manager.fingerprint, directory) == state:  # what was checked is what was packed
-                self._keep(scenario_id, state, package, files)
-                return package, files
+                return self._keep(scenario_id, state, Loaded(package, files))
         raise manager.ScenarioValidationError(
             f"{scenario_id} is being changed just now: ask again when its files are complete"
         )
@@ -86,12 +85,12 @@ class Scenarios:
         directory = self._manager.find_family(name)
         return 1 if directory is None else read_family(directory).group
 
-    async def load(self, scenario_id: str, difficulty: int | None, seed: int) -> "Loaded":
+    async def load(self, scenario_id: str, difficulty: int | None, seed: int) -> Loaded:
         """What a request asks for: a fixed scenario, or the day that a family makes of a difficulty and a seed."""
         if self.is_family(scenario_id):
             instance = Instance(family=scenario_id, difficulty=difficulty or USUAL_DIFFICULTY, seed=seed)
-            return Loaded(*await self.load_instance(instance), instance)
-        loaded = Loaded(*await self.load_package(scenario_id))
+            return await self.load_instance(instance)
+        loaded = await self.load_package(scenario_id)
         if difficulty is not None:
             raise manager.ScenarioValidationError(
                 f"config.difficulty is {difficulty}, and {scenario_id} is a fixed scenario, which has none: "
@@ -99,7 +98,7 @@ class Scenarios:
             )
         return loaded
 
-    async def load_instance(self, instance: Instance) -> tuple[manager.ScenarioPackage, bytes]:
+    async def load_instance(self, instance: Instance) -> Loaded:
         """A family's day as a scenario, and its files as one blob; the last ones are kept, unless they are large."""
         directory = self._manager.find_family(instance.family)
         if directory is None:
@@ -108,22 +107,19 @@ class Scenarios:
         state = await asyncio.to_thread(lambda: manager.fingerprint(directory) + manager.fingerprint(installed_kit()))
         if (kept := self._kept(instance, state)) is not None:
             return kept
-        package, files = await self._make(directory, instance)
-        self._keep(instance, state, package, files)
-        return package, files
+        return self._keep(instance, state, await self._make(directory, instance))
 
-    def _kept(self, name: str | Instance, state: manager.Fingerprint) -> tuple[manager.ScenarioPackage, bytes] | None:
+    def _kept(self, name: str | Instance, state: manager.Fingerprint) -> Loaded | None:
         kept = self._loaded.get(name)
-        return kept[1:] if kept is not None and kept[0] == state else None
+        return kept[1] if kept is not None and kept[0] == state else None
 
-    def _keep(
-        self, name: str | Instance, state: manager.Fingerprint, package: manager.ScenarioPackage, files: bytes
-    ) -> None:
+    def _keep(self, name: str | Instance, state: manager.Fingerprint, loaded: Loaded) -> Loaded:
         self._loaded.pop(name, None)
-        if package.large_state is None and len(files) <= _KEPT_UP_TO:
+        if loaded.package.large_state is None and len(loaded.files) <= _KEPT_UP_TO:
             while len(self._loaded) >= _SCENARIOS_KEPT:
                 self._loaded.pop(next(iter(self._loaded)))
-            self._loaded[name] = (state, package, files)
+            self._loaded[name] = (state, loaded)
+        return loaded
 
     async def hash_of_family(self, name: str) -> str:
         """The SHA-256 of a family's files and of the kit, which together decide all of its days."""
@@ -133,7 +129,7 @@ class Scenarios:
         code = await asyncio.to_thread(lambda: packed(directory) + packed(installed_kit()))
         return hashlib.sha256(code).hexdigest()
 
-    async def _make(self, directory: Path, instance: Instance) -> tuple[manager.ScenarioPackage, bytes]:
+    async def _make(self, directory: Path, instance: Instance) -> Loaded:
         made = await self.code.make(directory, instance)
         with OwnFolder("proctor-day-") as folder:
             day = Path(folder) / instance.family
@@ -146,7 +142,7 @@ class Scenarios:
         if package.config.scenario_id != instance.family:
             reason = f"its scenario_id is {package.config.scenario_id}: a day is called as its family"
             raise manager.InstanceError(instance, reason)
-        return package, files
+        return Loaded(package, files, instance)
 
     async def read_package(self, directory: Path) -> manager.ScenarioPackage:
         """The scenario in a folder, without its initial state where that is large."""
