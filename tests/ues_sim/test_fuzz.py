@@ -1,10 +1,10 @@
 """schemathesis against ``/openapi.json``: whatever is sent, no 500, no undeclared status, every answer as declared,
 and nothing unexpected within an event.
 
-Only ``make nightly`` plays it, as it starts a program that loads for seconds: at least 20,000 requests, to the host, too,
-and with events and files. One for each of the schema's boundaries is among them, and they are other ones every night
-(the seed is in the failure's text). By default test_contract.py sends requests at the schema's bounds, and
-test_permissions.py asks for every endpoint with every kind of key.
+Only ``make nightly`` plays it: at least 20,000 requests, to the host, too, and with events and files. One for each of
+the schema's boundaries is among them, and they are other ones every night (the seed is in the failure's text).
+By default test_contract.py sends requests at the schema's bounds, and test_permissions.py asks for every endpoint with
+every kind of key.
 """
 
 import json
