@@ -14,7 +14,7 @@ from scenarios.kit.making.days import make_day
 from tests.processes import serving
 from tests.purple_sdk.evaluator import Evaluator, start, turn
 from tests.purple_sdk.played import PlayedAgent
-from tests.work import some_of
+from tests.work import only_nightly, some_of
 
 FAMILIES = Path("scenarios/families").absolute()
 NOW = datetime(2027, 3, 4, 9, tzinfo=UTC)
@@ -98,6 +98,7 @@ def test_amounts_and_times_are_read_in_many_forms() -> None:
     assert minutes_in("14:50, 2:50 pm or 9 am") == [890, 890, 540]
 
 
+@only_nightly  # by default test_triage_agent.py starts an example's process
 async def test_it_serves_and_fails_a_turn_without_a_simulator() -> None:
     with serving("purple_sdk.examples.clerk_agent", "--host", "127.0.0.1", "--port", "0") as (url, _):
         async with Evaluator(url) as evaluator:

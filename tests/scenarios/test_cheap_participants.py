@@ -12,21 +12,15 @@ from tests.work import NIGHTLY
 AT_MOST = 0.1
 
 SHORT_FORM = {
-    "email_triage_basic": (
-        "lists sentences with numbers",
-        "pastes all mails to each",
-    ),
-    "reschedule_day": (
-        "a salad of keywords to everybody",
-        "moves into gaps, tells everybody, declines, reports",
-    ),
+    "email_triage_basic": "pastes all mails to each",
+    "reschedule_day": "a salad of keywords to everybody",
 }
-"""Of those that earned most in each scenario before points were due in proportion to the work; nightly, all of them."""
+"""One of those that earned most in each scenario before points were due in proportion to the work; nightly, all."""
 
 
 @pytest.mark.parametrize(
     ("scenario_id", "name"),
-    [(scenario_id, name) for scenario_id, names in SHORT_FORM.items() for name in (CHEAP if NIGHTLY else names[:1])],
+    [(scenario_id, name) for scenario_id in SHORT_FORM for name in CHEAP] if NIGHTLY else SHORT_FORM.items(),
 )
 async def test_a_show_of_work_is_no_work(rehearsal: Rehearsal, scenario_id: str, name: str) -> None:
     overall = (await rehearsal.play(scenario_id, CHEAP[name])).scores.overall

@@ -23,7 +23,7 @@ from tests.work import NIGHTLY, calls_in, some_of
 HEAVIEST = {"only_news", "incident_status", "private_kept", "final_overview", "confidence_kept", "few_options"}
 TURNS = {"email_triage_basic": 12, "reschedule_day": 8}
 SEEDS = range(5) if NIGHTLY else range(1)
-ACTIONS = 600 if NIGHTLY else 240
+ACTIONS = 600 if NIGHTLY else 160
 """Of each seed in each scenario; some six in a hundred are refused, mostly for the year 9999."""
 CHANCE = 0.05
 """The share of the points that actions at random may come to: Greta's panel named to Greta, a note to Ingrid."""

@@ -10,6 +10,7 @@ from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import HarnessError
 from tests.purple_sdk.harness.playing import fake_agent, says, simulated
 from tests.scripted_model import CACHED, INPUT, OUTPUT, ScriptedModel
+from tests.work import only_nightly
 
 PRICES = """
 currency = "EUR"
@@ -25,7 +26,13 @@ COST = ((INPUT - CACHED) * 1000 + CACHED * 100 + OUTPUT * 2000) / 1_000_000
 @pytest.mark.parametrize(
     ("limit", "sentence"),
     [
-        ({"max_tokens": 4 * (INPUT + OUTPUT)}, r"used 4200 tokens in this assessment.*is 4200: raise --max-tokens"),
+        pytest.param(
+            *(
+                {"max_tokens": 4 * (INPUT + OUTPUT)},
+                r"used 4200 tokens in this assessment.*is 4200: raise --max-tokens",
+            ),
+            marks=only_nightly,
+        ),
         ({"max_cost": 4 * COST}, r"used 4\.04 EUR in this assessment.*is 4\.04 EUR: raise --max-cost.*cheaper model"),
     ],
 )
