@@ -66,8 +66,7 @@ async def test_a_file_of_holes_does_not_fill_the_evaluators_disk(trials: Trials,
     assert problem.value.blame == "participant"
 
 
-@pytest.mark.skipif(not NIGHTLY, reason="what looks after an agent looks after tests; part of make nightly")
-@only_nightly
+@only_nightly  # by default: test_a_disk_that_is_filled, as what looks after an agent looks after tests
 async def test_tests_that_fill_the_disk(trials: Trials, tmp_path: Path) -> None:
     script = "head -c 400000000 /dev/zero > /app/big; sleep 1000\n"
     folder = format_two(tmp_path / "task", {"tests/test.sh": script}, "[environment]\nstorage_mb = 50")
@@ -120,7 +119,7 @@ async def test_memory_has_an_end(trials: Trials, tmp_path: Path) -> None:
     eaten = await trial.act("python3 -c 'x = bytearray(500_000_000); print(len(x))'; echo $?; touch /app/done")
     assert eaten.output.split()[-1] == "137"
     assert await environments.stands(trial.engine, trial.ref)
-    outcome = await trial.test(verifier="separate")
+    outcome = await trial.test()
     assert outcome.is_resolved, outcome.log
     assert outcome.quotas.in_words() == ["memory: the kernel killed 1 of the agent's processes"]
 
@@ -248,7 +247,7 @@ async def test_an_image_that_was_removed_is_built_again(trials: Trials, tmp_path
         await environments.start(trials.engine, task, image, trials.run, "trial-1")
 
 
-@pytest.mark.parametrize("verifier", ["separate", pytest.param("same-container", marks=only_nightly)])
+@pytest.mark.parametrize("verifier", [pytest.param("separate", marks=only_nightly), "same-container"])
 async def test_tests_that_an_agent_makes_unreadable_are_its_fault(
     trials: Trials, tmp_path: Path, verifier: VerifierKind
 ) -> None:
