@@ -309,6 +309,7 @@ MEDDLE = (
 """Writes the verdict; solves the task by and by; changes the tests."""
 
 
+@only_nightly  # by default: test_a_service_is_kept_and_told
 async def test_processes_left_to_change_the_verdict(trials: Trials, tmp_path: Path) -> None:
     script = f"sleep 0.3\nif {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\nsleep 0.3\n"
     trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": script}))
@@ -333,6 +334,7 @@ async def test_a_background_process_runs_until_the_tests(
     assert bool(outcome.left_running) is is_resolved
 
 
+@only_nightly  # by default: test_a_reward_that_cannot_be_cleared_is_no_verdict
 async def test_what_an_agent_puts_where_tests_and_verdict_go_is_removed(trials: Trials, tmp_path: Path) -> None:
     script = "ls -a /tests; cat /logs/verifier/*\n"
     trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": script}))
