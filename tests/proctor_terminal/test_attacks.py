@@ -319,9 +319,8 @@ async def test_processes_left_to_change_the_verdict(trials: Trials, tmp_path: Pa
     assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.NONE, False, 0.0), outcome.log
 
 
-@pytest.mark.parametrize(
-    ("kept", "is_resolved"), [("everything", True), pytest.param("services", False, marks=only_nightly)]
-)
+@only_nightly  # by default: what test_verifier.py finds left running
+@pytest.mark.parametrize(("kept", "is_resolved"), [("everything", True), ("services", False)])
 async def test_a_background_process_runs_until_the_tests(
     trials: Trials, tmp_path: Path, kept: LeaveRunning, is_resolved: bool
 ) -> None:

@@ -66,7 +66,8 @@ async def test_actions_at_random(rehearsal: Rehearsal, scenario_id: str, seed: i
     assert overall.max_score in (88, 84)  # the same points as everybody
     assert 0 <= overall.score <= overall.score + overall.doubtful_points <= CHANCE * overall.max_score
     for name, judge in judges(scenario_id):
-        assert await calls_of(judge, seen) < MOST_CALLS, name
+        if NIGHTLY or name in HEAVIEST:
+            assert await calls_of(judge, seen) < MOST_CALLS, name
 
 
 WORDS = (
