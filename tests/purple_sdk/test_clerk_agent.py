@@ -1,5 +1,6 @@
 """The rule-based clerk: on days of families, in a process of its own, and its rules on words of nobody's."""
 
+import runpy
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -96,6 +97,14 @@ def test_amounts_and_times_are_read_in_many_forms() -> None:
         1_200,
     ]
     assert minutes_in("14:50, 2:50 pm or 9 am") == [890, 890, 540]
+
+
+def test_its_program_serves_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[type] = []
+    monkeypatch.setattr("purple_sdk.server.serve", lambda agent, config: served.append(agent))
+    monkeypatch.setattr("sys.argv", ["clerk_agent"])
+    runpy.run_module("purple_sdk.examples.clerk_agent", run_name="__main__")
+    assert [agent.__name__ for agent in served] == ["ClerkAgent"]
 
 
 @only_nightly  # by default test_triage_agent.py starts an example's process
