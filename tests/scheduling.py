@@ -47,7 +47,6 @@ LONG = (
     "tests/proctor_terminal/",
     "tests/scenarios/",
     "tests/activities/test_scenario_code.py",
-    "tests/ues_sim/test_fuzz.py",
     "tests/purple_sdk/",
 )
 """What takes long, the longest first. All else is played last, in small pieces, so that the processes end together."""

@@ -140,7 +140,7 @@ async def test_by_time_of_change(desk: Desk) -> None:
     assert not later.tasks
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("hostile", some_of(HOSTILE, 3))
 async def test_a_hostile_context_finds_its_own_task_only(
     gateway: Gateway, config: GreenAgentConfig, hostile: str
 ) -> None:

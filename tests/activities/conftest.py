@@ -15,51 +15,8 @@ from activities.scenario_code.confinement import Limits
 from activities.scenario_code.processes import ForkServer
 from proctor_protocol.scenario import ScenarioConfig
 from tests.activities.lent_fork_server import LentForkServer
+from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
-
-
-def scenario_data(**changes: Any) -> dict[str, Any]:
-    """A small valid ``scenario.json``: Ana works for nobody, the assistant works for Ana."""
-    data: dict[str, Any] = {
-        "scenario_id": "small",
-        "name": "Small",
-        "start_time": "2026-03-02T09:00:00+01:00",
-        "end_time": "2026-03-02T12:00:00+01:00",
-        "default_time_step": "PT1H",
-        "user_prompt": "Ask Ben and Cleo whether Thursday suits them.",
-        "user_character": "ana",
-        "characters": {
-            "ana": {"name": "Ana Alvarez", "email": "ana@home.example", "phone": "+34 600 000 001"},
-            "ben": {
-                "name": "Ben Brook",
-                "email": "Ben@Work.example",
-                "phone": "+34 600-000-002",
-                "personality": "Terse and punctual.",
-                "relationships": {"ana": "your manager"},
-                "special_instructions": "Never meet before ten.",
-                "response_timing": {"base_delay": "PT10M", "variance": "PT5M"},
-                "scripted_replies": [
-                    {"pattern": r"thursday.*room", "modality": "calendar", "response": "accepted", "reply": "See you"},
-                    {"pattern": r"T15:00", "modality": "calendar", "response": "declined"},
-                    {"pattern": r"^lunch\?\n", "modality": "email", "reply": "Not today."},
-                    {"pattern": r"thank", "reply": ""},
-                    {"pattern": r"thursday.*ten", "reply": "Thursday at ten is fine."},
-                ],
-            },
-            "cleo": {"name": "Cleo Chan", "email": "cleo@else.example"},
-        },
-        "criteria": [
-            {
-                "criterion_id": "asked",
-                "name": "Asked both",
-                "dimension": "accuracy",
-                "max_score": 10,
-                "evaluation_prompt": "Were both asked?",
-            }
-        ],
-        "initial_state": {"environment": {"modality_states": {"email": {"emails": {}}}}},
-    }
-    return data | changes
 
 
 @pytest.fixture

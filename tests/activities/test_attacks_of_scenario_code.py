@@ -19,6 +19,7 @@ from activities.scenario_code.manager import EvaluatorLoadError, ScenarioValidat
 from activities.scenario_code.processes import EvaluatorFailedError, ScenarioCode
 from proctor_processes.landlock import landlock_version
 from tests.activities.scenario_code import ATTACKS, GOOD, LIMITS, SHORT, Write, judged_by
+from tests.work import only_nightly
 
 ENDLESS = ("sleeps", "waits", "spins")
 
@@ -40,7 +41,7 @@ def hasty(one_fork_server: None) -> ScenarioCode:
     [
         ("sleeps", "was still at work after 1 s and was stopped"),
         ("waits", "was still at work after 1 s and was stopped"),
-        ("spins", "was still at work after 1 s and was stopped"),
+        pytest.param("spins", "was still at work after 1 s and was stopped", marks=only_nightly),
         ("leaves", r"ended its process \(exit code 3\) instead of returning a result"),
         ("aborts", "was ended by signal 11"),  # it may not send itself SIGABRT, and libc ends it another way
         ("exits", "raised SystemExit: enough"),

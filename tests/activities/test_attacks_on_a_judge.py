@@ -23,6 +23,7 @@ from activities.models.factory import LLMFactory
 from proctor_protocol.results import CriterionResult
 from tests.activities.test_model_judge import criterion, item, scenario, verdict
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.work import some_of
 
 REFUSED, NOTHING, THROUGH = "refused", "nothing", "gets through"
 POINTS = 10
@@ -194,7 +195,12 @@ def test_the_table_is_long_and_says_what_gets_through() -> None:
     assert Counter(outcome for _, _, outcome in ATTACKS) == {REFUSED: 49, NOTHING: 4, THROUGH: 5}
 
 
-@pytest.mark.parametrize(("attack", "outcome"), [pytest.param(a, o, id=name) for name, a, o in ATTACKS])
+_PLAYED = [
+    each for outcome in (REFUSED, NOTHING, THROUGH) for each in some_of([a for a in ATTACKS if a[2] == outcome], 5)
+]
+
+
+@pytest.mark.parametrize(("attack", "outcome"), [pytest.param(a, o, id=name) for name, a, o in _PLAYED])
 async def test_what_becomes_of_an_attack_on_a_judge_that_obeys(
     endpoint: OpenAIEndpoint, llm: BaseChatModel, attack: dict[str, Any], outcome: str
 ) -> None:
@@ -207,7 +213,7 @@ async def test_what_becomes_of_an_attack_on_a_judge_that_obeys(
     assert prompt.rindex("</untrusted id=") < prompt.index("Now judge this criterion: Good actions")
 
 
-@pytest.mark.parametrize("attack", [pytest.param(a, id=name) for name, a, o in ATTACKS if o == THROUGH])
+@pytest.mark.parametrize("attack", some_of([pytest.param(a, id=name) for name, a, o in ATTACKS if o == THROUGH], 2))
 async def test_two_judges_that_read_outvote_one_that_obeys(
     endpoint: OpenAIEndpoint, llm: BaseChatModel, attack: dict[str, Any]
 ) -> None:

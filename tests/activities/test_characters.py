@@ -18,7 +18,7 @@ from activities.characters.generator import (
 from activities.characters.messages import CharacterReply, OutgoingMessage, ThreadEntry
 from activities.models.factory import ModelAnswerError
 from proctor_protocol.scenario import ScenarioConfig
-from tests.activities.conftest import scenario_data
+from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -34,7 +34,7 @@ from tests.sizes.mailboxes import filled
 
 SECRET = "s" * 32
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
-SIZE = 6_000_000
+SIZE = 4_500_000
 """Bytes of mail: more parts than come along with an answer, or go along with a claim."""
 
 

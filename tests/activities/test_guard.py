@@ -12,7 +12,7 @@ from activities.characters.guard import DRAWN_AGAIN, Guard, rule_broken
 from activities.characters.messages import OutgoingMessage, ThreadEntry
 from proctor_protocol.provenance import Drafts
 from proctor_protocol.scenario import ScenarioConfig
-from tests.activities.conftest import scenario_data
+from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -20,16 +19,15 @@ from activities.attempts import heartbeats
 from activities.attempts.heartbeats import Heartbeats
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from tests.a2a_gateway.conftest import start_temporal, stop_temporal
+from tests.stack import Stack
 
 _HEARTBEAT = timedelta(seconds=3)
 
 
 @pytest.fixture(scope="module")
-def temporal() -> Iterator[str]:
-    address, process = start_temporal()
-    yield address
-    stop_temporal(process)
+def temporal(stack: Stack) -> str:
+    """The address of Temporal."""
+    return stack.local.temporal_address
 
 
 @activity.defn

@@ -22,15 +22,16 @@ LARGE = 5_000_000
 
 @pytest.fixture
 async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
-    for name, size in (("small", 10_000), ("large", LARGE)):
-        state = edited("initial_state.json", filled(size))
-        write_package(tmp_path / "scenarios", name, files={"initial_state.json": state})
+    (tmp_path / "scenarios").mkdir()
     config = GreenAgentConfig(scenarios_dir=str(tmp_path / "scenarios"), storage_url=str(tmp_path / "storage"))
     async with open_parts(config) as made:
         yield made
 
 
-async def admit(parts: Parts, name: str) -> Plan:
+async def admit(parts: Parts, name: str, size: int) -> Plan:
+    """Write a scenario whose initial state has so many bytes, and admit an assessment of it."""
+    state = edited("initial_state.json", filled(size))
+    write_package(Path(parts.config.scenarios_dir), name, files={"initial_state.json": state})
     given = AdmitInput(task_id="t", request=request_json("http://127.0.0.1:9", name))
     plan: Plan = await ActivityEnvironment().run(
         AdmissionActivities(parts.config, parts.store, parts.scenarios).admit, given
@@ -42,8 +43,10 @@ async def state_of(parts: Parts, plan: Plan) -> bytes:
     return b"".join([piece async for piece in parts.scenarios.read_initial_state(plan)])
 
 
-async def test_a_large_one_is_read_from_the_frozen_files(parts: Parts, tmp_path: Path) -> None:
-    plan = await admit(parts, "large")
+async def test_a_large_one_is_read_from_the_frozen_files_and_a_fork_keeps_none_of_its_own(
+    parts: Parts, tmp_path: Path
+) -> None:
+    plan = await admit(parts, "large", LARGE)
     assert plan.is_state_in_package
     assert plan.initial_state.size > LARGE
     with pytest.raises(BlobNotFoundError):
@@ -56,14 +59,11 @@ async def test_a_large_one_is_read_from_the_frozen_files(parts: Parts, tmp_path:
     assert blob_ref(state) == plan.initial_state
     assert len(json.loads(state)["environment"]["modality_states"]["email"]["emails"]) == LARGE // 10_000
 
-
-async def test_a_fork_keeps_none_of_its_own_either(parts: Parts) -> None:
-    plan = await admit(parts, "large")
     package = await parts.scenarios.read_package(await parts.scenarios.unpack_frozen_code("large", plan.package))
     assert (package.initial_state, package.large_state) == (b"", plan.initial_state)
 
 
 async def test_a_small_one_is_a_blob(parts: Parts) -> None:
-    plan = await admit(parts, "small")
+    plan = await admit(parts, "small", 10_000)
     assert not plan.is_state_in_package
     assert await state_of(parts, plan) == await parts.store.get(plan.initial_state)

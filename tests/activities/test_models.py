@@ -18,7 +18,7 @@ from activities.models.factory import (
 )
 from activities.models.structured import ask
 from tests.openai_endpoint import OpenAIEndpoint
-from tests.work import some_of
+from tests.work import only_nightly, some_of
 
 if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
@@ -185,6 +185,7 @@ async def test_azure_is_asked_at_its_deployment(endpoint: OpenAIEndpoint, monkey
     assert last["response_format"]["type"] == "json_schema"
 
 
+@only_nightly  # by default: test_a_missing_extra_is_named, as its package takes more than a second to import
 async def test_anthropic_is_asked_through_its_own_package(endpoint: OpenAIEndpoint) -> None:
     endpoint.answer("which colour", {"name": "red"})
     llm = LLMFactory.create("anthropic/claude-x", base_url=endpoint.base_url.removesuffix("/v1"), max_tokens=50)

@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from pydantic import TypeAdapter
 
 from activities.campaign.assessments import AssessmentRuns
@@ -16,9 +16,12 @@ from tests.assessments.packages import write_package, write_pair
 
 A, B = "http://a", "http://b"
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-@pytest.fixture
-async def runs(tmp_path: Path) -> AsyncIterator[AssessmentRuns]:
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def runs(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AssessmentRuns]:
+    tmp_path = tmp_path_factory.mktemp("runs")
     write_package(tmp_path / "scenarios", "tiny")
     write_pair(tmp_path / "scenarios")
     config = GreenAgentConfig(

@@ -11,7 +11,7 @@ from activities.characters.generator import answerable, characters_addressed, re
 from activities.characters.messages import OutgoingMessage, ThreadEntry
 from activities.characters.outgoing import outgoing_messages
 from proctor_protocol.scenario import ScenarioConfig
-from tests.activities.conftest import scenario_data
+from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

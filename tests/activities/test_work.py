@@ -7,7 +7,7 @@ from activities.judging.verdicts import in_proportion, work_criterion
 from activities.scenario_code.manager import EvaluatorLoadError, load_evaluators, load_package
 from proctor_protocol.results import CriterionResult, Doubt
 from proctor_protocol.scenario import EvaluationCriterion
-from tests.activities.conftest import scenario_data
+from tests.activities.scenario_code import scenario_data
 
 MANNERS = EvaluationCriterion(
     criterion_id="manners",

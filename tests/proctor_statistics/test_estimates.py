@@ -94,7 +94,7 @@ EVERYTHING = {**DISTRIBUTIONS, **HELD_OUT}
 
 
 @pytest.mark.parametrize(
-    ("name", "units"), [(name, n) for name in EVERYTHING for n in SIZES] if NIGHTLY else CELLS[::2]
+    ("name", "units"), [(name, n) for name in EVERYTHING for n in SIZES] if NIGHTLY else CELLS[3::4]
 )
 def test_the_interval_covers_the_truth_as_often_as_it_says(name: str, units: int) -> None:
     """At least 93 of 100. More where values vary little, since a sample can't show that nothing ever breaks down."""
@@ -106,14 +106,14 @@ PAIR_CELLS = [("98 ± 3, and 10 % break down", 6), ("0/1, 80 % pass, both", 10),
 
 
 @pytest.mark.parametrize(
-    ("name", "units"), [(name, n) for name in PAIRS for n in (6, 10, 20, 40, 80)] if NIGHTLY else PAIR_CELLS
+    ("name", "units"), [(name, n) for name in PAIRS for n in (6, 10, 20, 40, 80)] if NIGHTLY else PAIR_CELLS[:2]
 )
 def test_the_interval_of_a_difference_covers_the_truth(name: str, units: int) -> None:
     """Where the sign-flip test's inversion covers it in 49, 78 and 96 of 100."""
     assert difference_coverage(PAIRS[name], units, 1_000 if NIGHTLY else 100, known_by=KNOWN_BY) >= 0.92
 
 
-@pytest.mark.parametrize(("spread", "points"), some_of([(10, 10), (25, 10), (5, 20)], 2))
+@pytest.mark.parametrize(("spread", "points"), some_of([(10, 10), (25, 10), (5, 20)], 1))
 def test_the_number_of_units_is_enough_in_four_of_five_campaigns(spread: float, points: float) -> None:
     random, units = np.random.default_rng(0), comparisons._needed(spread, points)
     lows = [comparisons.mean_difference(random.normal(points, spread, units), units)[0].low for _ in range(300)]

@@ -66,8 +66,7 @@ async def test_a_file_of_holes_does_not_fill_the_evaluators_disk(trials: Trials,
     assert problem.value.blame == "participant"
 
 
-@pytest.mark.skipif(not NIGHTLY, reason="what looks after an agent looks after tests; part of make nightly")
-@only_nightly
+@only_nightly  # by default: test_a_disk_that_is_filled, as what looks after an agent looks after tests
 async def test_tests_that_fill_the_disk(trials: Trials, tmp_path: Path) -> None:
     script = "head -c 400000000 /dev/zero > /app/big; sleep 1000\n"
     folder = format_two(tmp_path / "task", {"tests/test.sh": script}, "[environment]\nstorage_mb = 50")
@@ -120,7 +119,7 @@ async def test_memory_has_an_end(trials: Trials, tmp_path: Path) -> None:
     eaten = await trial.act("python3 -c 'x = bytearray(500_000_000); print(len(x))'; echo $?; touch /app/done")
     assert eaten.output.split()[-1] == "137"
     assert await environments.stands(trial.engine, trial.ref)
-    outcome = await trial.test(verifier="separate")
+    outcome = await trial.test()
     assert outcome.is_resolved, outcome.log
     assert outcome.quotas.in_words() == ["memory: the kernel killed 1 of the agent's processes"]
 
@@ -248,7 +247,7 @@ async def test_an_image_that_was_removed_is_built_again(trials: Trials, tmp_path
         await environments.start(trials.engine, task, image, trials.run, "trial-1")
 
 
-@pytest.mark.parametrize("verifier", ["separate", pytest.param("same-container", marks=only_nightly)])
+@pytest.mark.parametrize("verifier", [pytest.param("separate", marks=only_nightly), "same-container"])
 async def test_tests_that_an_agent_makes_unreadable_are_its_fault(
     trials: Trials, tmp_path: Path, verifier: VerifierKind
 ) -> None:
@@ -310,6 +309,7 @@ MEDDLE = (
 """Writes the verdict; solves the task by and by; changes the tests."""
 
 
+@only_nightly  # by default: test_a_service_is_kept_and_told
 async def test_processes_left_to_change_the_verdict(trials: Trials, tmp_path: Path) -> None:
     script = f"sleep 0.3\nif {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\nsleep 0.3\n"
     trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": script}))
@@ -319,9 +319,8 @@ async def test_processes_left_to_change_the_verdict(trials: Trials, tmp_path: Pa
     assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.NONE, False, 0.0), outcome.log
 
 
-@pytest.mark.parametrize(
-    ("kept", "is_resolved"), [("everything", True), pytest.param("services", False, marks=only_nightly)]
-)
+@only_nightly  # by default: what test_verifier.py finds left running
+@pytest.mark.parametrize(("kept", "is_resolved"), [("everything", True), ("services", False)])
 async def test_a_background_process_runs_until_the_tests(
     trials: Trials, tmp_path: Path, kept: LeaveRunning, is_resolved: bool
 ) -> None:
@@ -334,6 +333,7 @@ async def test_a_background_process_runs_until_the_tests(
     assert bool(outcome.left_running) is is_resolved
 
 
+@only_nightly  # by default: test_a_reward_that_cannot_be_cleared_is_no_verdict
 async def test_what_an_agent_puts_where_tests_and_verdict_go_is_removed(trials: Trials, tmp_path: Path) -> None:
     script = "ls -a /tests; cat /logs/verifier/*\n"
     trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": script}))

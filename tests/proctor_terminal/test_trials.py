@@ -48,6 +48,7 @@ async def test_doing_nothing_solves_nothing(trials: Trials, folder: Path) -> Non
     assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.NONE, False, 0.0), outcome.log
 
 
+@only_nightly  # by default: tests/proctor_terminal/test_parsers.py
 async def test_a_verifier_may_give_a_fraction(trials: Trials) -> None:
     trial = await trials.of(TASKS / "partial-credit")
     await trial.act(

@@ -104,8 +104,9 @@ async def _tested(trial: Trial) -> tuple[Any, ...]:
     return outcome.is_resolved, doubts
 
 
-@pytest.mark.parametrize("phase", _PHASES if NIGHTLY else list(_PHASES)[3:4])
-@pytest.mark.parametrize("act", _SAYS if NIGHTLY else list(_SAYS)[:1], ids=lambda act: str(_SAYS[act][0]))
+@only_nightly  # by default: test_tests_whose_fresh_container_is_lost_begin_again_with_the_agents_files
+@pytest.mark.parametrize("phase", _PHASES)
+@pytest.mark.parametrize("act", _SAYS, ids=lambda act: str(_SAYS[act][0]))
 async def test_a_worker_that_is_killed_in_a_phase_moves_no_verdict(
     trials: Trials, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, act: str
 ) -> None:

@@ -4,6 +4,14 @@ import pytest
 
 from tests.processes import Process, serving
 from tests.purple_sdk.evaluator import Evaluator
+from tests.scenarios.playing import Rehearsal, rehearsing
+
+
+@pytest.fixture(scope="session")
+def rehearsal() -> Iterator[Rehearsal]:
+    """Plays days of the shipped scenarios; one simulator for all."""
+    with rehearsing() as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

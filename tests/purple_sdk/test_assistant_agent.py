@@ -15,7 +15,7 @@ from purple_sdk.examples.assistant_agent.models import ModelNotUsableError, make
 from purple_sdk.examples.assistant_agent.talk import read_json_answer
 from tests.openai_endpoint import OpenAIEndpoint, prompt_of
 from tests.purple_sdk.played import PlayedAgent
-from tests.scenarios.playing import Rehearsal, rehearsing
+from tests.scenarios.playing import Rehearsal
 from tests.work import only_nightly
 
 Json = dict[str, Any]
@@ -25,12 +25,6 @@ GRETA = {
     "subject": "LIMS vendor panel",
     "body_text": "Dear Greta,\n\nInes can't attend the LIMS vendor panel tomorrow.\n\nKind regards",
 }
-
-
-@pytest.fixture(scope="module")
-def rehearsal() -> Iterator[Rehearsal]:
-    with rehearsing() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """The rule-based clerk: on days of families, in a process of its own, and its rules on words of nobody's."""
 
+import runpy
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from scenarios.kit.making.days import make_day
 from tests.processes import serving
 from tests.purple_sdk.evaluator import Evaluator, start, turn
 from tests.purple_sdk.played import PlayedAgent
-from tests.work import some_of
+from tests.work import only_nightly, some_of
 
 FAMILIES = Path("scenarios/families").absolute()
 NOW = datetime(2027, 3, 4, 9, tzinfo=UTC)
@@ -98,6 +99,15 @@ def test_amounts_and_times_are_read_in_many_forms() -> None:
     assert minutes_in("14:50, 2:50 pm or 9 am") == [890, 890, 540]
 
 
+def test_its_program_serves_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[type] = []
+    monkeypatch.setattr("purple_sdk.server.serve", lambda agent, config: served.append(agent))
+    monkeypatch.setattr("sys.argv", ["clerk_agent"])
+    runpy.run_module("purple_sdk.examples.clerk_agent", run_name="__main__")
+    assert [agent.__name__ for agent in served] == ["ClerkAgent"]
+
+
+@only_nightly  # by default test_triage_agent.py starts an example's process
 async def test_it_serves_and_fails_a_turn_without_a_simulator() -> None:
     with serving("purple_sdk.examples.clerk_agent", "--host", "127.0.0.1", "--port", "0") as (url, _):
         async with Evaluator(url) as evaluator:

@@ -10,15 +10,14 @@ from purple_sdk.examples.reschedule_agent import RescheduleAgent
 from purple_sdk.examples.reschedule_agent.orders import read_orders
 from purple_sdk.examples.reschedule_agent.times import offers_in
 from tests.purple_sdk.played import PlayedAgent
-from tests.scenarios.playing import rehearsing
+from tests.scenarios.playing import Rehearsal
 
 LISBON = ZoneInfo("Europe/Lisbon")
 TUESDAY = date(2026, 9, 8)
 
 
-async def test_it_clears_the_day_of_the_scenario() -> None:
-    with rehearsing() as rehearsal:
-        results = await rehearsal.play("reschedule_day", PlayedAgent(RescheduleAgent(PurpleAgentConfig())))
+async def test_it_clears_the_day_of_the_scenario(rehearsal: Rehearsal) -> None:
+    results = await rehearsal.play("reschedule_day", PlayedAgent(RescheduleAgent(PurpleAgentConfig())))
     lost = {c.criterion_id: c.explanation for c in results.criteria_results if c.score < c.max_score}
     assert results.scores.overall.score == 84, lost
 

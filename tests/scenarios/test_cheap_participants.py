@@ -7,26 +7,22 @@ import pytest
 from tests.scenarios.cheap_participants import CHEAP
 from tests.scenarios.playing import Rehearsal
 from tests.stack import SCENARIOS
-from tests.work import NIGHTLY
+from tests.work import NIGHTLY, some_of
 
 AT_MOST = 0.1
 
 SHORT_FORM = {
-    "email_triage_basic": (
-        "lists sentences with numbers",
-        "pastes all mails to each",
-    ),
-    "reschedule_day": (
-        "a salad of keywords to everybody",
-        "moves into gaps, tells everybody, declines, reports",
-    ),
+    "reschedule_day": "a salad of keywords to everybody",
+    "email_triage_basic": "pastes all mails to each",
 }
-"""Of those that earned most in each scenario before points were due in proportion to the work; nightly, all of them."""
+"""One of those that earned most in each scenario before points were due in proportion to the work; nightly, all."""
 
 
 @pytest.mark.parametrize(
     ("scenario_id", "name"),
-    [(scenario_id, name) for scenario_id, names in SHORT_FORM.items() for name in (CHEAP if NIGHTLY else names[:1])],
+    [(scenario_id, name) for scenario_id in SHORT_FORM for name in CHEAP]
+    if NIGHTLY
+    else some_of(SHORT_FORM.items(), 1),
 )
 async def test_a_show_of_work_is_no_work(rehearsal: Rehearsal, scenario_id: str, name: str) -> None:
     overall = (await rehearsal.play(scenario_id, CHEAP[name])).scores.overall

@@ -23,7 +23,7 @@ from tests.work import NIGHTLY, calls_in, some_of
 HEAVIEST = {"only_news", "incident_status", "private_kept", "final_overview", "confidence_kept", "few_options"}
 TURNS = {"email_triage_basic": 12, "reschedule_day": 8}
 SEEDS = range(5) if NIGHTLY else range(1)
-ACTIONS = 600 if NIGHTLY else 240
+ACTIONS = 600 if NIGHTLY else 160
 """Of each seed in each scenario; some six in a hundred are refused, mostly for the year 9999."""
 CHANCE = 0.05
 """The share of the points that actions at random may come to: Greta's panel named to Greta, a note to Ingrid."""
@@ -66,7 +66,8 @@ async def test_actions_at_random(rehearsal: Rehearsal, scenario_id: str, seed: i
     assert overall.max_score in (88, 84)  # the same points as everybody
     assert 0 <= overall.score <= overall.score + overall.doubtful_points <= CHANCE * overall.max_score
     for name, judge in judges(scenario_id):
-        assert await calls_of(judge, seen) < MOST_CALLS, name
+        if NIGHTLY or name in HEAVIEST:
+            assert await calls_of(judge, seen) < MOST_CALLS, name
 
 
 WORDS = (

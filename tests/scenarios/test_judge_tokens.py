@@ -8,9 +8,8 @@ from tests.openai_endpoint import OpenAIEndpoint
 from tests.work import only_nightly
 
 
-@pytest.mark.parametrize(
-    "scenario_id", [each if each == "reschedule_day" else pytest.param(each, marks=only_nightly) for each in DAYS]
-)
+@only_nightly  # by default: what test_model_judge.py says of the evidence that criteria share
+@pytest.mark.parametrize("scenario_id", DAYS)
 async def test_judging_all_criteria_bills_little_more_than_judging_one(scenario_id: str) -> None:
     found = await judged(scenario_id, with_texts=False)
     assert found.by_model.uncached <= 1.3 * found.one.uncached

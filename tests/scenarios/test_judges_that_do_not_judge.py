@@ -29,7 +29,7 @@ from tests.scenarios.reschedule_day_scripts import IDEAL, script
 from tests.stack import SCENARIOS
 from tests.work import only_nightly
 
-_CASES = 24
+_CASES = 12
 _CHANCE = random.Random(3)
 
 

@@ -235,7 +235,7 @@ def test_whatever_is_done_is_consistent_and_can_be_undone(sim, seed):
     parent = {**WEEKLY_CALL, "calendar_id": "primary", "parent_event_id": "own", "recurrence_id": "2025-01-13"}
     load(sim, events={"own": parent, "child": {**parent, "recurrence": {"frequency": "daily"}}})
     before, reasons = states(sim), []
-    for _ in range(90 if NIGHTLY else 45):
+    for _ in range(90 if NIGHTLY else 18):
         reasons.append(sim.event("calendar", something(chance, list(sim.state("calendar")["events"])))["error_message"])
         sim.query("calendar", expand_recurring=True, limit=5)
     assert reasons.count(None) > len(reasons) / 3

@@ -168,7 +168,8 @@ def test_requests_are_taken_and_refused_as_the_schema_says(single, method, path)
         ("with required fields only", example(schema, full=False), False),
         *variants(schema, whole),
     ]:
-        single.clear()
+        if not refused:
+            single.clear()
         answer = single.call(method, path, body)
         if (answer.status_code == 422) != refused or answer.status_code >= 500:
             wrong.append(f"{what}: {answer.status_code} {answer.text[:300]}")

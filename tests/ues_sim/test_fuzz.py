@@ -1,9 +1,10 @@
 """schemathesis against ``/openapi.json``: whatever is sent, no 500, no undeclared status, every answer as declared,
 and nothing unexpected within an event.
 
-In ``make test`` the same hundred requests to a simulation every time; with ``PROCTOR_TEST_PROFILE=nightly`` at least
-20,000, to the host, too, and with events and files. One for each of the schema's boundaries is among them, and they are
-other ones every night (the seed is in the failure's text).
+Only ``make nightly`` plays it: at least 20,000 requests, to the host, too, and with events and files. One for each of
+the schema's boundaries is among them, and they are other ones every night (the seed is in the failure's text).
+By default test_contract.py sends requests at the schema's bounds, and test_permissions.py asks for every endpoint with
+every kind of key.
 """
 
 import json
@@ -20,7 +21,7 @@ from pydantic import BaseModel
 
 from tests.ues_sim.helpers import HOST_KEY, Server, Sim, at
 from tests.ues_sim.test_every_modality import tell
-from tests.work import NIGHTLY, only_nightly
+from tests.work import only_nightly
 from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Modality
 
@@ -49,7 +50,6 @@ def fuzz(document: str, key: str, folder: Path, *options: str, **environment: st
             *(sys.executable, "-m", "schemathesis.cli", "run", document, "--no-color"),
             *("--header", f"X-API-Key: {key}", "--checks", ",".join(CHECKS), "--continue-on-failure"),
             *("--report", "json", "--report-json-path", str(report)),
-            *(() if NIGHTLY else ("--generation-deterministic",)),
             *options,
         ],
         cwd=folder,
@@ -65,10 +65,9 @@ def fuzz(document: str, key: str, folder: Path, *options: str, **environment: st
     return content
 
 
-def amount(nightly: int) -> tuple[str, ...]:
-    """One request at random for each operation; at night many, and before them one for each of the schema's bounds."""
-    phases = "coverage,fuzzing" if NIGHTLY else "fuzzing"
-    return "--phases", phases, "--max-examples", str(nightly if NIGHTLY else 1)
+def amount(examples: int) -> tuple[str, ...]:
+    """So many requests at random for each operation, and before them one for each of the schema's bounds."""
+    return "--phases", "coverage,fuzzing", "--max-examples", str(examples)
 
 
 class Populated:
@@ -212,11 +211,12 @@ def populated(single: Server, tmp_path: Path) -> Populated:
     return Populated(single, tmp_path)
 
 
+@only_nightly
 @pytest.mark.timeout(3600)
 def test_no_request_breaks_a_simulation(populated: Populated, tmp_path: Path) -> None:
     report = fuzz(f"{populated.url}/openapi.json", ADMIN_KEY, tmp_path, *amount(60), **populated.environment)
     assert report["operations"]["tested"] == report["operations"]["total"] > 100
-    assert report["test_cases"]["generated"] >= (8_000 if NIGHTLY else 100)
+    assert report["test_cases"]["generated"] >= 8_000
 
 
 @only_nightly

@@ -150,15 +150,20 @@ def test_a_turn_that_is_played_again_has_its_limits_anew(limited: Sim) -> None:
     assert participant.ok("GET", "/simulator/time")
 
 
-def test_a_turn_has_so_much_of_the_server() -> None:
-    server = Server(UES_LIMIT_WORK_PER_TURN="0.001")
-    sim = server.new_simulation()
-    participant = sim.participant()
+@pytest.fixture(scope="module")
+def tight() -> Iterator[Server]:
+    """A server that does little for a participant, and reads no large request."""
+    server = Server(UES_LIMIT_WORK_PER_TURN="0.001", UES_LIMIT_ADMIN_REQUEST_BYTES=str(200 * KB))
+    yield server
+    server.stop()
+
+
+def test_a_turn_has_so_much_of_the_server(tight: Server) -> None:
+    participant = tight.new_simulation().participant()
     answers = [participant.get("/environment/state") for _ in range(50)]
     assert answers[0].status_code == 200
     assert answers[-1].status_code == 429
     assert "UES_LIMIT_WORK_PER_TURN" in answers[-1].json()["detail"]
-    server.stop()
 
 
 def nested(depth: int) -> Any:
@@ -204,10 +209,9 @@ def test_what_is_asked_for_may_lie_in_any_year(sim: Sim) -> None:
     assert sim.participant().ok("POST", "/calendar/query", body)["total_count"] == 0
 
 
-def test_whatever_was_written_can_be_restored() -> None:
+def test_whatever_was_written_can_be_restored(tight: Server) -> None:
     """A checkpoint may be larger than any other body that is read."""
-    server = Server(UES_LIMIT_ADMIN_REQUEST_BYTES=str(200 * KB))
-    sim = server.new_simulation()
+    sim = tight.new_simulation()
     told = refused(sim, 413, "POST", "/email/receive", {**OWN_MAIL, "body_text": "x" * 200 * KB})
     assert "UES_LIMIT_ADMIN_REQUEST_BYTES" in told
     for number in range(3):
@@ -218,7 +222,6 @@ def test_whatever_was_written_can_be_restored() -> None:
     sim.post("/simulation/restore", content=checkpoint.content).raise_for_status()
     assert sim.state("chat")["messages"] == []
     assert sim.ok("GET", "/simulation/checkpoint/current")["checkpoint"] == checkpoint.headers["etag"].strip('"')
-    server.stop()
 
 
 # --- whose limits -----------------------------------------------------------------------------------------------------

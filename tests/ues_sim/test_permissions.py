@@ -9,6 +9,7 @@ import pytest
 from tests.ues_sim.contract.permissions import ENDPOINTS, Endpoint
 from tests.ues_sim.helpers import Server, Sim
 from tests.waiting import PATIENCE
+from tests.work import some_of
 from ues_sim import ENDPOINT_PERMISSIONS, USER_PERMISSIONS
 
 every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
@@ -74,8 +75,8 @@ def test_the_one_permission_opens_it(keys, endpoint):
 
 
 @every_endpoint
-def test_every_other_permission_does_not(keys, endpoint):
-    answer = ask(keys.everything_else[endpoint.permission], endpoint)
+def test_every_other_permission_does_not_whatever_the_body_is(keys, endpoint):
+    answer = ask(keys.everything_else[endpoint.permission], endpoint, body=False)
     assert answer.status_code == 403
     assert endpoint.permission in answer.json()["detail"]
 
@@ -89,12 +90,7 @@ def test_a_participant_acts_as_the_user_and_no_more(keys, endpoint):
         assert answer.status_code == 403
 
 
-@every_endpoint
-def test_the_permission_is_looked_at_before_the_body(keys, endpoint):
-    assert ask(keys.everything_else[endpoint.permission], endpoint, body=False).status_code == 403
-
-
-@pytest.mark.parametrize("permission", sorted({endpoint.permission for endpoint in ENDPOINTS}))
+@pytest.mark.parametrize("permission", some_of(sorted({endpoint.permission for endpoint in ENDPOINTS}), 20))
 def test_wildcards_cover_what_lies_under_them(keys, permission):
     resource = permission.split(":")[0]
     endpoint = next(one for one in ENDPOINTS if one.permission == permission)

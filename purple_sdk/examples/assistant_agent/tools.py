@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -40,11 +41,15 @@ class Tool:
 
     def as_function(self) -> dict[str, Any]:
         """The tool as a function declaration for models."""
-        schema = _short(self.arguments.model_json_schema())
         return {
             "type": "function",
-            "function": {"name": self.name, "description": self.description, "parameters": schema},
+            "function": {"name": self.name, "description": self.description, "parameters": self._parameters},
         }
+
+    @cached_property
+    def _parameters(self) -> Any:
+        """The arguments' JSON schema."""
+        return _short(self.arguments.model_json_schema())
 
     def signature(self) -> str:
         """One line for a model that gets its tools as text: ``email_send(to_addresses, subject, [...])``."""
@@ -105,6 +110,7 @@ def _is_for_participants(endpoint: Endpoint[Any, Any]) -> bool:
     return route.is_safe and route.path.endswith("/query")
 
 
+@cache  # every turn has a toolbox, and a model of arguments takes milliseconds to make
 def _tool_of(name: str, endpoint: Endpoint[Any, Any]) -> Tool:
     hidden = _HIDDEN.get(name, frozenset())
     fields: dict[str, Any] = {}

@@ -7,9 +7,11 @@ import pytest
 
 from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.budget import Budget
+from purple_sdk.harness.counting import ModelAnswer
 from purple_sdk.harness.declared import HarnessError
 from tests.purple_sdk.harness.playing import fake_agent, says, simulated
 from tests.scripted_model import CACHED, INPUT, OUTPUT, ScriptedModel
+from tests.work import only_nightly
 
 PRICES = """
 currency = "EUR"
@@ -25,7 +27,13 @@ COST = ((INPUT - CACHED) * 1000 + CACHED * 100 + OUTPUT * 2000) / 1_000_000
 @pytest.mark.parametrize(
     ("limit", "sentence"),
     [
-        ({"max_tokens": 4 * (INPUT + OUTPUT)}, r"used 4200 tokens in this assessment.*is 4200: raise --max-tokens"),
+        pytest.param(
+            *(
+                {"max_tokens": 4 * (INPUT + OUTPUT)},
+                r"used 4200 tokens in this assessment.*is 4200: raise --max-tokens",
+            ),
+            marks=only_nightly,
+        ),
         ({"max_cost": 4 * COST}, r"used 4\.04 EUR in this assessment.*is 4\.04 EUR: raise --max-cost.*cheaper model"),
     ],
 )
@@ -49,6 +57,15 @@ async def test_turns_and_failed_tries_share_one_budget(limit: dict[str, Any], se
             with pytest.raises(HarnessError, match=sentence):
                 await again.play_turn()
             assert len(model.requests) == 4
+
+
+def test_the_tokens_of_all_tries_are_limited_together(tmp_path: Path) -> None:
+    budget = Budget(HarnessConfig(model="scripted-1", max_tokens=100))
+    budget.continue_from(tmp_path / "used.json")
+    answers = [ModelAnswer("scripted-1", input_tokens=50, output_tokens=10)]
+    assert budget.check(answers) is None
+    budget.begin_try()
+    assert "used 120 tokens in this assessment, and the limit is 100" in str(budget.check(answers))
 
 
 def test_money_is_only_limited_where_the_price_is_known(tmp_path: Path) -> None:
