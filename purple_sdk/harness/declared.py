@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Template
 from typing import Any, Literal
 
 Wire = Literal["anthropic", "responses", "chat", "gemini"]
@@ -17,6 +18,7 @@ TOKEN_VARIABLE = "PROCTOR_TURN_TOKEN"
 """The environment variable with the key for model and simulation. It is valid in one try of one turn."""
 
 _LONGEST_QUOTE = 300
+_CONFIGS = Path(__file__).with_name("clis") / "configs"
 
 
 class HarnessError(Exception):
@@ -120,15 +122,21 @@ class Harness:
         return re.split(r"==|@(?=[^@/]+$)", self.packages[-1])[-1] if self.packages else ""
 
 
-def filled(template: str, launch: Launch) -> str:
-    """A configuration file in TOML or YAML: a template with the launch's model and addresses."""
-    model = '"' + launch.model.replace("\\", "").replace('"', "") + '"'
-    return template.format(model=model, relay=launch.relay, mcp=launch.mcp, variable=TOKEN_VARIABLE, server=SERVER)
+class _Template(Template):
+    delimiter = "%"
 
 
-def as_json(value: Any) -> str:
-    """The text of a JSON configuration file."""
-    return json.dumps(value, indent=1)
+def config_file(path: str, template: str) -> Callable[[Launch], Mapping[str, str]]:
+    """What makes a launch's one configuration file: at a path below the home folder, by a template in ``configs``."""
+    text = _Template((_CONFIGS / template).read_text())
+
+    def fill_in(launch: Launch) -> Mapping[str, str]:
+        places = {"model": launch.model, "relay": launch.relay, "mcp": launch.mcp, "home": str(launch.home)}
+        values = {**places, "variable": TOKEN_VARIABLE, "server": SERVER}
+        # JSON, and so strings in double quotes of TOML and YAML.
+        return {path: text.substitute({name: json.dumps(value)[1:-1] for name, value in values.items()})}
+
+    return fill_in
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:
@@ -142,8 +150,3 @@ def json_lines(text: str) -> list[dict[str, Any]]:
         if isinstance(value, dict):
             found.append(value)
     return found
-
-
-def bearer_of(variable: str) -> dict[str, str]:
-    """The MCP header with the turn's token, for configuration files in which ``variable`` is expanded."""
-    return {"Authorization": f"Bearer {variable}"}

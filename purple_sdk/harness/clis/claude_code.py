@@ -2,21 +2,7 @@
 
 import json
 
-from purple_sdk.harness.declared import (
-    SERVER,
-    TOKEN_VARIABLE,
-    Harness,
-    Launch,
-    Outcome,
-    Printed,
-    as_json,
-    bearer_of,
-)
-
-
-def _files(launch: Launch) -> dict[str, str]:
-    server = {"type": "http", "url": launch.mcp, "headers": bearer_of(f"${{{TOKEN_VARIABLE}}}"), "alwaysLoad": True}
-    return {"mcp.json": as_json({"mcpServers": {SERVER: server}})}
+from purple_sdk.harness.declared import SERVER, Harness, Launch, Outcome, Printed, config_file
 
 
 def _command(launch: Launch) -> list[str]:
@@ -56,7 +42,7 @@ CLAUDE_CODE = Harness(
     packages=("@anthropic-ai/claude-code@2.1.197",),
     program="claude",
     wire="anthropic",
-    files=_files,
+    files=config_file("mcp.json", "claude_code.json"),
     command=_command,
     environment=_environment,
     read=_read,

@@ -1,41 +1,6 @@
 """Codex. Items of type ``error`` may be mere warnings."""
 
-from purple_sdk.harness.declared import Harness, Launch, Outcome, Printed, filled, json_lines
-
-_CONFIG = """\
-model = {model}
-model_provider = "relay"
-approval_policy = "never"
-sandbox_mode = "read-only"
-check_for_update_on_startup = false
-web_search = "disabled"
-[analytics]
-enabled = false
-[features]
-shell_tool = false
-unified_exec = false
-apps = false
-plugins = false
-multi_agent = false
-image_generation = false
-[model_providers.relay]
-name = "relay"
-base_url = "{relay}/v1"
-env_key = "{variable}"
-wire_api = "responses"
-request_max_retries = 2
-stream_max_retries = 2
-[mcp_servers.{server}]
-url = "{mcp}"
-bearer_token_env_var = "{variable}"
-required = true
-tool_timeout_sec = 600
-default_tools_approval_mode = "approve"
-"""
-
-
-def _files(launch: Launch) -> dict[str, str]:
-    return {".codex/config.toml": filled(_CONFIG, launch)}
+from purple_sdk.harness.declared import Harness, Launch, Outcome, Printed, config_file, json_lines
 
 
 def _command(launch: Launch) -> list[str]:
@@ -68,7 +33,7 @@ CODEX = Harness(
     packages=("@openai/codex@0.169.0",),
     program="codex",
     wire="responses",
-    files=_files,
+    files=config_file(".codex/config.toml", "codex.toml"),
     command=_command,
     environment=lambda launch: {"CODEX_HOME": str(launch.home / ".codex")},
     read=_read,

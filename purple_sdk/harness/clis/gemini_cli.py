@@ -1,29 +1,6 @@
 """Gemini CLI. ``tools.core`` must name the MCP tools: anything else removes them without an error."""
 
-from purple_sdk.harness.declared import (
-    SERVER,
-    TOKEN_VARIABLE,
-    Harness,
-    Launch,
-    Outcome,
-    Printed,
-    as_json,
-    bearer_of,
-    json_lines,
-)
-
-
-def _files(launch: Launch) -> dict[str, str]:
-    server = {"httpUrl": launch.mcp, "headers": bearer_of(f"${TOKEN_VARIABLE}"), "trust": True, "timeout": 600_000}
-    settings = {
-        "security": {"auth": {"selectedType": "gemini-api-key"}},
-        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 3},
-        "privacy": {"usageStatisticsEnabled": False},
-        "telemetry": {"enabled": False},
-        "tools": {"core": [f"mcp_{SERVER}_*"]},
-        "mcpServers": {SERVER: server},
-    }
-    return {".gemini/settings.json": as_json(settings)}
+from purple_sdk.harness.declared import Harness, Launch, Outcome, Printed, config_file, json_lines
 
 
 def _command(launch: Launch) -> list[str]:
@@ -48,7 +25,7 @@ GEMINI_CLI = Harness(
     packages=("@google/gemini-cli@0.61.0",),
     program="gemini",
     wire="gemini",
-    files=_files,
+    files=config_file(".gemini/settings.json", "gemini_cli.json"),
     command=_command,
     environment=lambda launch: {"GOOGLE_GEMINI_BASE_URL": launch.relay, "GEMINI_CLI_TRUST_WORKSPACE": "true"},
     read=_read,

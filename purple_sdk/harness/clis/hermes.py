@@ -2,35 +2,9 @@
 
 import re
 
-from purple_sdk.harness.declared import SERVER, Harness, Launch, Outcome, Printed, filled
-
-_CONFIG = """\
-model:
-  default: {model}
-  provider: custom
-  base_url: "{relay}/v1"
-  api_key: "${{{variable}}}"
-  context_length: 200000
-agent:
-  max_turns: 200
-updates:
-  check: false
-mcp_servers:
-  {server}:
-    url: "{mcp}"
-    headers:
-      Authorization: "Bearer ${{{variable}}}"
-    timeout: 600
-    tools:
-      resources: false
-      prompts: false
-"""
+from purple_sdk.harness.declared import SERVER, Harness, Launch, Outcome, Printed, config_file
 
 _SESSION = re.compile(r"session[_ ]id:?\s*(\S+)", re.I)
-
-
-def _files(launch: Launch) -> dict[str, str]:
-    return {".hermes/config.yaml": filled(_CONFIG, launch)}
 
 
 def _command(launch: Launch) -> list[str]:
@@ -53,7 +27,7 @@ HERMES = Harness(
     packages=("hermes-agent[mcp,acp,anthropic]==0.19.0",),
     program="hermes",
     wire="chat",
-    files=_files,
+    files=config_file(".hermes/config.yaml", "hermes.yaml"),
     command=_command,
     environment=lambda launch: {"HERMES_HOME": str(launch.home / ".hermes")},
     read=_read,

@@ -3,37 +3,7 @@
 import json
 import os
 
-from purple_sdk.harness.declared import (
-    SERVER,
-    TOKEN_VARIABLE,
-    Harness,
-    Launch,
-    Outcome,
-    Printed,
-    as_json,
-    bearer_of,
-)
-
-_PROVIDER = "relay"
-
-
-def _files(launch: Launch) -> dict[str, str]:
-    token = f"${{{TOKEN_VARIABLE}}}"
-    model = {"id": launch.model, "name": launch.model, "reasoning": False, "input": ["text"]}
-    model |= {"cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}
-    model |= {"contextWindow": 200_000, "maxTokens": 16_000}
-    provider = {"baseUrl": f"{launch.relay}/v1", "apiKey": token, "api": "openai-completions", "models": [model]}
-    server = {"url": launch.mcp, "transport": "streamable-http", "headers": bearer_of(token)}
-    config = {
-        "models": {"mode": "replace", "providers": {_PROVIDER: provider}},
-        "agents": {"defaults": {"model": {"primary": f"{_PROVIDER}/{launch.model}"}, "skipBootstrap": True}},
-        "mcp": {"servers": {SERVER: server}},
-        "tools": {"toolSearch": False, "allow": ["bundle-mcp"]},
-        "update": {"checkOnStart": False},
-        "logging": {"file": str(launch.home / "openclaw.log")},
-        "telemetry": {"enabled": False},
-    }
-    return {"openclaw.json": as_json(config)}
+from purple_sdk.harness.declared import Harness, Launch, Outcome, Printed, config_file
 
 
 def _command(launch: Launch) -> list[str]:
@@ -71,7 +41,7 @@ OPENCLAW = Harness(
     packages=("node@24.21.0", "openclaw@2026.9.6"),
     program="openclaw",
     wire="chat",
-    files=_files,
+    files=config_file("openclaw.json", "openclaw.json"),
     command=_command,
     environment=_environment,
     read=_read,

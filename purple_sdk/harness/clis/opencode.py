@@ -2,38 +2,7 @@
 
 from pathlib import Path
 
-from purple_sdk.harness.declared import (
-    SERVER,
-    TOKEN_VARIABLE,
-    Harness,
-    Launch,
-    Outcome,
-    Printed,
-    as_json,
-    bearer_of,
-    json_lines,
-)
-
-_PROVIDER = "relay"
-
-
-def _files(launch: Launch) -> dict[str, str]:
-    token = f"{{env:{TOKEN_VARIABLE}}}"
-    options = {"baseURL": f"{launch.relay}/v1", "apiKey": token}
-    models = {launch.model: {"name": launch.model, "limit": {"context": 200_000, "output": 16_000}}}
-    provider = {"npm": "@ai-sdk/openai-compatible", "name": _PROVIDER, "options": options, "models": models}
-    config = {
-        "autoupdate": False,
-        "share": "disabled",
-        "model": f"{_PROVIDER}/{launch.model}",
-        "small_model": f"{_PROVIDER}/{launch.model}",
-        "enabled_providers": [_PROVIDER],
-        "provider": {_PROVIDER: provider},
-        "mcp": {SERVER: {"type": "remote", "url": launch.mcp, "oauth": False, "headers": bearer_of(token)}},
-        "experimental": {"mcp_timeout": 600_000},
-        "permission": {"*": "deny", f"{SERVER}_*": "allow"},
-    }
-    return {"opencode.json": as_json(config)}
+from purple_sdk.harness.declared import Harness, Launch, Outcome, Printed, config_file, json_lines
 
 
 def _command(launch: Launch) -> list[str]:
@@ -67,7 +36,7 @@ OPENCODE = Harness(
     packages=("opencode-ai@1.18.33",),
     program="opencode",
     wire="chat",
-    files=_files,
+    files=config_file("opencode.json", "opencode.json"),
     command=_command,
     environment=_environment,
     read=_read,
