@@ -5,27 +5,12 @@ from dataclasses import KW_ONLY, dataclass, field
 from types import ModuleType
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
-from ues_sim.changes import Change, State
+from ues_sim.changes import Change as Change
+from ues_sim.changes import State as State
 from ues_sim.problems import Impossible, NotFound, OperationFailed
 from ues_sim.schema import FROM_FILE, InputModel, JsonObject, QueryRequest, Request, Response, StateModel, problem
-
-__all__ = [
-    "Action",
-    "Change",
-    "Modality",
-    "Query",
-    "Read",
-    "State",
-    "StateParams",
-    "View",
-    "find_by_id",
-    "operations_in",
-    "page",
-    "sort_key",
-]
-
 
 T = TypeVar("T")
 
@@ -99,13 +84,13 @@ class Action:
     """Text that is added to the answer's ``message``, made from the state right after the action."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Query:
     """``POST /{modality}/query``."""
 
     request: type[Request]
-    response: type[Response]
     run: Reader
+    response: type[Response]
 
     def answer(self, view: View, request: Request) -> JsonObject:
         """What the query finds. Raises Invalid (422) for what is too long to be searched for, and what ``run`` does."""
@@ -245,6 +230,42 @@ def page(
         "returned_count": len(shown),
         "query": request.model_dump(exclude_none=True),
     }
+
+
+def paged_query(modality: str, request: type[QueryRequest], run: Reader, entries: str, kind: type[BaseModel]) -> Query:
+    """A query that answers with a ``page``, whose entries of this ``kind`` are under the name ``entries``."""
+    fields: dict[str, Any] = {
+        "modality_type": (str, modality),
+        entries: (list[kind], ...),  # type: ignore[valid-type]
+        "total_count": (int, ...),
+        "returned_count": (int, ...),
+        "query": (JsonObject, ...),
+    }
+    name, about = request.__name__.replace("Request", "Response"), f"What ``POST /{modality}/query`` answers."
+    return Query(request, run, create_model(name, __base__=Response, __doc__=about, **fields))
+
+
+def read_by_id(
+    modality: str, table: str, kind: str, id_name: str, response: type[BaseModel], params: str, also: str = ""
+) -> Read:
+    """``GET /{modality}/get``: an entry of a table of the state, by its id.
+
+    Args:
+        kind: what people call an entry. id_name: its field with the id.
+        params: the name of the parameters' schema. also: how the summary ends.
+    """
+    text = Field(description=f"{id_name} of the {kind}, as queries and the state show it.")
+    of_id: dict[str, Any] = {id_name: (str, text)}
+    return Read(
+        path="get",
+        response=response,
+        run=lambda view, params: find_by_id(view.state[table], getattr(params, id_name), kind),
+        summary=f"Read one {kind} by its id{also}.",
+        params=create_model(
+            params, __base__=Request, __doc__=f"The query parameters of ``GET /{modality}/get``.", **of_id
+        ),
+        permission=f"{modality}:query",
+    )
 
 
 def find_by_id(entries: Mapping[str, JsonObject], wanted: str, kind: str) -> JsonObject:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ues_sim.modalities.calendar import calendars, models, operations, requests, views
-from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id, operations_in
+from ues_sim.modality import Action, Modality, Query, Read, State, operations_in, read_by_id
 from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject
 
@@ -49,14 +49,7 @@ MODALITY = Modality(
             summary="List the calendars.",
             permission="calendar:calendars:list",
         ),
-        Read(
-            path="get",
-            response=models.CalendarEvent,
-            run=lambda view, params: find_by_id(view.state["events"], params.event_id, "appointment"),
-            summary="Read one appointment by its id.",
-            params=requests.CalendarEventIdParams,
-            permission="calendar:query",
-        ),
+        read_by_id("calendar", "events", "appointment", "event_id", models.CalendarEvent, "CalendarEventIdParams"),
     ),
     actions=(
         Action(

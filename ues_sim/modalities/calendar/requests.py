@@ -138,12 +138,6 @@ class CalendarIdRequest(Request):
     calendar_id: str
 
 
-class CalendarEventIdParams(Request):
-    """The query parameters of ``GET /calendar/get``."""
-
-    event_id: str = Field(description="event_id of the appointment, as queries and the state show it.")
-
-
 class CalendarQueryRequest(QueryRequest):
     """What ``POST /calendar/query`` takes. Every filter given must match."""
 

@@ -1,7 +1,7 @@
 """Chat: what the user and the assistant say to each other in the simulator's own chat window."""
 
 from ues_sim.modalities.chat import models, operations, views
-from ues_sim.modality import Action, Modality, Query, operations_in
+from ues_sim.modality import Action, Modality, operations_in, paged_query
 
 MODALITY = Modality(
     name="chat",
@@ -15,7 +15,7 @@ MODALITY = Modality(
     describe=views.describe,
     check=views.check,
     complete=operations.complete,
-    query=Query(request=models.ChatQueryRequest, response=models.ChatQueryResponse, run=views.query),
+    query=paged_query("chat", models.ChatQueryRequest, views.query, "messages", models.ChatMessage),
     actions=(
         Action(
             path="send",

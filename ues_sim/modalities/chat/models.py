@@ -112,13 +112,3 @@ class ChatStateResponse(Response):
     total_message_count: int
     conversation_count: int
     max_history_size: int
-
-
-class ChatQueryResponse(Response):
-    """What ``POST /chat/query`` answers."""
-
-    modality_type: str = "chat"
-    messages: list[ChatMessage]
-    total_count: int
-    returned_count: int
-    query: JsonObject

@@ -1,7 +1,7 @@
 """Contacts: the user's address book."""
 
 from ues_sim.modalities.contacts import models, operations, views
-from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id, operations_in
+from ues_sim.modality import Action, Modality, State, operations_in, paged_query, read_by_id
 from ues_sim.schema import JsonObject
 
 
@@ -23,17 +23,8 @@ MODALITY = Modality(
     digest=views.digest,
     describe=views.describe,
     complete=operations.complete,
-    query=Query(request=models.ContactsQueryRequest, response=models.ContactsQueryResponse, run=views.query),
-    reads=(
-        Read(
-            path="get",
-            response=models.Contact,
-            run=lambda view, params: find_by_id(view.state["contacts"], params.contact_id, "contact"),
-            summary="Read one contact by its id.",
-            params=models.ContactIdParams,
-            permission="contacts:query",
-        ),
-    ),
+    query=paged_query("contacts", models.ContactsQueryRequest, views.query, "contacts", models.Contact),
+    reads=(read_by_id("contacts", "contacts", "contact", "contact_id", models.Contact, "ContactIdParams"),),
     actions=(
         Action("create", "create", models.CreateContactRequest, "Make a contact.", participant=True),
         Action("update", "update", models.UpdateContactRequest, "Change a contact.", participant=True),

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field, model_validator
 
-from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel, nullable
+from ues_sim.schema import InputModel, Int, QueryRequest, Record, Request, Response, StateModel, nullable
 from ues_sim.times import Instant
 
 
@@ -160,12 +160,6 @@ class ContactsInput(InputModel, UpdateContactRequest):
         return self
 
 
-class ContactIdParams(Request):
-    """The query parameters of ``GET /contacts/get``."""
-
-    contact_id: str = Field(description="contact_id of the contact, as queries and the state show it.")
-
-
 class ContactsQueryRequest(QueryRequest):
     """What ``POST /contacts/query`` takes; ``search_text`` looks in names, company, notes and identifiers."""
 
@@ -195,13 +189,3 @@ class ContactsStateResponse(Response):
     total_contact_count: Int
     favorite_count: Int
     blocked_count: Int
-
-
-class ContactsQueryResponse(Response):
-    """What ``POST /contacts/query`` answers."""
-
-    modality_type: str = "contacts"
-    contacts: list[Contact]
-    total_count: int
-    returned_count: int
-    query: JsonObject

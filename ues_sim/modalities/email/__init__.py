@@ -1,7 +1,7 @@
 """Email: the user's mailbox with folders, labels, threads and drafts."""
 
 from ues_sim.modalities.email import files, models, operations, views
-from ues_sim.modality import Action, Modality, Query, Read, find_by_id, operations_in
+from ues_sim.modality import Action, Modality, Read, operations_in, paged_query, read_by_id
 
 
 def _mark(path: str, operation: str, summary: str) -> Action:
@@ -29,15 +29,10 @@ MODALITY = Modality(
     check=views.check,
     hidden=frozenset({"files"}),
     complete=operations.complete,
-    query=Query(request=models.EmailQueryRequest, response=models.EmailQueryResponse, run=views.query),
+    query=paged_query("email", models.EmailQueryRequest, views.query, "emails", models.Email),
     reads=(
-        Read(
-            path="get",
-            response=models.Email,
-            run=lambda view, params: find_by_id(view.state["emails"], params.message_id, "email"),
-            summary="Read one email by its id, with its whole body.",
-            params=models.EmailIdParams,
-            permission="email:query",
+        read_by_id(
+            "email", "emails", "email", "message_id", models.Email, "EmailIdParams", also=", with its whole body"
         ),
         Read(
             path="attachment",

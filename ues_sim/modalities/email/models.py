@@ -248,15 +248,10 @@ class EmailQueryRequest(QueryRequest):
     sort_by: str | None = nullable("received_at (the default), sent_at, subject, from_address, priority or folder.")
 
 
-class EmailIdParams(Request):
-    """The query parameters of ``GET /email/get``."""
-
-    message_id: str = Field(description="message_id of the email, as queries and the state show it.")
-
-
-class AttachmentParams(EmailIdParams):
+class AttachmentParams(Request):
     """The query parameters of ``GET /email/attachment``."""
 
+    message_id: str = Field(description="message_id of the email, as queries and the state show it.")
     attachment_id: str = Field(description="attachment_id of the attachment, as the email shows it.")
 
 
@@ -364,13 +359,3 @@ class EmailSummaryStateResponse(Response):
     labels: dict[str, int]
     emails: dict[str, EmailSummary]
     threads: dict[str, EmailThread]
-
-
-class EmailQueryResponse(Response):
-    """What ``POST /email/query`` answers."""
-
-    modality_type: str = "email"
-    emails: list[Email]
-    total_count: int
-    returned_count: int
-    query: JsonObject

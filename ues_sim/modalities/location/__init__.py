@@ -15,6 +15,6 @@ MODALITY = Modality(
     digest=views.digest,
     describe=views.describe,
     check=views.check,
-    query=Query(request=models.LocationQueryRequest, response=models.LocationQueryResponse, run=views.query),
+    query=Query(request=models.LocationQueryRequest, run=views.query, response=models.LocationQueryResponse),
     actions=(Action("update", None, models.UpdateLocationRequest, "Move the user."),),
 )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ues_sim.modalities.sms import groups, models, operations, views
-from ues_sim.modality import Action, Modality, Query, Read, State, find_by_id, operations_in
+from ues_sim.modality import Action, Modality, State, operations_in, paged_query, read_by_id
 from ues_sim.schema import JsonObject
 
 
@@ -32,17 +32,8 @@ MODALITY = Modality(
     describe=views.describe,
     check=views.check,
     complete=views.complete,
-    query=Query(request=models.SMSQueryRequest, response=models.SMSQueryResponse, run=views.query),
-    reads=(
-        Read(
-            path="get",
-            response=models.SMSMessage,
-            run=lambda view, params: find_by_id(view.state["messages"], params.message_id, "message"),
-            summary="Read one message by its id.",
-            params=models.SMSIdParams,
-            permission="sms:query",
-        ),
-    ),
+    query=paged_query("sms", models.SMSQueryRequest, views.query, "messages", models.SMSMessage),
+    reads=(read_by_id("sms", "messages", "message", "message_id", models.SMSMessage, "SMSIdParams"),),
     actions=(
         Action(
             path="send",

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, ValidationError, model_validator
 
-from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Request, Response, StateModel, nullable
+from ues_sim.schema import InputModel, Int, QueryRequest, Record, Request, Response, StateModel, nullable
 from ues_sim.times import Instant
 
 MessageType = Literal["sms", "rcs"]
@@ -322,12 +322,6 @@ class SMSConversationRequest(Request):
     mark_all_read: bool = False
 
 
-class SMSIdParams(Request):
-    """The query parameters of ``GET /sms/get``."""
-
-    message_id: str = Field(description="message_id of the message, as queries and the state show it.")
-
-
 class SMSQueryRequest(QueryRequest):
     """What ``POST /sms/query`` takes."""
 
@@ -384,13 +378,3 @@ class SMSCompactStateResponse(SMSStateResponse):
     """
 
     messages: dict[str, CompactSMSMessage]  # type: ignore[assignment]
-
-
-class SMSQueryResponse(Response):
-    """What ``POST /sms/query`` answers."""
-
-    modality_type: str = "sms"
-    messages: list[SMSMessage]
-    total_count: int
-    returned_count: int
-    query: JsonObject

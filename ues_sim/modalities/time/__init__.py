@@ -4,7 +4,7 @@ The contract gives it no routes: it is changed by events and read through ``/env
 """
 
 from ues_sim.modalities.time import models, views
-from ues_sim.modality import Modality, Query
+from ues_sim.modality import Modality, paged_query
 
 MODALITY = Modality(
     name="time",
@@ -16,5 +16,5 @@ MODALITY = Modality(
     digest=views.digest,
     describe=views.describe,
     check=views.check,
-    query=Query(request=models.TimeQueryRequest, response=models.TimeQueryResponse, run=views.query),
+    query=paged_query("time", models.TimeQueryRequest, views.query, "settings", models.FoundTimeSettings),
 )

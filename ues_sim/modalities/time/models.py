@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ues_sim.schema import InputModel, Int, JsonObject, QueryRequest, Record, Response, StateModel
+from ues_sim.schema import InputModel, Int, QueryRequest, Record, StateModel
 from ues_sim.times import Instant
 
 HourFormat = Literal["12h", "24h"]
@@ -63,13 +63,3 @@ class FoundTimeSettings(TimeSettingsHistoryEntry):
     """Settings and whether they are those that hold now."""
 
     is_current: bool
-
-
-class TimeQueryResponse(Response):
-    """Settings in the order asked for, by when they began to hold."""
-
-    modality_type: str = "time"
-    settings: list[FoundTimeSettings]
-    total_count: int
-    returned_count: int
-    query: JsonObject
