@@ -11,14 +11,12 @@ from a2a.server.agent_execution import AgentExecutor
 from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
-from a2a.server.tasks import InMemoryTaskStore, TaskStore
+from a2a.server.tasks import InMemoryTaskStore
 from a2a.types.a2a_pb2 import (
     AgentCapabilities,
     AgentCard,
     AgentInterface,
     AgentSkill,
-    ListTasksRequest,
-    ListTasksResponse,
     Task,
 )
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
@@ -188,35 +186,27 @@ def _class_says(agent_factory: AgentFactory, attribute: Literal["name", "descrip
     return str(getattr(agent_factory, attribute, getattr(BasePurpleAgent, attribute)))
 
 
-class BoundedTaskStore(TaskStore):
+class BoundedTaskStore(InMemoryTaskStore):
     """The tasks that were written to last, ``most`` of them; the others are forgotten."""
 
     def __init__(self, most: int = MOST_TASKS) -> None:
+        super().__init__()
         self._most = most
-        self._tasks = InMemoryTaskStore()
         self._order: OrderedDict[str, ServerCallContext] = OrderedDict()
 
     async def save(self, task: Task, context: ServerCallContext) -> None:
         """Keep a task, and forget the one that was longest untouched where there are too many."""
-        await self._tasks.save(task, context)
+        await super().save(task, context)
         self._order[task.id] = context
         self._order.move_to_end(task.id)
         while len(self._order) > self._most:
             oldest, its_context = self._order.popitem(last=False)
-            await self._tasks.delete(oldest, its_context)
-
-    async def get(self, task_id: str, context: ServerCallContext) -> Task | None:
-        """The task, if it is still kept."""
-        return await self._tasks.get(task_id, context)
-
-    async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
-        """The tasks that are still kept."""
-        return await self._tasks.list(params, context)
+            await self.delete(oldest, its_context)
 
     async def delete(self, task_id: str, context: ServerCallContext) -> None:
         """Forget a task."""
         self._order.pop(task_id, None)
-        await self._tasks.delete(task_id, context)
+        await super().delete(task_id, context)
 
 
 class WholeRequests:

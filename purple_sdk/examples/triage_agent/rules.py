@@ -1,97 +1,19 @@
 """What a mail is, by rules: words, senders, signs of bulk mail. Knows no scenario."""
 
 import re
+import tomllib
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 Category = Literal["urgent", "action", "fyi", "personal", "noise"]
 
-_FREE_MAIL = re.compile(
-    r"@(gmail|googlemail|outlook|hotmail|live|yahoo|icloud|me|aol|gmx|proton|protonmail|fastmail|web)\.", re.I
-)
-_BULK_SENDER = re.compile(
-    r"^(no-?reply|do-?not-?reply|news|newsletters?|digest|marketing|promo\w*|offers?|deals|sales|notifications?|notify|"
-    r"mailer|bounce|updates?|events?|webinars?|community|surveys?|receipts?|billing|invoice\w*|orders?|alerts?|reports?|"
-    r"jobs|ci|builds?|backups?)([.+_-][^@]*)?@",
-    re.I,
-)
-_BULK_TEXT = re.compile(
-    r"unsubscribe|view (this )?(e-?mail )?in (your )?browser|opt[ -]out|notification settings|\d ?% off|sale ends|"
-    r"manage (your )?((e-?mail )?preferences|subscription)|limited[- ]time|register now|connection request|"
-    r"people (viewed|looked at) your|new followers?|wants to connect",
-    re.I,
-)
-_COLD = re.compile(
-    r"\b(15|20|30|fifteen|twenty|thirty)[- ](minutes?|min)\b.{0,40}\b(call|chat|demo)\b|\bbook a demo\b|"
-    r"\b(companies|teams|leaders|businesses) like (you|yours)\b|\breaching out\b|\bexciting (opportunity|role)\b|"
-    r"\byour profile\b|\bopen to (new )?(roles|opportunities)\b|\bwe help (companies|teams|leaders)\b|"
-    r"\b(quick|brief) (call|chat)\b|\bcircling back\b|\bfollowing up on my (last|previous|earlier)\b",
-    re.I | re.S,
-)
-_FRAUD = re.compile(
-    r"\b(verify|confirm) your (account|identity|mailbox|password)\b|\bgift cards?\b|\blottery\b|\binheritance\b|"
-    r"\b(account|mailbox)\b.{0,30}\b(suspended|deactivated|locked|closed)\b|\b(you('ve| have) won|winner)\b|"
-    r"\bconfidential\b.{0,80}\b(transfer|payment)\b|\bclick (here|the link)\b.{0,60}\b(password|log ?in|confirm)\b|"
-    r"\bunpaid (customs |delivery |redelivery )?fee\b|\bignore (all |your )?previous\b|\b(bitcoin|crypto)\b",
-    re.I | re.S,
-)
-_ALL_IS_WELL = re.compile(
-    r"\b(completed|finished|succeeded|passed)\b|\b(no|0|zero) (errors|issues|failures|failed|warnings)\b|"
-    r"\breceipt\b|\bpayment received\b|\byour order\b",
-    re.I,
-)
-_DUTY = re.compile(
-    r"\b(waits|waiting) for your approval\b|\b(without|needs?) your approval\b|\bexpires in \d+ days\b", re.I
-)
-_PRIVATE = re.compile(
-    r"\b(mum|mom|mummy|dad|daddy|grandma|granny|nana|auntie?|sis|love you|xx+|hugs|school (run|trip|nurse|office)|"
-    r"pick(ed)? (him|her|them) up|pick(ed)? up .{0,25}(kids?|school|nursery|daughter|son)|nursery|kindergarten|"
-    r"dentist|dental|surgery|clinic|prescription|your appointment|vet|birthday (party|dinner|present)|plumber|"
-    r"boiler|landlord|tenancy|your (daughter|son|child)|gym|neighbou?r)\b",
-    re.I,
-)
-_INCIDENT = re.compile(r"\b(sev-?[12]|p[01]|major incident|outage|incident)\b", re.I)
-_NO_INCIDENT = re.compile(r"\b(drill|exercise|rehearsal|not a real|post-?mortem|retrospective)\b", re.I)
-_HURTING = re.compile(
-    r"\b(is|are) (down|failing|offline)\b|\bproduction\b.{0,40}\b(down|broken|failing)|\bcustomers? (can ?not|can't)\b",
-    re.I | re.S,
-)
-_SOLVED = re.compile(
-    r"\b(resolved|all clear|fixed and verified|sorted( out)?|never ?mind|false alarm|no longer needed|all good now)\b|"
-    r"\b(closed|closing|ended)\b.{0,20}\b(inc-?\d+|incident)|\b(inc-?\d+|incident)\b.{0,40}\b(closed|over)\b",
-    re.I | re.S,
-)
-_NOT_SOLVED = re.compile(r"\b(stays|still|remains) open\b|\bnot (yet )?(over|resolved|closed|fixed)\b", re.I)
-_THREAT = re.compile(
-    r"\b(terminate|cancel|end|leave|leaving|reconsider)\b.{0,40}\b(contract|agreement|account|you|service)\b|"
-    r"\bgive notice\b|\b(switch|move)\b.{0,40}\b(another|a competitor|elsewhere)\b|"
-    r"\b(our|my) (ceo|coo|cfo|cto|board|director|managing director|management|lawyers?)\b",
-    re.I | re.S,
-)
-_NO_THREAT = re.compile(r"\b(not|n't|no longer) (going to )?(give notice|cancel|leave|terminate|escalate)\b", re.I)
-_PRESSING = re.compile(
-    r"\b(asap|immediately|right away|right now|straight away|as soon as (you can|possible)|"
-    r"blocked (on|until|by)|waiting (for|on) you)\b",
-    re.I,
-)
-_NO_HURRY = re.compile(
-    r"\b(no (rush|hurry)|not urgent|whenever|when you (have|get) (time|a (minute|moment|chance))|next (week|month))\b",
-    re.I,
-)
-_REQUEST = re.compile(
-    r"\b(can|could|would|will) you\b|\bplease\b|\blet me know\b|\btell me (by|before|if|whether)\b|"
-    r"\b(I|we) (need|expect|must have|would need)\b|\b(need|want)s? (your|you)\b|"
-    r"\byour (approval|decision|input|signature|answer|comments|feedback|go-ahead)\b|\?\s*$",
-    re.I | re.M,
-)
-_NO_REQUEST = re.compile(
-    r"\b(nothing (for you )?(to do|needed|you can do)|no action|no to-?dos?|no need to|fyi|for your information|"
-    r"(nobody|no one)( else)? has to do|(don't|do not) have to do anything|just wanted you to know|"
-    r"(don't|do not) reply)\b",
-    re.I,
-)
-
+_WORDS = {
+    name: re.compile(text.replace("\n", ""), re.I)
+    for name, text in tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).items()
+}
+"""What the words of a mail mean."""
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _BY = r"(?P<by>by|before|until|till|not later than) (the )?"
@@ -157,20 +79,20 @@ def classify(mail: dict[str, Any], known: Acquaintances, now: datetime) -> Verdi
     text = f"{mail['subject']}\n{mail['body_text']}"
     due_today, due_later = _deadlines(text, now)
     due = due_today or due_later
-    solved = bool(_SOLVED.search(text)) and not _NOT_SOLVED.search(text)
+    solved = _fits("solved", text) and not _fits("not_solved", text)
     if is_fraud(sender, text, known) or _is_advertising(sender, text, known):
         return Verdict("noise")
     if is_private(sender, text, known):
         return Verdict("personal", due, cannot_wait=due_today is not None and not solved, solved=solved)
-    duty = bool(_DUTY.search(text))
+    duty = _fits("duty", text)
     if _is_automatic(sender, text, known) and not duty:
         return Verdict("noise")
-    incident = bool(_INCIDENT.search(text[:400])) and not _NO_INCIDENT.search(mail["subject"])
-    threat = not known.is_colleague(sender) and bool(_THREAT.search(text)) and not _NO_THREAT.search(text)
-    asks = duty or (bool(_REQUEST.search(text)) and not _NO_REQUEST.search(text))
-    hurry = due_today is not None or (bool(_PRESSING.search(text)) and due_later is None)
-    broken = (incident or bool(_HURTING.search(text))) and not solved and known.is_colleague(sender)
-    if threat or broken or (asks and hurry and not _NO_HURRY.search(text)):
+    incident = _fits("incident", text[:400]) and not _fits("no_incident", mail["subject"])
+    threat = not known.is_colleague(sender) and _fits("threat", text) and not _fits("no_threat", text)
+    asks = duty or (_fits("request", text) and not _fits("no_request", text))
+    hurry = due_today is not None or (_fits("pressing", text) and due_later is None)
+    broken = (incident or _fits("hurting", text)) and not solved and known.is_colleague(sender)
+    if threat or broken or (asks and hurry and not _fits("no_hurry", text)):
         return Verdict("urgent", due, True, incident, solved)
     return Verdict("action" if asks and not solved else "fyi", due, False, incident, solved)
 
@@ -179,7 +101,7 @@ def is_fraud(sender: str, text: str, known: Acquaintances) -> bool:
     """Whether somebody pretends, or promises, or threatens, to get at money or secrets."""
     if known.is_colleague(sender) or sender in known.private | known.familiar:
         return False
-    return _is_lookalike(_domain(sender), known.own_domain) or bool(_FRAUD.search(text))
+    return _is_lookalike(_domain(sender), known.own_domain) or _fits("fraud", text)
 
 
 def is_private(sender: str, text: str, known: Acquaintances) -> bool:
@@ -190,20 +112,24 @@ def is_private(sender: str, text: str, known: Acquaintances) -> bool:
         return False
     local = sender.partition("@")[0]
     is_namesake = bool(known.family_name) and re.split(r"[._-]", local)[-1] == known.family_name
-    return is_namesake or bool(_FREE_MAIL.search(sender) or _PRIVATE.search(text))
+    return is_namesake or _fits("free_mail", sender) or _fits("private", text)
+
+
+def _fits(rule: str, text: str) -> bool:
+    return bool(_WORDS[rule].search(text))
 
 
 def _is_advertising(sender: str, text: str, known: Acquaintances) -> bool:
     if known.is_colleague(sender) or sender in known.private:
         return False
-    return bool(_BULK_TEXT.search(text)) or (sender not in known.familiar and bool(_COLD.search(text)))
+    return _fits("bulk_text", text) or (sender not in known.familiar and _fits("cold", text))
 
 
 def _is_automatic(sender: str, text: str, known: Acquaintances) -> bool:
     """Whether a machine reports that all is well, or something unasked."""
-    is_machine = bool(_BULK_SENDER.match(sender)) or "automatic message" in text.lower()
+    is_machine = _fits("bulk_sender", sender) or "automatic message" in text.lower()
     if known.is_colleague(sender):
-        return is_machine and bool(_ALL_IS_WELL.search(text))
+        return is_machine and _fits("all_is_well", text)
     return is_machine and sender not in known.familiar
 
 
