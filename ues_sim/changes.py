@@ -5,7 +5,9 @@ state. Patches are JSON-ready, so a checkpoint carries them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import reduce
+from operator import getitem
+from typing import Any, cast
 
 import orjson
 
@@ -28,6 +30,10 @@ STEP_BYTES = 100
 """What a step is reckoned to take besides its value: its path, and the same in the patch that takes it back."""
 
 
+def _at(state: State, path: Path) -> Any:
+    return reduce(getitem, path, cast("Any", state))
+
+
 def _place(node: dict[str, Any], key: str | int) -> int:
     """The position of ``key`` in the dictionary's order; quick for the newest entry, which is what undo takes away."""
     return len(node) - 1 if next(reversed(node)) == key else list(node).index(str(key))
@@ -36,10 +42,7 @@ def _place(node: dict[str, Any], key: str | int) -> int:
 def _apply(state: State, step: Step) -> Step:
     """Carry out one step and return the step that takes it back."""
     kind, path = step[0], step[1]
-    node: Any = state
-    for part in path[:-1]:
-        node = node[part]
-    last = path[-1]
+    node, last = _at(state, path[:-1]), path[-1]
     if kind == "put":
         if isinstance(node, dict) and last not in node:
             node[last] = step[2]
@@ -123,9 +126,7 @@ class Change:
 
     def update(self, path: Path, **fields: Any) -> None:
         """Set several fields of the dictionary at ``path``; fields that already have that value are left alone."""
-        node: Any = self.state
-        for part in path:
-            node = node[part]
+        node = _at(self.state, path)
         for name, value in fields.items():
             if name not in node or node[name] != value:
                 self.put((*path, name), value)
@@ -138,16 +139,12 @@ class Change:
     def append(self, path: Path, value: Any) -> None:
         """Add ``value`` at the end of the list at ``path``."""
         self._spend(path, value)
-        node: Any = self.state
-        for part in path:
-            node = node[part]
+        node = _at(self.state, path)
         self._inverse.append(_apply(self.state, ["insert", (*path, len(node)), _own(value), len(node)]))
 
     def discard(self, path: Path, value: Any) -> bool:
         """Take ``value`` out of the list at ``path``. Says whether it was there."""
-        node: Any = self.state
-        for part in path:
-            node = node[part]
+        node = _at(self.state, path)
         if value not in node:
             return False
         self.remove((*path, node.index(value)))

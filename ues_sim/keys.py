@@ -79,19 +79,22 @@ class KeyRing:
         self._own_admin_hash = hash_of(admin_secret)
         self.by_id: dict[str, Key] = {}
         self._by_hash: dict[str, Key] = {}
-        self._enter(
-            Key(
-                {
-                    "key_id": ADMIN_KEY_ID,
-                    "name": "Admin",
-                    "permissions": ["*"],
-                    "created_at": wall_text(),
-                    "created_by": "system",
-                    "revoked_at": None,
-                    "secret_hash": self._own_admin_hash,
-                }
-            )
+        self._enter_new(ADMIN_KEY_ID, "Admin", ["*"], "system", self._own_admin_hash)
+
+    def _enter_new(self, key_id: str, name: str, permissions: list[str], created_by: str, digest: str) -> Key:
+        key = Key(
+            {
+                "key_id": key_id,
+                "name": name,
+                "permissions": permissions,
+                "created_at": wall_text(),
+                "created_by": created_by,
+                "revoked_at": None,
+                "secret_hash": digest,
+            }
         )
+        self._enter(key)
+        return key
 
     def _enter(self, key: Key) -> None:
         self.by_id[key.key_id] = key
@@ -110,19 +113,7 @@ class KeyRing:
             raise Conflict(f"key_id {key_id!r} is taken; choose another, or leave it out to have one made.")
         if any(key.data["secret_hash"] == digest for key in self.by_id.values()):
             raise Conflict("This secret belongs to another key; choose another, or leave it out to have one made.")
-        key = Key(
-            {
-                "key_id": key_id or ids.draw(),
-                "name": name,
-                "permissions": permissions,
-                "created_at": wall_text(),
-                "created_by": created_by,
-                "revoked_at": None,
-                "secret_hash": digest,
-            }
-        )
-        self._enter(key)
-        return key
+        return self._enter_new(key_id or ids.draw(), name, permissions, created_by, digest)
 
     def get(self, key_id: str) -> Key:
         key = self.by_id.get(key_id)

@@ -75,7 +75,7 @@ class Action:
     """Turns the request into the input's fields; by default they are the request's own fields that aren't null.
     ``modality_type``, ``timestamp`` (now), ``input_id`` and the discriminator are added where ``build`` gives none."""
     permission: str | None = None
-    """By default ``{modality}:{path}``."""
+    """By default ``{modality}:{path}``, with colons for slashes."""
     participant: bool = False
     """Whether a participant's key (level "user") may do this."""
     refuse: Callable[[Any, State], str | None] | None = None
@@ -272,6 +272,11 @@ def find_by_id(entries: Mapping[str, JsonObject], wanted: str, kind: str) -> Jso
     if wanted not in entries:
         raise NotFound(f"There is no {kind} with the id {wanted[:80]!r}. Ids are in the answers of queries.")
     return entries[wanted]
+
+
+def sortable(names: str) -> dict[str, str]:
+    """What callers may sort by, and the stored fields: ``sent_at``, or ``date=sent_at`` under another name."""
+    return {name: field or name for name, _, field in (each.partition("=") for each in names.split())}
 
 
 def sort_key(field_name: str | None, allowed: Mapping[str, str], default: str) -> str:

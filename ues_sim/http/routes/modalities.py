@@ -73,7 +73,7 @@ def _action(modality: Modality, action: Action) -> Route[Call]:
         path=f"/{modality.name}/{action.path}",
         summary=action.summary,
         handler=handler,
-        permission=action.permission or f"{modality.name}:{action.path}",
+        permission=action.permission or f"{modality.name}:{action.path.replace('/', ':')}",
         body=action.request,
         responses=(ModalityActionResponse,),
         participant=action.participant,

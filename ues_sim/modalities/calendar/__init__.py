@@ -83,26 +83,18 @@ MODALITY = Modality(
             summary="Answer an invitation, for an attendee.",
             participant=True,
         ),
-        Action(
-            path="calendars/create",
-            operation="create_calendar",
-            request=requests.CreateCalendarRequest,
-            summary="Make a calendar.",
-            permission="calendar:calendars:create",
-        ),
+        Action("calendars/create", "create_calendar", requests.CreateCalendarRequest, "Make a calendar."),
         Action(
             path="calendars/update",
             operation="update_calendar",
             request=requests.UpdateCalendarRequest,
             summary="Change a calendar's name, color, visibility or reminders.",
-            permission="calendar:calendars:update",
         ),
         Action(
             path="calendars/delete",
             operation="delete_calendar",
             request=requests.CalendarIdRequest,
             summary="Delete a calendar with all that is in it.",
-            permission="calendar:calendars:delete",
         ),
         Action(
             path="calendars/set-default",

@@ -10,7 +10,7 @@ from ues_sim.compact import MOST_LOOKED_AT, fit
 from ues_sim.modalities.calendar.entries import Event
 from ues_sim.modalities.calendar.requests import CalendarQueryRequest
 from ues_sim.modalities.calendar.series import Series, overlaps, steps
-from ues_sim.modality import State, StateParams, View, page, sort_key
+from ues_sim.modality import State, StateParams, View, page, sort_key, sortable
 from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject, Request
 from ues_sim.times import from_text, to_text, zone
@@ -20,19 +20,9 @@ MOST_OCCURRENCES = 1000
 
 LEFT_OUT_OF_COMPACT = frozenset({"description", "attachments", "created_at", "updated_at", "deleted_at"})
 
-SORT_FIELDS = {
-    "start": "start",
-    "start_time": "start",
-    "date": "start",
-    "end": "end",
-    "end_time": "end",
-    "title": "title",
-    "created_at": "created_at",
-    "updated_at": "updated_at",
-    "status": "status",
-    "calendar_id": "calendar_id",
-    "location": "location",
-}
+SORT_FIELDS = sortable(
+    "start start_time=start date=start end end_time=end title created_at updated_at status calendar_id location"
+)
 
 
 def _kept(state: State) -> dict[str, Event]:

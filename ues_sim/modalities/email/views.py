@@ -10,7 +10,7 @@ from typing import Any
 from ues_sim.compact import MOST_LOOKED_AT, fit
 from ues_sim.modalities.email.models import Email as StoredEmail
 from ues_sim.modalities.email.models import EmailQueryRequest, EmailStateParams, EmailSummary
-from ues_sim.modality import State, View, page, sort_key, threads_since
+from ues_sim.modality import State, View, page, sort_key, sortable, threads_since
 from ues_sim.people import address_key, name_of
 from ues_sim.schema import JsonObject
 
@@ -22,19 +22,9 @@ SUMMARISED = [name for name in EmailSummary.model_fields if name in StoredEmail.
 
 LEFT_OUT_OF_COMPACT = frozenset({"body_text", "body_html", "references"})
 
-SORT_FIELDS = {
-    "received_at": "received_at",
-    "sent_at": "sent_at",
-    "date": "received_at",
-    "subject": "subject",
-    "from_address": "from_address",
-    "priority": "priority",
-    "folder": "folder",
-    "is_read": "is_read",
-    "is_starred": "is_starred",
-    "thread_id": "thread_id",
-    "message_id": "message_id",
-}
+SORT_FIELDS = sortable(
+    "received_at sent_at date=received_at subject from_address priority folder is_read is_starred thread_id message_id"
+)
 
 URGENCY = {"low": 0, "normal": 1, "high": 2}
 """The order of priorities; one that only an event could bring counts as normal."""

@@ -42,20 +42,6 @@ class LocationState(StateModel):
     max_history_size: Int = 100
 
 
-class LocationInput(InputModel):
-    """An event's ``data`` for location: where the user is now."""
-
-    modality_type: str = "location"
-    latitude: Latitude
-    longitude: Longitude
-    address: str | None = None
-    named_location: str | None = None
-    altitude: float | None = None
-    accuracy: float | None = None
-    speed: float | None = None
-    bearing: float | None = None
-
-
 class UpdateLocationRequest(Request):
     """The body of ``POST /location/update``. Omitted fields are unknown at the new place; old values don't stay."""
 
@@ -67,6 +53,12 @@ class UpdateLocationRequest(Request):
     accuracy: float | None = None
     speed: float | None = None
     bearing: float | None = None
+
+
+class LocationInput(InputModel, UpdateLocationRequest):
+    """An event's ``data`` for location: where the user is now."""
+
+    modality_type: str = "location"
 
 
 class LocationQueryRequest(Request):

@@ -1,19 +1,29 @@
 """SMS: the user's phone messages, one to one and in groups."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ues_sim.modalities.sms import groups, models, operations, views
 from ues_sim.modality import Action, Modality, State, operations_in, paged_query, read_by_id
-from ues_sim.schema import JsonObject
+from ues_sim.schema import JsonObject, Request
 
 
-def _in(part: str, **fixed: Any) -> Any:
-    """How a request becomes the input: all its fields in that part, with what is fixed."""
+def _action(
+    path: str,
+    operation: str,
+    request: type[Request],
+    summary: str,
+    *,
+    participant: bool = True,
+    refuse: Callable[[Any, State], str | None] | None = None,
+    **fixed: Any,
+) -> Action:
+    """An action whose request has the fields of the operation's own object, but for those that are ``fixed``."""
 
     def build(request: Any, _state: State) -> JsonObject:
-        return {part: {**request.model_dump(exclude_none=True), **fixed}}
+        return {models.PARTS[operation][0]: {**request.model_dump(exclude_none=True), **fixed}}
 
-    return build
+    return Action(path, operation, request, summary, build=build, participant=participant, refuse=refuse)
 
 
 MODALITY = Modality(
@@ -35,61 +45,38 @@ MODALITY = Modality(
     query=paged_query("sms", models.SMSQueryRequest, views.query, "messages", models.SMSMessage),
     reads=(read_by_id("sms", "messages", "message", "message_id", models.SMSMessage, "SMSIdParams"),),
     actions=(
-        Action(
-            path="send",
-            operation="send_message",
-            request=models.SendSMSRequest,
-            build=_in("message_data"),
-            summary="Send a message as the user.",
-            participant=True,
+        _action(
+            "send",
+            "send_message",
+            models.SendSMSRequest,
+            "Send a message as the user.",
             refuse=operations.refuse_another_sender,
         ),
-        Action(
-            path="receive",
-            operation="receive_message",
-            request=models.ReceiveSMSRequest,
-            build=_in("message_data"),
-            summary="Let a message arrive on the user's phone.",
+        _action(
+            "receive",
+            "receive_message",
+            models.ReceiveSMSRequest,
+            "Let a message arrive on the user's phone.",
+            participant=False,
         ),
-        Action(
-            path="read",
-            operation="update_delivery_status",
-            request=models.SMSMarkRequest,
-            build=_in("delivery_update_data", new_status="read"),
-            summary="Mark messages as read.",
-            participant=True,
+        _action("read", "update_delivery_status", models.SMSMarkRequest, "Mark messages as read.", new_status="read"),
+        _action(
+            "unread", "update_delivery_status", models.SMSMarkRequest, "Mark messages as unread.", new_status="unread"
         ),
-        Action(
-            path="unread",
-            operation="update_delivery_status",
-            request=models.SMSMarkRequest,
-            build=_in("delivery_update_data", new_status="unread"),
-            summary="Mark messages as unread.",
-            participant=True,
-        ),
-        Action(
-            path="delete",
-            operation="delete_message",
-            request=models.SMSDeleteRequest,
-            build=_in("delete_data"),
-            summary="Delete messages from the phone.",
-            participant=True,
-        ),
-        Action(
-            path="react",
-            operation="add_reaction",
-            request=models.SMSReactRequest,
-            build=_in("reaction_data"),
-            summary="React to a message with an emoji.",
-            participant=True,
+        _action("delete", "delete_message", models.SMSDeleteRequest, "Delete messages from the phone."),
+        _action(
+            "react",
+            "add_reaction",
+            models.SMSReactRequest,
+            "React to a message with an emoji.",
             refuse=operations.refuse_anothers_reaction,
         ),
-        Action(
-            path="conversation",
-            operation="update_conversation",
-            request=models.SMSConversationRequest,
-            build=_in("conversation_update_data"),
-            summary="Mute, pin, archive or rename a conversation.",
+        _action(
+            "conversation",
+            "update_conversation",
+            models.SMSConversationRequest,
+            "Mute, pin, archive or rename a conversation.",
+            participant=False,
         ),
     ),
 )

@@ -8,24 +8,16 @@ from typing import Any
 from ues_sim.compact import MOST_LOOKED_AT, fit
 from ues_sim.modalities.sms.models import SMSQueryRequest
 from ues_sim.modalities.sms.operations import new_conversation
-from ues_sim.modality import State, StateParams, View, page, sort_key, threads_since
+from ues_sim.modality import State, StateParams, View, page, sort_key, sortable, threads_since
 from ues_sim.people import address_key, name_of
 from ues_sim.schema import JsonObject
 
 LEFT_OUT_OF_COMPACT = frozenset({"body", "attachments", "reactions", "delivered_at", "read_at", "edited_at"})
 
-SORT_FIELDS = {
-    "sent_at": "sent_at",
-    "timestamp": "sent_at",
-    "date": "sent_at",
-    "from_number": "from_number",
-    "thread_id": "thread_id",
-    "is_read": "is_read",
-    "direction": "direction",
-    "message_type": "message_type",
-    "delivery_status": "delivery_status",
-    "message_id": "message_id",
-}
+SORT_FIELDS = sortable(
+    "sent_at timestamp=sent_at date=sent_at from_number thread_id is_read direction message_type delivery_status "
+    "message_id"
+)
 
 
 def show(view: View, params: StateParams) -> JsonObject:

@@ -172,21 +172,18 @@ class WeatherState(StateModel):
     openweather_api_key: str | None = None
 
 
-class WeatherInput(InputModel):
-    """An event's ``data`` for weather: the report that now holds at a place."""
-
-    modality_type: str = "weather"
-    latitude: Latitude
-    longitude: Longitude
-    report: WeatherReport
-
-
 class UpdateWeatherRequest(Request):
     """What ``POST /weather/update`` takes: a report in standard units."""
 
     latitude: Latitude
     longitude: Longitude
     report: WeatherReport
+
+
+class WeatherInput(InputModel, UpdateWeatherRequest):
+    """An event's ``data`` for weather: the report that now holds at a place."""
+
+    modality_type: str = "weather"
 
 
 class WeatherQueryRequest(Request):
