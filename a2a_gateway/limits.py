@@ -1,6 +1,7 @@
 """How large a request may be, and how slow."""
 
 import asyncio
+from collections.abc import Callable
 
 from a2a.server.request_handlers.response_helpers import build_error_response
 from a2a.utils.error_handlers import build_rest_error_payload
@@ -19,12 +20,19 @@ _BODY_WITHIN = 60.0
 """Seconds within which a body must have come."""
 
 
-class BodyLimit:
-    """Refuses bodies that are too large (``MOST_BYTES``), too slow or not text, with an A2A error."""
+Check = Callable[[Scope, bytes, str], tuple[Scope, JSONResponse | None]]
+"""Gets a request, its body and the path of JSON-RPC; returns the request to pass on, or its refusal."""
 
-    def __init__(self, app: ASGIApp, rpc_path: str) -> None:
+
+class BodyLimit:
+    """Refuses bodies that are too large (``MOST_BYTES``), too slow or not text, with an A2A error; and what ``check``
+    refuses.
+    """
+
+    def __init__(self, app: ASGIApp, rpc_path: str, check: Check | None = None) -> None:
         self._app = app
         self._rpc_path = rpc_path
+        self._check = check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -45,6 +53,11 @@ class BodyLimit:
             error = InvalidRequestError("The body is not UTF-8: send JSON in UTF-8.")
             await JSONResponse(build_rest_error_payload(error), status_code=400)(scope, receive, send)
             return
+        if self._check is not None:
+            scope, refusal = self._check(scope, body, self._rpc_path)
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
         pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replay() -> Message:

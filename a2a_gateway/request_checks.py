@@ -32,7 +32,7 @@ from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import Message
 from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from proctor_protocol.problems import show_value
 
@@ -62,40 +62,18 @@ _OF_MESSAGES = {
 }
 
 
-class RequestChecks:
-    """Refuses requests that can't be read; to be placed within ``BodyLimit``, which gives it bodies in one piece."""
-
-    def __init__(self, app: ASGIApp, rpc_path: str) -> None:
-        self._app = app
-        self._rpc_path = rpc_path
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        scope = _with_version(scope)
-        sent = await receive()
-        refusal = self._refusal(scope, sent.get("body", b""))
-        if refusal is not None:
-            await refusal(scope, receive, send)
-            return
-        pending = [sent]
-        await self._app(scope, lambda: _next(pending, receive), send)
-
-    def _refusal(self, scope: Scope, body: bytes) -> JSONResponse | None:
-        path, method = scope["path"], scope["method"]
-        if path == self._rpc_path:
-            return _check_call(scope, body) if method == "POST" else None
-        try:
-            _check_rest(scope, body, path, method)
-        except A2AError as problem:
-            payload = build_rest_error_payload(problem)
-            return JSONResponse(payload, status_code=payload["error"]["code"])
-        return None
-
-
-async def _next(pending: list[Any], receive: Receive) -> Any:
-    return pending.pop() if pending else await receive()
+def check(scope: Scope, body: bytes, rpc_path: str) -> tuple[Scope, JSONResponse | None]:
+    """The request as it is passed on, and its refusal where it can't be read."""
+    scope = _with_version(scope)
+    path, method = scope["path"], scope["method"]
+    if path == rpc_path:
+        return scope, _check_call(scope, body) if method == "POST" else None
+    try:
+        _check_rest(scope, body, path, method)
+    except A2AError as problem:
+        payload = build_rest_error_payload(problem)
+        return scope, JSONResponse(payload, status_code=payload["error"]["code"])
+    return scope, None
 
 
 def _with_version(scope: Scope) -> Scope:

@@ -22,7 +22,7 @@ from a2a_gateway.limits import BodyLimit
 from a2a_gateway.logs import RefusalLog, leave_refusals_to_us
 from a2a_gateway.metrics import REQUEST_SECONDS, REQUESTS, STREAMS
 from a2a_gateway.plain_messages import plain_messages_route
-from a2a_gateway.request_checks import RequestChecks
+from a2a_gateway.request_checks import check
 from a2a_gateway.run_files import run_files_route
 from a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnection
 from a2a_gateway.watching import Watching
@@ -95,8 +95,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         Middleware(CountedRequests, requests=REQUESTS, seconds=REQUEST_SECONDS, streams=STREAMS),
         Middleware(RefusalLog),
         *authentication.middleware,
-        Middleware(BodyLimit, rpc_path=RPC_PATH),
-        Middleware(RequestChecks, rpc_path=RPC_PATH),
+        Middleware(BodyLimit, rpc_path=RPC_PATH, check=check),
     ]
     app = Starlette(routes=routes, middleware=middleware)
     app.state.watching = watching

@@ -55,11 +55,8 @@ class PurpleAgentExecutor(AgentExecutor):
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Answer one message."""
-        message, task_id, context_id = _identified(context)
-        # No history in it: the message may carry a simulation's key, and whoever reaches this agent can read its tasks.
-        status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
-        await event_queue.enqueue_event(Task(id=task_id, context_id=context_id, status=status))
-        updater = TaskUpdater(event_queue, task_id, context_id)
+        message, updater = await open_task(context, event_queue)
+        task_id, context_id = updater.task_id, updater.context_id
         self._open[task_id] = None
         try:
             with carrying(_headers(context)):
@@ -74,11 +71,11 @@ class PurpleAgentExecutor(AgentExecutor):
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Stop the turn behind a task, for everybody who waits for it."""
-        _, task_id, context_id = _identified(context)
+        task_id = context.task_id or ""
         if task_id not in self._open:
             return
         turn = self._open[task_id]
-        updater = TaskUpdater(event_queue, task_id, context_id)
+        updater = TaskUpdater(event_queue, task_id, context.context_id or "")
         await self._end(updater, TaskState.TASK_STATE_CANCELED, "stopped on request")
         if turn is not None:
             await turn.stop("it was cancelled")
@@ -94,19 +91,12 @@ class PurpleAgentExecutor(AgentExecutor):
             case TurnStartMessage() as turn_start:
                 turn = await self._conversations.take_turn(context_id, message.message_id, turn_start)
                 self._open[updater.task_id] = turn
-                await updater.start_work(_text(updater, f"playing {turn}"))
-                await self._wait(turn, updater)
+                await updater.start_work(sentence_of(updater, f"playing {turn}"))
+                await wait_for(turn.task, updater, f"still playing {turn}", self._keep_alive)
                 await self._report(turn, context_id, updater)
             case AssessmentCompleteMessage() as complete:
                 await self._conversations.complete(context_id, complete)
                 await self._end(updater, TaskState.TASK_STATE_COMPLETED, "goodbye")
-
-    async def _wait(self, turn: Turn, updater: TaskUpdater) -> None:
-        while True:
-            await asyncio.wait({turn.task}, timeout=self._keep_alive)
-            if turn.task.done():
-                return
-            await updater.start_work(_text(updater, f"still playing {turn}"))
 
     async def _report(self, turn: Turn, context_id: str, updater: TaskUpdater) -> None:
         if turn.task.cancelled():
@@ -123,7 +113,29 @@ class PurpleAgentExecutor(AgentExecutor):
         if updater.task_id not in self._open:
             return
         del self._open[updater.task_id]
-        await updater.update_status(state, message=None if sentence is None else _text(updater, sentence))
+        await updater.update_status(state, message=None if sentence is None else sentence_of(updater, sentence))
+
+
+async def open_task(context: RequestContext, event_queue: EventQueue) -> tuple[Message, TaskUpdater]:
+    """Answer a message with a task, whose updates go through what is returned beside the message.
+
+    No history in it: the message may carry a key, and whoever reaches this agent can read its tasks.
+    """
+    task_id, context_id = context.task_id or "", context.context_id or ""
+    status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
+    await event_queue.enqueue_event(Task(id=task_id, context_id=context_id, status=status))
+    return context.message or Message(), TaskUpdater(event_queue, task_id, context_id)
+
+
+async def wait_for(work: asyncio.Task[Any], updater: TaskUpdater, sentence: str, keep_alive: float) -> None:
+    """Wait until work is done, with a status update that says so every ``keep_alive`` seconds."""
+    while not (await asyncio.wait({work}, timeout=keep_alive))[0]:
+        await updater.start_work(sentence_of(updater, sentence))
+
+
+def sentence_of(updater: TaskUpdater, sentence: str) -> Message:
+    """A sentence as the message of a status."""
+    return updater.new_agent_message([new_text_part(sentence)])
 
 
 def read_message(message: Message) -> ToParticipant:
@@ -163,11 +175,6 @@ def _object_in(message: Message) -> dict[str, Any]:
     raise UnreadableMessageError(f"the message has {content}: send a JSON object, as a data part or as text")
 
 
-def _identified(context: RequestContext) -> tuple[Message, str, str]:
-    message = context.message or Message()
-    return message, context.task_id or "", context.context_id or ""
-
-
 def _headers(context: RequestContext) -> Mapping[str, str]:
     """Those of the HTTP request that brought a message."""
     headers = context.call_context.state.get("headers") if context.call_context else None
@@ -180,10 +187,6 @@ def _answer_parts(answer: FromParticipant) -> list[Part]:
     data = answer.model_dump(mode="json", exclude=unchosen)
     text = answer.model_dump_json(exclude=unchosen)
     return [new_data_part(data), new_text_part(text, media_type="application/json")]
-
-
-def _text(updater: TaskUpdater, sentence: str) -> Message:
-    return updater.new_agent_message([new_text_part(sentence)])
 
 
 def _reason(problem: BaseException) -> str:

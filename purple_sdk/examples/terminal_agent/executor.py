@@ -10,7 +10,7 @@ from a2a.helpers.proto_helpers import new_data_part, new_text_part
 from a2a.server.agent_execution import RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
-from a2a.types.a2a_pb2 import Message, Task, TaskState, TaskStatus
+from a2a.types.a2a_pb2 import Message, TaskState
 
 from proctor_protocol.terminal import TerminalTaskMessage
 from proctor_settings.config import PurpleAgentConfig
@@ -18,7 +18,7 @@ from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgen
 from purple_sdk.examples.terminal_agent.shell import ShellGoneError
 from purple_sdk.examples.terminal_agent.task import NoTaskError, read_task
 from purple_sdk.examples.terminal_agent.work import Work
-from purple_sdk.executor import KEEP_ALIVE
+from purple_sdk.executor import KEEP_ALIVE, open_task, sentence_of, wait_for
 from purple_sdk.server import ClosingExecutor, serve_executor
 
 NAME = "terminal-agent"
@@ -46,27 +46,19 @@ class TerminalAgentExecutor(ClosingExecutor):
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Work on the task that a message tells of."""
-        message, task_id, context_id = context.message or Message(), context.task_id or "", context.context_id or ""
-        # No history in it: the message may carry a token, and whoever reaches this agent can read its tasks.
-        await event_queue.enqueue_event(
-            Task(id=task_id, context_id=context_id, status=TaskStatus(state=TaskState.TASK_STATE_SUBMITTED))
-        )
-        updater = TaskUpdater(event_queue, task_id, context_id)
+        message, updater = await open_task(context, event_queue)
         try:
             work = self._begun(message)
         except NoTaskError as problem:
             await self._end(updater, TaskState.TASK_STATE_REJECTED, str(problem))
             return
-        self._of_task[task_id] = work
+        self._of_task[updater.task_id] = work
         try:
-            await updater.start_work(self._message(updater, "at work"))
-            while not work.done():
-                await asyncio.wait({work}, timeout=self._keep_alive)
-                if not work.done():
-                    await updater.start_work(self._message(updater, "still at work"))
+            await updater.start_work(sentence_of(updater, "at work"))
+            await wait_for(work, updater, "still at work", self._keep_alive)
             await self._report(work, updater)
         finally:
-            self._of_task.pop(task_id, None)
+            self._of_task.pop(updater.task_id, None)
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Stop the work behind a task."""
@@ -107,10 +99,7 @@ class TerminalAgentExecutor(ClosingExecutor):
             await self._end(updater, TaskState.TASK_STATE_COMPLETED, None)
 
     async def _end(self, updater: TaskUpdater, state: TaskState, sentence: str | None) -> None:
-        await updater.update_status(state, message=None if sentence is None else self._message(updater, sentence))
-
-    def _message(self, updater: TaskUpdater, sentence: str) -> Message:
-        return updater.new_agent_message([new_text_part(sentence)])
+        await updater.update_status(state, message=None if sentence is None else sentence_of(updater, sentence))
 
 
 def serve_terminal_agent(config: TerminalAgentConfig) -> None:
