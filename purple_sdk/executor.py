@@ -119,7 +119,7 @@ class PurpleAgentExecutor(AgentExecutor):
 async def open_task(context: RequestContext, event_queue: EventQueue) -> tuple[Message, TaskUpdater]:
     """Answer a message with a task, whose updates go through what is returned beside the message.
 
-    No history in it: the message may carry a key, and whoever reaches this agent can read its tasks.
+    It has no history: the message may carry a key, and every caller of this agent can read its tasks.
     """
     task_id, context_id = context.task_id or "", context.context_id or ""
     status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)

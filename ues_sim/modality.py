@@ -275,7 +275,7 @@ def find_by_id(entries: Mapping[str, JsonObject], wanted: str, kind: str) -> Jso
 
 
 def sortable(names: str) -> dict[str, str]:
-    """What callers may sort by, and the stored fields: ``sent_at``, or ``date=sent_at`` under another name."""
+    """Names to sort by, and their stored fields: ``sent_at``, or under another name ``date=sent_at``."""
     return {name: field or name for name, _, field in (each.partition("=") for each in names.split())}
 
 

@@ -1,12 +1,13 @@
 """Starts a CLI agent for one prompt, with its files, its environment and its confinement, and judges how it ended."""
 
 import asyncio
+import importlib.util
 import os
 import re
 import shlex
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,7 +15,6 @@ from proctor_processes.guard import Guard
 from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
 from purple_sdk.harness.folders import Folders
-from purple_sdk.harness.hidden import hidden_folders
 from purple_sdk.harness.installing import find_program
 from purple_sdk.harness.launcher import Rules
 from purple_sdk.harness.program import run_program
@@ -25,6 +25,7 @@ _LONGEST_PROBLEM = 600
 _ASKS_FOR_LOGIN = re.compile(r"(?i)\b(?:log ?in|sign ?in|not logged in|authenticat|api[ _-]?key)\b")
 _MAY_NOT_WRITE = re.compile(r"(?i)\bEACCES\b|permission denied|PermissionError")
 _PATHS_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
+_SCENARIOS = "scenarios"
 
 
 class Starter:
@@ -147,3 +148,24 @@ async def to_the_end(work: Callable[[], None]) -> None:
     except asyncio.CancelledError:
         await asyncio.wait({task})
         raise
+
+
+def hidden_folders(homes: Path, configured: str = "") -> list[str]:
+    """The scenarios that came with proctor, the homes of all assessments, and the folders that are configured.
+
+    Args:
+        homes: holds the folders of all assessments.
+        configured: more folders, separated as in PATH.
+    """
+    named = [Path(folder).expanduser() for folder in configured.split(os.pathsep) if folder]
+    return sorted({str(folder.resolve()) for folder in (homes, *_shipped_scenarios(), *named)})
+
+
+def _shipped_scenarios() -> Iterable[Path]:
+    """The folders of the installed package ``scenarios``. In a source checkout the whole checkout: tests and history
+    tell the truth, too. Found without importing it.
+    """
+    spec = importlib.util.find_spec(_SCENARIOS)
+    for location in (spec.submodule_search_locations if spec else None) or ():
+        folder = Path(location)
+        yield folder.parent if (folder.parent / "pyproject.toml").is_file() else folder

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
+from pathlib import Path
 from typing import Any
 
 import orjson
 
-from ues_sim.http import docs, openapi
+from ues_sim.http import openapi
 from ues_sim.http.route import Reply, Route
 from ues_sim.schema import JsonObject, Response
 
@@ -15,6 +17,15 @@ VERSION = "0.3.0"
 """The version of the UES interface that this server speaks."""
 
 OPEN_PATHS = ("/", "/health", "/docs", "/redoc", "/openapi.json")
+_SIGNS = (
+    ("minimum", "≥"),
+    ("exclusiveMinimum", ">"),
+    ("maximum", "≤"),
+    ("minLength", "length ≥"),
+    ("maxLength", "length ≤"),
+    ("minItems", "items ≥"),
+    ("maxItems", "items ≤"),
+)
 
 
 class RootResponse(Response):
@@ -57,7 +68,7 @@ class OpenPages:
 
     @cached_property
     def _html(self) -> bytes:
-        return docs.page(self.document)
+        return docs_page(self.document)
 
     def answer(self, path: str, address: str | None = None) -> Reply:
         """The answer to a GET of one of ``OPEN_PATHS``. ``address`` is where the routes stand, unless at the root."""
@@ -99,3 +110,17 @@ def _declared() -> tuple[Route[Any], ...]:
             ("/health", "Whether the server answers.", (HealthResponse,)),
         )
     )
+
+
+def docs_page(document: JsonObject) -> bytes:
+    """One self-contained HTML file, without a script, for people."""
+    from jinja2 import Environment  # needed for this page only
+
+    environment = Environment(autoescape=False)
+    environment.filters["e"] = lambda value: escape(str(value))
+    groups: dict[str, list[tuple[str, str, JsonObject]]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            groups.setdefault(operation["tags"][0], []).append((method, path, operation))
+    template = environment.from_string(Path(__file__).with_name("docs.html").read_text())
+    return template.render(document=document, operations=sorted(groups.items()), signs=_SIGNS).encode()

@@ -8,8 +8,8 @@ import pytest
 
 from proctor_processes.landlock import landlock_version
 from purple_sdk.harness import launcher
-from purple_sdk.harness.hidden import hidden_folders
 from purple_sdk.harness.launcher import find_missing_confinement
+from purple_sdk.harness.starting import hidden_folders
 from tests.purple_sdk.harness.playing import fake_agent, says, simulated
 from tests.scripted_model import ScriptedModel
 
