@@ -39,7 +39,14 @@ class UnreadableMessageError(Exception):
     """A message that isn't one of the evaluator's; the text says why."""
 
 
-class PurpleAgentExecutor(AgentExecutor):
+class ClosingExecutor(AgentExecutor):
+    """An executor that has something to let go of at the end."""
+
+    async def aclose(self) -> None:
+        """Let go of it."""
+
+
+class PurpleAgentExecutor(ClosingExecutor):
     """Routes ``assessment_start``, ``turn_start`` and ``assessment_complete`` to the context's agent.
 
     A turn's task ends ``completed`` with the answer in the artifact ``turn_answer`` (a data part, and the same JSON as
@@ -79,6 +86,10 @@ class PurpleAgentExecutor(AgentExecutor):
         await self._end(updater, TaskState.TASK_STATE_CANCELED, "stopped on request")
         if turn is not None:
             await turn.stop("it was cancelled")
+
+    async def aclose(self) -> None:
+        """Drop all conversations."""
+        await self._conversations.aclose()
 
     async def _answer(self, message: Message, context_id: str, updater: TaskUpdater) -> None:
         content = read_message(message)

@@ -2,12 +2,11 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Literal
 
 import uvicorn
-from a2a.server.agent_execution import AgentExecutor
 from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
@@ -28,7 +27,7 @@ from proctor_processes.serving import Server, listen
 from proctor_settings.config import PurpleAgentConfig, merge_configs
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
 from purple_sdk.conversations import Conversations
-from purple_sdk.executor import KEEP_ALIVE, PurpleAgentExecutor
+from purple_sdk.executor import KEEP_ALIVE, ClosingExecutor, PurpleAgentExecutor
 
 _EARLY_CARD_PATH = "/.well-known/agent.json"
 """Where evaluators of early 0.3 versions, and the seed's, look for the agent card."""
@@ -84,32 +83,10 @@ def create_app(
     """
     if conversations is None:
         conversations = Conversations(agent_factory, config)
-    card = agent_card(
-        name or _class_says(agent_factory, "name"),
-        description or _class_says(agent_factory, "description"),
-        config.effective_card_url,
-    )
-    return _app(PurpleAgentExecutor(conversations, keep_alive), card, conversations.aclose)
-
-
-def _app(executor: AgentExecutor, card: AgentCard, close: Callable[[], Awaitable[None]]) -> Starlette:
-    handler = DefaultRequestHandler(agent_executor=executor, task_store=BoundedTaskStore(), agent_card=card)
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            await close()
-            await handler.aclose()
-
-    routes = [
-        *create_agent_card_routes(card),
-        *create_agent_card_routes(card, card_url=_EARLY_CARD_PATH),
-        *create_jsonrpc_routes(handler, "/", enable_v0_3_compat=True),
-        *create_rest_routes(handler, enable_v0_3_compat=True),
-    ]
-    return Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(WholeRequests)])
+    name = name or _class_says(agent_factory, "name")
+    description = description or _class_says(agent_factory, "description")
+    executor = PurpleAgentExecutor(conversations, keep_alive)
+    return create_executor_app(executor, config, name=name, description=description)
 
 
 def serve(
@@ -125,17 +102,12 @@ def serve(
     Port 0 takes a free one. Blocks, and belongs on the main thread. Raises OSError (the address can't be listened on).
     """
 
-    def make_app(config: PurpleAgentConfig) -> Starlette:
-        return create_app(agent_factory, config, name=name, description=description, keep_alive=keep_alive)
+    def make(config: PurpleAgentConfig) -> PurpleAgentExecutor:
+        return PurpleAgentExecutor(Conversations(agent_factory, config), keep_alive)
 
-    _serve(make_app, config, name or _class_says(agent_factory, "name"))
-
-
-class ClosingExecutor(AgentExecutor):
-    """An executor that has something to let go of at the end."""
-
-    async def aclose(self) -> None:
-        """Let go of it."""
+    name = name or _class_says(agent_factory, "name")
+    description = description or _class_says(agent_factory, "description")
+    serve_executor(make, config, name=name, description=description)
 
 
 def serve_executor(
@@ -149,11 +121,17 @@ def serve_executor(
     Raises:
         OSError: the address can't be listened on.
     """
-
-    def make_app(config: PurpleAgentConfig) -> Starlette:
-        return create_executor_app(make(config), config, name=name, description=description)
-
-    _serve(make_app, config, name)
+    logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for chatty in ("httpx", "httpx2"):  # one line for every call is too much
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    logging.getLogger("a2a.server.routes").setLevel(logging.INFO)  # below that whole messages, with the key in them
+    listener = listen(config.host, config.port, "the agent")
+    config = merge_configs(config, {"port": listener.getsockname()[1]})
+    app = create_executor_app(make(config), config, name=name, description=description)
+    settings = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE)
+    # Not the card's address, which may be a proxy's: the one that this process listens on.
+    address = merge_configs(config, {"card_url": None}).effective_card_url
+    Server(settings, f"{name} listening on {address}").run(sockets=[listener])
 
 
 def create_executor_app(
@@ -165,21 +143,24 @@ def create_executor_app(
         executor: handles each A2A message; closed with the application.
         config: the settings; the card carries its ``effective_card_url``.
     """
-    return _app(executor, agent_card(name, description, config.effective_card_url), executor.aclose)
+    card = agent_card(name, description, config.effective_card_url)
+    handler = DefaultRequestHandler(agent_executor=executor, task_store=BoundedTaskStore(), agent_card=card)
 
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await executor.aclose()
+            await handler.aclose()
 
-def _serve(make_app: Callable[[PurpleAgentConfig], Starlette], config: PurpleAgentConfig, name: str) -> None:
-    logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty in ("httpx", "httpx2"):  # one line for every call is too much
-        logging.getLogger(chatty).setLevel(logging.WARNING)
-    logging.getLogger("a2a.server.routes").setLevel(logging.INFO)  # below that whole messages, with the key in them
-    listener = listen(config.host, config.port, "the agent")
-    config = merge_configs(config, {"port": listener.getsockname()[1]})
-    app = make_app(config)
-    settings = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE)
-    # Not the card's address, which may be a proxy's: the one that this process listens on.
-    address = merge_configs(config, {"card_url": None}).effective_card_url
-    Server(settings, f"{name} listening on {address}").run(sockets=[listener])
+    routes = [
+        *create_agent_card_routes(card),
+        *create_agent_card_routes(card, card_url=_EARLY_CARD_PATH),
+        *create_jsonrpc_routes(handler, "/", enable_v0_3_compat=True),
+        *create_rest_routes(handler, enable_v0_3_compat=True),
+    ]
+    return Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(WholeRequests)])
 
 
 def _class_says(agent_factory: AgentFactory, attribute: Literal["name", "description"]) -> str:

@@ -63,7 +63,7 @@ def read_answer(wire: Wire, request: Json, path: str, body: bytes) -> ModelAnswe
         path: where; Gemini's has the model's name in it.
         body: the answer, also one that was cut off.
     """
-    values = list(_values(body))
+    values = list(values_in(body))
     named = re.search(r"/models/([^/:]+):", path)
     model = str(request.get("model") or (named[1] if named else ""))
     answer = _READERS[wire](values)
@@ -78,19 +78,20 @@ def read_answer(wire: Wire, request: Json, path: str, body: bytes) -> ModelAnswe
     return replace(answer, model=(answer.model or model)[:_LONGEST_NAME])
 
 
-def _values(body: bytes) -> Iterator[Json]:
+def values_in(body: bytes) -> Iterator[Json]:
     """The JSON objects of a body, of an array (Gemini streams one without ``alt=sse``), or of the events in it."""
     text = body.decode(errors="replace")
-    whole = _parsed_json(text)
+    whole = parsed_json(text)
     if whole is not None:
         yield from _objects(whole if isinstance(whole, list) else [whole])
         return
     for line in text.splitlines():
         if line.startswith("data:"):
-            yield from _objects([_parsed_json(line[5:])])
+            yield from _objects([parsed_json(line[5:])])
 
 
-def _parsed_json(text: str) -> Any:
+def parsed_json(text: str | bytes) -> Any:
+    """The value of a JSON text; None where it isn't one."""
     try:
         return json.loads(text)
     except ValueError:

@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from proctor_processes.serving import InnerServer, address_of, listen
 from purple_sdk.harness.budget import Budget, Excess
-from purple_sdk.harness.counting import ModelAnswer, read_answer, wire_of
+from purple_sdk.harness.counting import ModelAnswer, parsed_json, read_answer, values_in, wire_of
 from purple_sdk.harness.tools import Tools
 from purple_sdk.harness.upstream import Upstream
 from purple_sdk.ues.tls import tls
@@ -167,7 +167,7 @@ class Relay:
                 reply = await self.tools.answer(self._http, request.method, _passed(request.headers), body)
             except httpx.HTTPError as problem:
                 return _problem(502, f"the {self.tools.owner} can't be reached: {type(problem).__name__}")
-            self._note_call(_json(body), reply)
+            self._note_call(parsed_json(body), reply)
         return Response(reply.content, reply.status_code, headers=_returned(reply.headers))
 
     @contextmanager
@@ -189,7 +189,7 @@ class Relay:
         if message.get("method") != "tools/call":
             return
         call = message.get("params") or {}
-        answer = _json(reply.content) or _json(_last_event(reply.text).encode()) or {}
+        answer = next(reversed(list(values_in(reply.content))), {})
         result = answer.get("result") or {}
         texts = [part.get("text") or "" for part in result.get("content") or [] if isinstance(part, dict)]
         used = UsedTool(
@@ -204,7 +204,7 @@ class Relay:
 
     async def _ask(self, request: Request, body: bytes) -> Response:
         path = request.url.path
-        wire, question = wire_of(path), _json(body)
+        wire, question = wire_of(path), parsed_json(body)
         if wire is not None and (excess := self._budget.check(self.record.answers)) is not None:
             self.excess = excess
             return _problem(400, f"no more requests to the model: the agent {excess.problem}")
@@ -269,14 +269,3 @@ def _passed(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _returned(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: headers[name] for name in _KEPT if name in headers}
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except ValueError:
-        return None
-
-
-def _last_event(text: str) -> str:
-    return next((line[5:] for line in reversed(text.splitlines()) if line.startswith("data:")), "")

@@ -18,7 +18,8 @@ from proctor.caller import AssessmentCall, Ended, Progress
 from proctor_protocol.terminal import TerminalResults, TerminalTaskMessage
 from purple_sdk.examples.terminal_agent.shell import Ran, Shell, shell_of
 from purple_sdk.examples.terminal_agent.task import read_task
-from purple_sdk.server import ClosingExecutor, create_executor_app
+from purple_sdk.executor import ClosingExecutor
+from purple_sdk.server import create_executor_app
 from tests.stack import agent_config, listening
 
 Solve = Callable[[TerminalTaskMessage, Shell], Awaitable[str]]

@@ -18,8 +18,8 @@ from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgen
 from purple_sdk.examples.terminal_agent.shell import ShellGoneError
 from purple_sdk.examples.terminal_agent.task import NoTaskError, read_task
 from purple_sdk.examples.terminal_agent.work import Work
-from purple_sdk.executor import KEEP_ALIVE, open_task, sentence_of, wait_for
-from purple_sdk.server import ClosingExecutor, serve_executor
+from purple_sdk.executor import KEEP_ALIVE, ClosingExecutor, open_task, sentence_of, wait_for
+from purple_sdk.server import serve_executor
 
 NAME = "terminal-agent"
 _DESCRIPTION = "Solves Terminal-Bench tasks: a language model that runs bash commands in the task's container."
