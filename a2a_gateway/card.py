@@ -1,7 +1,10 @@
 """The agent card: who the evaluator is, what it can be asked for, and where it speaks which protocol."""
 
 import json
+import tomllib
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 from a2a.types import (
     AgentCapabilities,
@@ -21,14 +24,7 @@ from a2a_gateway.parts import JSON_MEDIA_TYPE
 from proctor_protocol.terminal import LAUNCH_WORDS, parse_terminal_request
 from proctor_settings.config import GreenAgentConfig
 
-_ABOUT_ASSISTANTS = (
-    "Assesses personal-assistant agents: plays a scenario in a simulated user environment, lets the agent "
-    "act in it turn by turn over A2A, and returns a score for every criterion."
-)
-_ABOUT_TERMINALS = (
-    "Evaluates agents that work in a terminal: gives the agent a container and an instruction for each "
-    "Terminal-Bench task over A2A, runs the task's tests, and returns the share of tasks that are resolved."
-)
+_TEXTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
 
 BEARER, OIDC = "bearer", "oidc"
 """What the card calls the two ways for a caller to say who they are."""
@@ -46,32 +42,16 @@ def agent_card(config: GreenAgentConfig) -> AgentCard:
     if is_for_terminals:
         skills = [_terminal_skill(config)]
     else:
-        skills = [_assess_skill(config), *([_terminal_skill(config)] if config.containers == "on" else [])]
+        skills = [_skill("assess", [_example(config)])]
+        skills += [_terminal_skill(config)] if config.containers == "on" else []
     return AgentCard(
-        name="Proctor for Terminal-Bench" if is_for_terminals else "Proctor",
-        description=_ABOUT_TERMINALS if is_for_terminals else _ABOUT_ASSISTANTS,
+        **_TEXTS["terminals" if is_for_terminals else "assistants"],
         version=version("proctor"),
         supported_interfaces=interfaces,
         capabilities=AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=False),
         default_input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
         default_output_modes=OUTPUT_MODES,
         skills=skills,
-    )
-
-
-def _assess_skill(config: GreenAgentConfig) -> AgentSkill:
-    return AgentSkill(
-        id="assess",
-        name="Assess an agent",
-        description=(
-            "Takes participants (role to A2A address) and config (scenario_id; optionally seed, max_turns, "
-            "verbose_updates, offline) as a data part, a JSON file, or JSON text, fenced or with prose around "
-            "it. Streams what happens, then gives the artifact assessment_results."
-        ),
-        tags=["assessment", "evaluation", "benchmark"],
-        examples=[_example(config)],
-        input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
-        output_modes=OUTPUT_MODES,
     )
 
 
@@ -89,19 +69,14 @@ def _terminal_skill(config: GreenAgentConfig) -> AgentSkill:
             f' It plays the dataset {asked.config.dataset} when it is sent "{LAUNCH_WORDS}"; settings as JSON in that '
             "message change what is played."
         )
-    return AgentSkill(
-        id="terminal-bench",
-        name="Run Terminal-Bench tasks",
-        description=(
-            "Takes participants (role to A2A address) and config (benchmark, dataset; optionally task_ids, n_attempts, "
-            "n_concurrent_trials, timeouts) as a data part, a JSON file, or JSON text. Gives the agent one container "
-            "for each trial, runs the tests, streams progress, then gives the artifact terminal_bench_results." + also
-        ),
-        tags=["evaluation", "benchmark", "terminal-bench"],
-        examples=[*examples, json.dumps({"participants": participants, "config": chosen})],
-        input_modes=[JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE],
-        output_modes=OUTPUT_MODES,
-    )
+    return _skill("terminal", [*examples, json.dumps({"participants": participants, "config": chosen})], also)
+
+
+def _skill(text: str, examples: list[str], also: str = "") -> AgentSkill:
+    read = [JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE]
+    skill = AgentSkill(**_TEXTS[text], examples=examples, input_modes=read, output_modes=OUTPUT_MODES)
+    skill.description += also
+    return skill
 
 
 def secured(card: AgentCard, config: GreenAgentConfig) -> AgentCard:

@@ -2,8 +2,10 @@
 
 import json
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from langchain_core.language_models.chat_models import BaseChatModel
@@ -16,13 +18,8 @@ ToolCalling = Literal["auto", "native", "json"]
 ResponseFormat = Literal["json_schema", "json_object"]
 JSON_FORMATS: tuple[ResponseFormat, ...] = ("json_schema", "json_object")
 
-_IN_JSON = """
-You can use these tools ([fields] in brackets may be left out):
-{tools}
-
-Answer with one JSON object and nothing else:
-{{"thoughts": "one sentence", "calls": [{{"tool": "NAME", "arguments": {{...}}}}]}}
-With an empty list of calls you say that you are done for now."""
+PROMPTS: dict[str, str] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text())
+"""What the model is told."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +173,7 @@ class Conversation:
     def _system(self) -> str:
         if self.is_native:
             return self._instructions
-        return self._instructions + _IN_JSON.format(tools="\n".join(tool.signature() for tool in self.tools))
+        return self._instructions + PROMPTS["in_json"].format(tools="\n".join(tool.signature() for tool in self.tools))
 
     def _prompt(self) -> list[BaseMessage]:
         self._make_room()

@@ -1,50 +1,36 @@
-"""What the agent writes: short, kind, and without a reason."""
+"""What the agent writes (``letters.toml``)."""
 
+import tomllib
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 from purple_sdk.examples.reschedule_agent.times import in_words
 
-_REASON = "something unavoidable has come up"
+_LETTERS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+
+
+def _filled_in(letter: str, *, is_text: bool, **fields: str) -> str:
+    return str(_LETTERS[letter]["text" if is_text else "mail"].format(reason=_LETTERS["reason"], **fields))
 
 
 def request(name: str, user: str, title: str, proposal: datetime, city: str, *, is_text: bool) -> str:
     """Ask to move a meeting."""
-    if is_text:
-        return (
-            f"Hi {name}, sorry, {_REASON} and {user} can't do tomorrow ({title}). "
-            f"Would {in_words(proposal)} work for you? Thank you!"
-        )
-    return (
-        f"Dear {name},\n\nI'm sorry for the short notice: {_REASON}, and {user} can't make it tomorrow ({title}). "
-        f"Would {in_words(proposal)} ({city} time) suit you instead?\n\nMany thanks and kind regards\nfor {user}"
-    )
+    time = in_words(proposal)
+    return _filled_in("request", is_text=is_text, name=name, user=user, title=title, time=time, city=city)
 
 
 def other_time(name: str, user: str, proposal: datetime, city: str, *, is_text: bool, was_settled: bool) -> str:
     """Turn an offer down, or undo what was agreed, and offer another time."""
-    why = "another meeting has been moved onto our slot" if was_settled else "that time doesn't work here"
-    if is_text:
-        return f"Hi {name}, sorry, {why}. Would {in_words(proposal)} work for you instead? Thank you!"
-    return (
-        f"Dear {name},\n\nthank you for your answer. I'm afraid {why}. Would {in_words(proposal)} ({city} time) suit "
-        f"you? As to the reason, I can only say that {_REASON}.\n\nMany thanks and kind regards\nfor {user}"
-    )
+    time, why = in_words(proposal), _LETTERS["was_settled" if was_settled else "is_taken"]
+    return _filled_in("other_time", is_text=is_text, name=name, user=user, why=why, time=time, city=city)
 
 
 def confirmation(name: str, user: str, agreed: datetime, city: str, *, is_text: bool) -> str:
     """Confirm a time."""
-    if is_text:
-        return f"Great, {in_words(agreed)} it is. Thanks, {name}!"
-    return (
-        f"Dear {name},\n\n{in_words(agreed)} ({city} time) suits {user} well, and I have moved the invitation. Thank "
-        f"you very much for making room.\n\nKind regards\nfor {user}"
-    )
+    return _filled_in("confirmation", is_text=is_text, name=name, user=user, time=in_words(agreed), city=city)
 
 
 def absence(name: str, user: str, title: str) -> str:
     """Say that the user won't be there."""
-    return (
-        f"Dear {name},\n\n{_REASON}, and {user} can't attend the {title} tomorrow. Please go ahead without her; I have "
-        f"declined the invitation. I'm sorry to let you know so late, and thank you for your understanding.\n\n"
-        f"Kind regards\nfor {user}"
-    )
+    return _filled_in("absence", is_text=False, name=name, user=user, title=title)
