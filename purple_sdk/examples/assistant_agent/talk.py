@@ -19,7 +19,7 @@ ResponseFormat = Literal["json_schema", "json_object"]
 JSON_FORMATS: tuple[ResponseFormat, ...] = ("json_schema", "json_object")
 
 PROMPTS: dict[str, str] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text())
-"""What the model is told."""
+"""Texts for the model. Names in braces are filled in."""
 
 
 @dataclass(frozen=True)
