@@ -8,26 +8,30 @@ from pathlib import Path
 import pytest
 from temporalio.client import WorkflowFailureError
 
-from proctor.caller import AssessmentCall, Ended
+from proctor.caller import AssessmentCall, Ended, Progress
 from proctor.errors import CommandError, UsageError
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import TurnStartedUpdate
 from proctor_storage.archive import Archive
 from proctor_storage.temporal import connect
 from tests.stack import assess, serving
 
 
 async def follow(stack, task_id):
-    """Follow an assessment that is there already to its end."""
+    """Follow an assessment that is there already to its end, which is returned with the turns that were told of."""
+    turns = []
     async with AssessmentCall.of_task(stack.gateway_url, task_id) as call:
         async for event in call.events():
-            if isinstance(event, Ended):
-                return event
+            if isinstance(event, Progress) and isinstance(event.update, TurnStartedUpdate):
+                turns.append(event.update.turn_number)
+            elif isinstance(event, Ended):
+                return event, turns
     raise AssertionError("no end")
 
 
 class Participant:
-    """Writes to Ben every turn, and breaks down in turn 3 while ``is_ill``."""
+    """Writes to Ben every turn, and then breaks down in turn 3 while ``is_ill``."""
 
     def __init__(self) -> None:
         self.is_ill = True
@@ -35,11 +39,11 @@ class Participant:
 
     async def __call__(self, turn, ues, now):
         self.played.append(turn)
-        if turn == 3 and self.is_ill:
-            raise RuntimeError("out of memory")
         await ues.email.send(
             to_addresses=["ben@work.example"], subject=f"Turn {turn}", body_text="Does lunch suit you?"
         )
+        if turn == 3 and self.is_ill:
+            raise RuntimeError("out of memory")
 
 
 def comparable(results: AssessmentResults):
@@ -65,7 +69,8 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
         point = choose(await reset_points(client, task_id), None, from_judging=False)
         assert (point.turn, point.has_failed) == (3, True)
         await reset(client, task_id, point)
-        ended = await follow(stack, task_id)
+        ended, told = await follow(stack, task_id)
+    assert told == [1, 2, 3, 4]
     assert ended.state == "completed", ended.sentence
     assert participant.played == [3, 4]
     results = AssessmentResults.model_validate_json(ended.results)
@@ -99,7 +104,7 @@ async def test_a_reset_after_the_failure_says_where_to_reset_to(stack):
             assert said.endswith(f"The failure was: {failed.sentence}")
         assert participant.played == []
         await reset(client, task_id, choose(await reset_points(client, task_id), None, from_judging=False))
-        ended = await follow(stack, task_id)
+        ended, _ = await follow(stack, task_id)
     assert ended.state == "completed", ended.sentence
     assert participant.played == [3]
 
@@ -115,7 +120,7 @@ async def test_judging_again_plays_no_turn_again(stack):
         points = await reset_points(client, task_id)
         assert [point.turn for point in points] == [1, 2, None]
         await reset(client, task_id, choose(points, None, from_judging=True))
-        ended = await follow(stack, task_id)
+        ended, _ = await follow(stack, task_id)
     assert participant.played == []
     assert comparable(AssessmentResults.model_validate_json(ended.results)) == comparable(first.results)
     with pytest.raises(UsageError, match="--from-turn 40: this assessment has played turns 1 to 2"):
