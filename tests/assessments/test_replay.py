@@ -18,15 +18,14 @@ from proctor_storage.temporal import connect
 from tests.stack import assess, serving
 
 
-async def follow(stack, task_id):
-    """Follow an assessment that is there already to its end, which is returned with the turns that were told of."""
-    turns = []
+async def follow(stack, task_id, told=None):
+    """Follow an assessment that is there already to its end; ``told`` is a list to add its updates to."""
     async with AssessmentCall.of_task(stack.gateway_url, task_id) as call:
         async for event in call.events():
-            if isinstance(event, Progress) and isinstance(event.update, TurnStartedUpdate):
-                turns.append(event.update.turn_number)
+            if isinstance(event, Progress) and told is not None:
+                told.append(event.update)
             elif isinstance(event, Ended):
-                return event, turns
+                return event
     raise AssertionError("no end")
 
 
@@ -69,8 +68,9 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
         point = choose(await reset_points(client, task_id), None, from_judging=False)
         assert (point.turn, point.has_failed) == (3, True)
         await reset(client, task_id, point)
-        ended, told = await follow(stack, task_id)
-    assert told == [1, 2, 3, 4]
+        told = []
+        ended = await follow(stack, task_id, told)
+    assert [update.turn_number for update in told if isinstance(update, TurnStartedUpdate)] == [1, 2, 3, 4]
     assert ended.state == "completed", ended.sentence
     assert participant.played == [3, 4]
     results = AssessmentResults.model_validate_json(ended.results)
@@ -104,7 +104,7 @@ async def test_a_reset_after_the_failure_says_where_to_reset_to(stack):
             assert said.endswith(f"The failure was: {failed.sentence}")
         assert participant.played == []
         await reset(client, task_id, choose(await reset_points(client, task_id), None, from_judging=False))
-        ended, _ = await follow(stack, task_id)
+        ended = await follow(stack, task_id)
     assert ended.state == "completed", ended.sentence
     assert participant.played == [3]
 
@@ -120,7 +120,7 @@ async def test_judging_again_plays_no_turn_again(stack):
         points = await reset_points(client, task_id)
         assert [point.turn for point in points] == [1, 2, None]
         await reset(client, task_id, choose(points, None, from_judging=True))
-        ended, _ = await follow(stack, task_id)
+        ended = await follow(stack, task_id)
     assert participant.played == []
     assert comparable(AssessmentResults.model_validate_json(ended.results)) == comparable(first.results)
     with pytest.raises(UsageError, match="--from-turn 40: this assessment has played turns 1 to 2"):
