@@ -1,6 +1,6 @@
 """What a workflow has recorded must be what its code, run again, would do."""
 
-from temporalio.client import Client, WorkflowHistory
+from temporalio.client import Client
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
 from proctor.worker import WORKFLOWS
@@ -8,15 +8,10 @@ from tests.histories.reading import runs_of
 from tests.work import NIGHTLY
 from tests.workflows.guarding import guarded_runner
 
-_guarded: set[str] = set()
-"""Types of workflows of which this process has replayed one in the sandbox, which imports all anew for each."""
 
-
-def _replayer(client: Client, run: WorkflowHistory) -> Replayer:
-    """By default with the sandbox for the first workflow of a type alone; ``tests/histories`` has it for all."""
-    kind = run.events[0].workflow_execution_started_event_attributes.workflow_type.name
-    runner = guarded_runner() if NIGHTLY or kind not in _guarded else UnsandboxedWorkflowRunner()
-    _guarded.add(kind)
+def _replayer(client: Client) -> Replayer:
+    """By default without the sandbox, which imports everything again for each; ``tests/histories`` has it for all."""
+    runner = guarded_runner() if NIGHTLY else UnsandboxedWorkflowRunner()
     return Replayer(workflows=WORKFLOWS, workflow_runner=runner, data_converter=client.data_converter)
 
 
@@ -28,5 +23,5 @@ async def replayed(client: Client, workflow_id: str) -> int:
     """
     runs = await runs_of(client, workflow_id)
     for run in runs:
-        await _replayer(client, run).replay_workflow(run)
+        await _replayer(client).replay_workflow(run)
     return len(runs)
