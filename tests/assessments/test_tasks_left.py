@@ -13,7 +13,6 @@ from tests.assessments.participants import DONE, ByHand, Json, by_hand, data, me
 from tests.assessments.test_replay import follow
 from tests.stack import Stack, assess
 from tests.waiting import eventually
-from tests.work import only_nightly
 
 
 class AtFirst:
@@ -46,7 +45,6 @@ async def test_the_task_of_a_turn_that_a_reset_threw_away(stack: Stack) -> None:
         assert set(participant.canceled) == set(participant.at_work)
 
 
-@only_nightly  # by default: the reset, and with_a_model/test_secrets.py for what an attempt notes for the next one
 async def test_the_same_where_the_worker_that_asked_for_it_is_no_more(stack: Stack) -> None:
     async with (
         by_hand(AtFirst(), streams=True) as participant,
