@@ -2,15 +2,18 @@
 
 import asyncio
 import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from temporalio.exceptions import ApplicationError
 
 from activities.admission.activities import AdmissionActivities
 from activities.admission.payloads import AdmitInput
+from activities.plan import Plan
 from activities.scenario_code.scenarios import Scenarios
 from proctor_protocol.request import BadRequestError, parse_request
 from proctor_protocol.results import AssessmentResults
@@ -18,7 +21,7 @@ from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
 from purple_sdk.ues import UESError
-from tests.assessments.packages import TINY, write_package
+from tests.assessments.packages import write_package
 from tests.assessments.scripts import ask_ben
 from tests.assessments.test_forks import fork, results_of
 from tests.stack import Stack, play, request_json, serving
@@ -75,45 +78,47 @@ async def test_a_turn_that_spends_more_than_its_length_ends_later(stack: Stack) 
     assert other.met == {turn: met for turn, met in first.met.items() if turn > 1}
 
 
-@pytest.mark.parametrize("field", some_of(["clock", "noise"], 1))
-async def test_a_server_of_its_own_can_have_neither(tmp_path: Any, field: str) -> None:
-    settings = GreenAgentConfig(
-        secret="s" * 32, ues_command="ues {port}", storage_url=str(tmp_path), scenarios_dir=str(TINY.parent)
-    )
-    store = BlobStore(str(tmp_path))
-    scenarios = Scenarios(settings, store)
-    try:
-        request = request_json("http://nobody", "tiny", **{field: CONDITIONS[field]})
-        with pytest.raises(ApplicationError, match=rf"config\.{field} is .*AGENTBEATS_GREEN_UES_COMMAND"):
-            await AdmissionActivities(settings, store, scenarios).admit(AdmitInput(task_id="1", request=request))
-    finally:
-        await scenarios.aclose()
-
-
 def _noisy(scenario: dict[str, Any]) -> None:
     scenario["noise"] = 2
 
 
+Admit = Callable[..., Awaitable[Plan]]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def admit(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Admit]:
+    """Admits requests for ``tiny`` and for ``noisy``, which has noise 2; given are settings and the request."""
+    folder = tmp_path_factory.mktemp("conditions")
+    for name in ("noisy", "tiny"):
+        write_package(folder / "scenarios", name, change=_noisy if name == "noisy" else None)
+    config = GreenAgentConfig(secret="s" * 32, storage_url=str(folder), scenarios_dir=str(folder / "scenarios"))
+    store = BlobStore(config.storage_url)
+    async with aclosing(Scenarios(config, store)) as scenarios:
+
+        async def admitted(request: str, **settings: Any) -> Plan:
+            activities = AdmissionActivities(config.model_copy(update=settings), store, scenarios)
+            return await activities.admit(AdmitInput(task_id="1", request=request))
+
+        yield admitted
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("field", some_of(["clock", "noise"], 1))
+async def test_a_server_of_its_own_can_have_neither(admit: Admit, field: str) -> None:
+    request = request_json("http://nobody", "tiny", **{field: CONDITIONS[field]})
+    with pytest.raises(ApplicationError, match=rf"config\.{field} is .*AGENTBEATS_GREEN_UES_COMMAND"):
+        await admit(request, ues_command="ues {port}")
+
+
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(("asked", "played"), some_of([(1, 2), (None, 2), (3, 3)], 2))
 async def test_the_greater_of_the_requests_and_the_scenarios_noise_counts(
-    tmp_path: Path, asked: int | None, played: int
+    admit: Admit, asked: int | None, played: int
 ) -> None:
-    write_package(tmp_path / "scenarios", "noisy", change=_noisy)
-    settings = GreenAgentConfig(
-        secret="s" * 32, storage_url=str(tmp_path / "store"), scenarios_dir=str(tmp_path / "scenarios")
-    )
-    store = BlobStore(settings.storage_url)
-    scenarios = Scenarios(settings, store)
-    try:
-        request = request_json("http://nobody", "noisy", offline=True, **({"noise": asked} if asked else {}))
-        plan = await AdmissionActivities(settings, store, scenarios).admit(AdmitInput(task_id="1", request=request))
-        assert plan.noise == played
-        own = settings.model_copy(update={"ues_command": "ues {port}"})
-        quiet = request_json("http://nobody", "noisy", offline=True)
-        with pytest.raises(ApplicationError, match=r"noisy has noise 2.*AGENTBEATS_GREEN_UES_COMMAND"):
-            await AdmissionActivities(own, store, scenarios).admit(AdmitInput(task_id="1", request=quiet))
-    finally:
-        await scenarios.aclose()
+    request = request_json("http://nobody", "noisy", **({"noise": asked} if asked else {}))
+    assert (await admit(request)).noise == played
+    with pytest.raises(ApplicationError, match=r"noisy has noise 2.*AGENTBEATS_GREEN_UES_COMMAND"):
+        await admit(request_json("http://nobody", "noisy"), ues_command="ues {port}")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ ATTACKS = {
     ),
     "floods": ("while True: print('a' * 10**6)", "evaluator asked printed more than 1024 kB and was stopped"),
 }
-PLAYED = ATTACKS if NIGHTLY else {name: ATTACKS[name] for name in ("leaves", "hoards")}
+PLAYED = ATTACKS if NIGHTLY else {name: ATTACKS[name] for name in ("leaves",)}
 _CODE = """
 import asyncio, os, time
 

@@ -43,6 +43,7 @@ async def test_four_at_once_score_as_one_after_the_other(stack: Stack) -> None:
     assert [normalised(results) for results in at_once_results] == [normalised(results) for results in in_turn_results]
 
 
+@only_nightly  # by default: tests/workflows/test_contexts.py, and test_cancel.py with the real activities
 async def test_requests_of_one_context_run_one_after_another(stack: Stack) -> None:
     playing: list[str] = []
     spans: list[tuple[str, str]] = []

@@ -38,7 +38,8 @@ def measured(what: str, stack: Stack, agent: Process) -> Iterator[None]:
     print(f"{what}: {time.monotonic() - began:.1f} s; {memory}")
 
 
-@pytest.mark.parametrize("at_once", [2, pytest.param(64, marks=only_nightly)])
+@only_nightly  # by default: tests/purple_sdk/test_turns.py::test_many_assessments_at_once
+@pytest.mark.parametrize("at_once", [2, 64])
 async def test_all_at_once_in_one_process_none_has_anything_of_another(stack: Stack, at_once: int) -> None:
     with (
         serving("tests.assessments.registrar", "--port", "0", "--host", "127.0.0.1", AT_ONCE=str(at_once)) as (

@@ -19,6 +19,7 @@ from proctor_storage.temporal import connect
 from tests.assessments.packages import write_package
 from tests.assessments.test_replay import follow
 from tests.stack import Assessed, Stack, assess, serving
+from tests.work import only_nightly
 
 GENEROUS = """
 import helpers
@@ -129,6 +130,7 @@ async def test_judging_again_takes_the_evaluators_of_admission_unless_told_other
         assert points(await judged_again(stack, first, with_current_evaluators=False)) == full
 
 
+@only_nightly  # by default: the test above, and test_hostile_code.py
 async def test_a_mended_evaluator_judges_where_that_is_asked_for(
     stack: Stack, scenarios_dir: Path, write: Write
 ) -> None:

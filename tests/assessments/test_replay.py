@@ -8,26 +8,29 @@ from pathlib import Path
 import pytest
 from temporalio.client import WorkflowFailureError
 
-from proctor.caller import AssessmentCall, Ended
+from proctor.caller import AssessmentCall, Ended, Progress
 from proctor.errors import CommandError, UsageError
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.results import AssessmentResults
+from proctor_protocol.updates import TurnStartedUpdate
 from proctor_storage.archive import Archive
 from proctor_storage.temporal import connect
 from tests.stack import assess, serving
 
 
-async def follow(stack, task_id):
-    """Follow an assessment that is there already to its end."""
+async def follow(stack, task_id, told=None):
+    """Follow an assessment that is there already to its end; ``told`` is a list to add its updates to."""
     async with AssessmentCall.of_task(stack.gateway_url, task_id) as call:
         async for event in call.events():
-            if isinstance(event, Ended):
+            if isinstance(event, Progress) and told is not None:
+                told.append(event.update)
+            elif isinstance(event, Ended):
                 return event
     raise AssertionError("no end")
 
 
 class Participant:
-    """Writes to Ben every turn, and breaks down in turn 3 while ``is_ill``."""
+    """Writes to Ben every turn, and then breaks down in turn 3 while ``is_ill``."""
 
     def __init__(self) -> None:
         self.is_ill = True
@@ -35,11 +38,11 @@ class Participant:
 
     async def __call__(self, turn, ues, now):
         self.played.append(turn)
-        if turn == 3 and self.is_ill:
-            raise RuntimeError("out of memory")
         await ues.email.send(
             to_addresses=["ben@work.example"], subject=f"Turn {turn}", body_text="Does lunch suit you?"
         )
+        if turn == 3 and self.is_ill:
+            raise RuntimeError("out of memory")
 
 
 def comparable(results: AssessmentResults):
@@ -65,7 +68,9 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
         point = choose(await reset_points(client, task_id), None, from_judging=False)
         assert (point.turn, point.has_failed) == (3, True)
         await reset(client, task_id, point)
-        ended = await follow(stack, task_id)
+        told = []
+        ended = await follow(stack, task_id, told)
+    assert [update.turn_number for update in told if isinstance(update, TurnStartedUpdate)] == [1, 2, 3, 4]
     assert ended.state == "completed", ended.sentence
     assert participant.played == [3, 4]
     results = AssessmentResults.model_validate_json(ended.results)

@@ -18,6 +18,7 @@ from tests.assessments import participants
 from tests.assessments.participants import by_hand
 from tests.assessments.scripts import diligent, idle
 from tests.stack import Stack, assess, serving
+from tests.work import only_nightly
 from workflows.names import PROCTOR_PARTICIPANT, PROCTOR_SCENARIO, PROCTOR_SCORE, PROCTOR_STATUS
 
 MOVED = "update_simulation_advanced"
@@ -90,6 +91,7 @@ def no_key_is_in(events: list[HistoryEvent], stack: Stack, task_id: str) -> None
     assert not re.search(PARTICIPANT_KEYS.pattern.encode(), history)
 
 
+@only_nightly  # by default: tests/workflows/test_story.py has it in every turn
 async def test_time_advances_in_an_activity_of_its_own_where_no_character_is_asked(stack: Stack) -> None:
     async with serving(idle) as url:
         assessed = await assess(stack, url, "tiny", max_turns=2)

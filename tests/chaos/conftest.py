@@ -2,19 +2,24 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from tests.chaos.rehearsals import Outcome, undisturbed
-from tests.chaos.services import WORKERS, Services, running_services
+from tests.chaos.services import USUAL, WORKERS, Services, running_services
 from tests.stack import Stack
 from tests.work import NIGHTLY
 
 
 @pytest.fixture(scope="session")
 def services(stack: Stack) -> Iterator[Services]:
-    """By default only what dies by default is started; all else is the evaluator that tests share."""
+    """By default only what dies by default is started, and no model is asked; all else is the evaluator that tests
+    share.
+    """
     with running_services() if NIGHTLY else running_services(WORKERS[:1], beside=stack) as running:
+        if not NIGHTLY:  # a worker spends more on the library for models than on the whole assessment
+            running.case = replace(USUAL, conditions={"offline": True})
         yield running
 
 

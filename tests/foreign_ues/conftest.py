@@ -2,21 +2,18 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
-from proctor.supervisor import Supervisor
 from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
+from tests.assessments.beside import evaluator_beside
 from tests.assessments.normalising import normalised
 from tests.assessments.scripts import diligent
 from tests.foreign_ues.servers import Program
 from tests.stack import Stack, play
-from tests.waiting import PATIENCE
 
 NO_MODELS = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_API_BASE": None}
 
@@ -38,33 +35,15 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Program:
 @pytest.fixture(scope="session")
 def served(stack: Stack, limited: Program, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A worker and a gateway with limited servers, on the Temporal server of ``stack``."""
-    port, gateway = free_ports(2)
     settings: dict[str, str | None] = {
         "AGENTBEATS_GREEN_UES_COMMAND": limited.command,
-        "AGENTBEATS_GREEN_UES_BASE_PORT": str(port),
+        "AGENTBEATS_GREEN_UES_BASE_PORT": str(free_ports(1)[0]),
         "AGENTBEATS_GREEN_UES_START_TIMEOUT": "240",
-        "AGENTBEATS_GREEN_MODELS_TASK_QUEUE": "foreign-models",
         **NO_MODELS,
     }
-    local = replace(
-        stack.local,
-        config=stack.local.config.model_copy(update={"task_queue": "foreign"}),
-        ports=replace(stack.local.ports, gateway=gateway),
-        state=tmp_path_factory.mktemp("served"),
-    )
-    services = [
-        replace(service, environment={**service.environment, **settings}, after=())
-        for service in local.list_services()
-        if service.name in ("worker", "gateway")
-    ]
-    supervisor = Supervisor(services, local.logs, say=print)
-    stack.run(supervisor.__aenter__())
-    try:
-        with patch("proctor.supervisor.START_SECONDS", 2 * PATIENCE):
-            stack.run(supervisor.start())
-        yield Stack(local, supervisor, stack._loop)
-    finally:
-        stack.run(supervisor.stop())
+    folder = tmp_path_factory.mktemp("served")
+    with evaluator_beside(stack, "foreign", folder, settings, ("worker", "gateway")) as running:
+        yield running
     assert limited.are_all_gone()
 
 

@@ -206,6 +206,7 @@ async def test_another_worker_goes_on_and_keeps_what_was_done(worker: MakeWorker
     assert {action.agent_id for action in await actions(other)} <= other.participant_key_ids
 
 
+@by_export
 async def test_a_server_that_died_is_back_at_its_port(worker: MakeWorker, command: str, program: Program) -> None:
     servers = worker(command)
     simulation = await prepared(servers)

@@ -21,6 +21,7 @@ FLAGS = [
     "--disable-sync",
     "--disable-extensions",
     "--in-process-gpu",
+    "--disable-features=SpareRendererForSitePerProcess",  # a process that no test uses
 ]
 _NO_IMAGES = "--blink-settings=imagesEnabled=false"
 _SIZE = {"width": 1280, "height": 1000}

@@ -20,6 +20,7 @@ from tests.processes import Process, end, module, start
 from tests.stack import Stack, assess
 from tests.ui.browser import require_chromium, temporal_ui
 from tests.waiting import PATIENCE
+from tests.work import only_nightly
 
 ROOT = Path(__file__).parents[2]
 TURNS = 3
@@ -89,6 +90,7 @@ async def state_of(stack: Stack, task_id: str) -> int:
         return (await client.get_task(a2a.GetTaskRequest(id=task_id))).status.state
 
 
+@only_nightly  # by default: tests/assessments/test_replay.py resets by the API and by ``temporal workflow reset``
 async def test_a_failed_assessment_goes_on_from_reset_in_the_temporal_ui(stack: Stack, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"

@@ -4,8 +4,8 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -70,12 +70,24 @@ class Reader:
         self.page = page
         self.complaints: list[str] = []
         self.asked: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda problem: self.complaints.append(str(problem)))
-        page.on("request", lambda request: self.asked.append(request.url))
+        self._listeners: dict[Any, Callable[[Any], None]] = {
+            "console": lambda message: self.complaints.append(message.text),
+            "pageerror": lambda problem: self.complaints.append(str(problem)),
+            "request": lambda request: self.asked.append(request.url),
+        }
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
 
     async def opens(self, url: str) -> None:
         await self.page.goto(url)
+
+    async def leaves(self) -> None:
+        """Leave the page as it was at first."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        await self.page.context.set_offline(False)
+        await self.page.context.clear_cookies()
+        await self.page.goto("about:blank")
 
     async def require_calm(self, site: str) -> None:
         """Nothing has run that isn't ours, nothing was complained of, nobody else was asked."""
@@ -102,31 +114,37 @@ async def browsing() -> AsyncIterator[Browser]:
             await browser.close()
 
 
-@asynccontextmanager
-async def a_reader(browser: Browser, width: int = 1400, scheme: str = "light") -> AsyncIterator[Reader]:
-    """One whose browser knows nothing yet, with one page."""
-    context = await browser.new_context(
-        viewport={"width": width, "height": 900},
-        color_scheme=scheme,  # type: ignore[arg-type]
-    )
-    try:
-        context.set_default_timeout(PATIENCE * 1000)
-        yield Reader(await context.new_page())
-    finally:
-        await context.close()
+class Readers:
+    """Readers that come one after another to one page, as a new page costs as much as what most of them do.
+
+    The page of a reader that failed is closed.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._page: Page | None = None
+
+    @asynccontextmanager
+    async def __call__(self, width: int = 1400, scheme: str = "light") -> AsyncIterator[Reader]:
+        page, self._page = self._page or await self._browser.new_page(), None
+        try:
+            page.set_default_timeout(PATIENCE * 1000)
+            await page.set_viewport_size({"width": width, "height": 900})
+            await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            reader = Reader(page)
+            yield reader
+            await reader.leaves()
+            self._page = page
+        finally:
+            if self._page is None:
+                await page.close()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def browser() -> AsyncIterator[Browser]:
-    """One Chromium for all tests of a session; what a reader leaves in it, no other finds."""
+async def reading() -> AsyncIterator[Reading]:
+    """Has a reader come: ``async with reading(width, scheme) as reader``; there is one Chromium for all of them."""
     async with browsing() as browser:
-        yield browser
-
-
-@pytest.fixture
-def reading(browser: Browser) -> Reading:
-    """Has a reader come: ``async with reading(width, scheme) as reader``."""
-    return partial(a_reader, browser)
+        yield Readers(browser)
 
 
 @pytest.fixture

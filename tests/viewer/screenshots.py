@@ -13,7 +13,7 @@ from pathlib import Path
 
 from proctor_storage.archive import Archive
 from tests.viewer.campaign_entries import write_campaign, write_run
-from tests.viewer.conftest import Reader, a_reader, browsing, serving_pages
+from tests.viewer.conftest import Reader, Readers, browsing, serving_pages
 from tests.viewer.entries import write_day
 from tests.viewer.under_way import ScriptedLive
 from viewer.actions import Action, Actions
@@ -63,7 +63,7 @@ async def take(folder: Path, word: str) -> None:
         async with browsing() as browser:
             with served(archive) as site:
                 for width, scheme in product((1400, 400), ("light", "dark")):
-                    async with a_reader(browser, width, scheme) as reader:
+                    async with Readers(browser)(width, scheme) as reader:
                         await take_each(reader, site, folder, f"{scheme}-{width}", word)
 
 

@@ -3,17 +3,19 @@
 from temporalio.client import Client, WorkflowHistory
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
+from activities.admission.queueing import CONTEXT_QUEUE
 from proctor.worker import WORKFLOWS
 from tests.histories.reading import runs_of
 from tests.work import NIGHTLY
 from tests.workflows.guarding import guarded_runner
+from workflows.names import ASSESSMENT_WORKFLOW
 
-_guarded: set[str] = set()
-"""Types of workflows of which this process has replayed one in the sandbox, which imports all anew for each."""
+_guarded = {ASSESSMENT_WORKFLOW, CONTEXT_QUEUE}
+"""Types of workflows that ``tests/histories`` has replayed in the sandbox, or this process, of each type the first."""
 
 
 def _replayer(client: Client, run: WorkflowHistory) -> Replayer:
-    """By default with the sandbox for the first workflow of a type alone; ``tests/histories`` has it for all."""
+    """By default with the sandbox, which imports everything again for each, only where its type was never in it."""
     kind = run.events[0].workflow_execution_started_event_attributes.workflow_type.name
     runner = guarded_runner() if NIGHTLY or kind not in _guarded else UnsandboxedWorkflowRunner()
     _guarded.add(kind)

@@ -34,7 +34,7 @@ from tests.a2a_gateway.callers import data_part, message, sdk_client, state_name
 from tests.a2a_gateway.conftest import running_gateway
 from tests.assessments.test_archiving import is_forgotten
 from tests.waiting import eventually
-from tests.work import only_nightly
+from tests.work import only_nightly, some_of
 from tests.workflows.conftest import settings
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import fails
@@ -170,17 +170,13 @@ async def test_a_campaign_that_grows_plays_only_what_is_new(
     caller: Caller, client: Client, config: GreenAgentConfig, scripted: ScriptedRun
 ) -> None:
     first = await play(caller, request("good", scenarios=["day"], seeds=[1, 2]))
-    scripted.played.clear()
-    second = await play(caller, request("good", scenarios=["day"], seeds=[1, 2, 3], grows=first.id))
-    assert [seed for _, _, seed in scripted.played] == [3]
-    assert len(second.results.cells) == 3
-    assert sum(cell.taken_over for cell in second.results.cells) == 2
-    assert {cell.task_id for cell in first.results.cells} <= {cell.task_id for cell in second.results.cells}
     await lose_a_result_of(client, config, first.id)
     scripted.played.clear()
-    again = await play(caller, request("good", scenarios=["day"], seeds=[1, 2], grows=first.id))
-    assert sum(scripted.played.values()) == 1, "what was pruned is played again"
-    assert [cell.taken_over for cell in again.results.cells].count(True) == 1
+    second = await play(caller, request("good", scenarios=["day"], seeds=[1, 2, 3], grows=first.id))
+    assert len(second.results.cells) == 3
+    (kept,) = [cell for cell in second.results.cells if cell.taken_over]
+    assert kept.task_id in {cell.task_id for cell in first.results.cells}
+    assert {seed for _, _, seed in scripted.played} == {1, 2, 3} - {kept.seed}, "what was pruned is played again"
     scripted.played.clear()
     third = await play(caller, request("good", scenarios=["day"], seeds=[3], max_turns=1, grows=second.id))
     assert sum(scripted.played.values()) == 1, "other settings are another assessment"
@@ -207,13 +203,13 @@ async def test_nobody_grows_what_is_another_callers(
 
 
 async def test_a_limit_of_costs_is_not_passed(caller: Caller, scripted: ScriptedRun) -> None:
-    ended = await play(caller, request(seeds=list(range(1, 11)), at_once=2, max_cost=2.0))
+    ended = await play(caller, request(seeds=list(range(1, 11)), at_once=2, max_cost=1.0))
     assert ended.state == "completed"
     results = ended.results
     assert results.cost is not None
-    assert results.cost <= 2.0
-    assert len(results.cells) == 4
-    assert (results.missing, results.stopped) == (36, "Stopped at the limit of 2 in costs.")
+    assert results.cost <= 1.0
+    assert len(results.cells) == 2
+    assert (results.missing, results.stopped) == (38, "Stopped at the limit of 1 in costs.")
     assert "Stopped at" in ended.sentence
 
 
@@ -289,12 +285,10 @@ async def test_at_most_so_many_at_once_with_one_participant_and_with_one_model(
         now.subtract(names)
 
     scripted.replacements["purple_turn"] = turn
-    lanes = {"at_once_per_participant": 2, "at_once_per_model": 3}
-    ended = await play(caller, request(scenarios=["day"], seeds=[1, 2, 3], at_once=6, offline=False, **lanes))
-    assert len(ended.results.cells) == 6
-    assert peaks["good"] <= 2
-    assert peaks["poor"] <= 2
-    assert 1 < peaks["all"] <= 3
+    lanes = {"at_once_per_participant": 1, "at_once_per_model": 2}
+    ended = await play(caller, request(scenarios=["day"], seeds=[1, 2], at_once=4, offline=False, **lanes))
+    assert len(ended.results.cells) == 4
+    assert (peaks["good"], peaks["poor"], peaks["all"]) == (1, 1, 2)
 
 
 async def test_those_that_failed_by_the_participants_fault_are_played_again_where_that_is_asked_for(
@@ -332,7 +326,7 @@ async def test_a_bad_request_is_rejected_with_a_sentence(caller: Caller, scripte
         ({"shard_index": 3, "num_shards": 3}, "shards are counted from 0"),
         ({"grows": "nobody"}, "config.grows is nobody"),
     ]
-    for changes, sentence in cases:
+    for changes, sentence in some_of(cases, 3):
         ended = await play(caller, request(**changes))
         assert ended.state == "rejected"
         assert sentence in ended.sentence

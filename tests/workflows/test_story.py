@@ -277,10 +277,14 @@ async def test_what_may_pass_is_tried_again_and_not_for_ever(
         expected |= {"greet": 8, "apply": 12, "conclude": 12}
     for step, attempts in expected.items():
         activities.replacements[step] = fails("Passing", SENTENCE, times=attempts - 1)
+    if not NIGHTLY:  # one play for both: its last step fails at each attempt
+        activities.replacements["judge_criterion"] = fails("Passing", SENTENCE, times=expected["judge_criterion"])
     over = await played(caller)
-    assert over.state == "completed", over.sentence
+    assert over.state == ("completed" if NIGHTLY else "failed"), over.sentence
+    each_turn = ("purple_turn", "apply")
+    assert {step: activities.calls.count(step) // (2 if step in each_turn else 1) for step in expected} == expected
     assert await replayed(client, over.task.id) == 1
-    for step, attempts in expected.items() if NIGHTLY else [("purple_turn", 8)]:
+    for step, attempts in expected.items() if NIGHTLY else []:
         activities.calls.clear()
         activities.replacements = {step: fails("Passing", SENTENCE, times=attempts)}
         over = await played(caller)
@@ -328,15 +332,15 @@ async def test_a_long_story_goes_on_in_another_run_and_is_one_story(
     caller: Caller, client: Client, config: GreenAgentConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "HISTORY_EVENTS", 30)
-    async with scripted(client, config, max_turns=6, default_time_step="PT5M") as activities:
+    async with scripted(client, config, max_turns=4, default_time_step="PT5M") as activities:
         over = await played(caller, context="a long desk")
-        assert story(activities) == ["set_up", "greet", *TURN * 6, *END]
-        assert [given.turn for given in activities.inputs["purple_turn"]] == list(range(1, 7))
+        assert story(activities) == ["set_up", "greet", *TURN * 4, *END]
+        assert [given.turn for given in activities.inputs["purple_turn"]] == list(range(1, 5))
         assert activities.calls.count("admit") == activities.calls.count("join_queue") == 1
-        assert await replayed(client, over.task.id) >= 3
+        assert await replayed(client, over.task.id) >= 2
     assert over.results is not None
-    assert (over.state, over.results.turns_taken) == ("completed", 6)
-    assert turns_told(over) == list(range(1, 7))
+    assert (over.state, over.results.turns_taken) == ("completed", 4)
+    assert turns_told(over) == list(range(1, 5))
 
 
 async def test_an_archive_that_can_not_be_written_keeps_no_assessment_from_ending(

@@ -57,7 +57,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("step", "sentence", "turn", "attempts"),
     [
-        ("admit", "Checking the request", None, 12),
+        pytest.param("admit", "Checking the request", None, 12, marks=only_nightly),
         pytest.param("set_up", "Preparing the simulation", None, 12, marks=only_nightly),
         pytest.param("greet", "Greeting the participant", None, 8, marks=only_nightly),
         pytest.param("purple_turn", "The participant's turn", 1, 8, marks=only_nightly),

@@ -52,7 +52,8 @@ async def test_a_step_that_fails_for_good(
     # An assessment that never began has nobody to part from.
     partings = [] if step == "join_queue" else ["farewell", "take_down"]
     assert sorted(call for call in activities.calls if call in ("farewell", "take_down")) == partings
-    await assert_next_may_begin(caller, client, activities, context=step)
+    if NIGHTLY or step == "join_queue":
+        await assert_next_may_begin(caller, client, activities, context=step)
 
 
 async def test_a_rejected_request_is_recorded_as_rejected(

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.assessments.beside import evaluator_beside
 from tests.assessments.packages import write_package
 from tests.openai_endpoint import OpenAIEndpoint
-from tests.stack import Stack, running_stack
+from tests.stack import Stack
 
 PEOPLE, JUDGE = "openai/people", "openai/judge"
 PROVIDER_KEY = "sk-proj-0123456789-of-the-provider"
@@ -45,8 +46,10 @@ def telltale() -> Iterator[Telltale]:
 
 
 @pytest.fixture(scope="session")
-def modelled(telltale: Telltale, scenarios_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """An evaluator whose characters and judge have a model, of which the judge's has a price."""
+def modelled(
+    stack: Stack, telltale: Telltale, scenarios_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stack]:
+    """An evaluator whose characters and judge have a model, of which the judge's has a price; it logs all it can."""
     write_package(scenarios_dir, "leaky", files={"evaluators.py": _LEAKY})
     write_package(scenarios_dir, "leaky_and_raising", files={"evaluators.py": _LEAKY_AND_RAISING})
     prices = tmp_path_factory.mktemp("prices") / "prices.toml"
@@ -61,5 +64,7 @@ def modelled(telltale: Telltale, scenarios_dir: Path, tmp_path_factory: pytest.T
         "AGENTBEATS_GREEN_EVALUATION_BASE_URL": telltale.base_url,
         "AGENTBEATS_GREEN_PRICES": str(prices),
     }
-    with running_stack(scenarios_dir, environment=settings) as running:
+    folder = tmp_path_factory.mktemp("modelled")
+    with evaluator_beside(stack, "modelled", folder, settings, ("worker", "gateway", "ues")) as running:
+        (running.local.logs / "temporal.log").symlink_to(stack.local.logs / "temporal.log")
         yield running

@@ -152,7 +152,12 @@ async def test_a_server_that_knows_json_objects_alone_will_do(modelled: Stack, e
 
 
 async def test_a_judge_out_of_quota_fails_the_assessment(modelled: Stack, endpoint: OpenAIEndpoint) -> None:
-    endpoint.statuses[:] = [200, 200, 402]
+    """It was asked once before, and what that took is counted."""
+    endpoint.forget()
+    endpoint.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
+    endpoint.answer("You decided to answer", {"text": "Half past twelve suits me well."})
+    endpoint.answer("Now judge this criterion", "No verdict.")  # so the judge is asked once more
+    endpoint.statuses[:] = [200, 200, 200, 402]
     assessed = await assessed_by_models(modelled)
     assert assessed.state == "failed"
     assert "model judge refuses the request (HTTP 402)" in assessed.sentence
@@ -164,30 +169,16 @@ async def test_a_judge_out_of_quota_fails_the_assessment(modelled: Stack, endpoi
     assert (manners.max_score, manners.unscored_points, manners.unscored_reason) == (0, 4, assessed.sentence)
     assert manners.judged_by == "nobody"
     assert [u.error_message for u in assessed.updates if isinstance(u, ErrorOccurredUpdate)] == [assessed.sentence]
+    assert calls_told(results) == [2, 1]
     assert await simulations_left(modelled) == []
 
 
-@pytest.mark.parametrize(
-    ("statuses", "calls"),
-    some_of(
-        [
-            pytest.param([200, 200, 200, 402], [2, 1], id="a judgement"),
-            pytest.param([200, 401], [1, 0], id="a character's answer"),
-        ],
-        1,
-    ),
-)
-async def test_tokens_of_a_step_that_fails_for_good_are_counted(
-    statuses: list[int], calls: list[int], modelled: Stack, endpoint: OpenAIEndpoint
-) -> None:
-    endpoint.forget()
-    endpoint.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
-    endpoint.answer("You decided to answer", {"text": "Half past twelve suits me well."})
-    endpoint.answer("Now judge this criterion", "No verdict.")  # so the judge is asked once more
-    endpoint.statuses[:] = statuses
+@only_nightly  # by default: test_a_judge_out_of_quota_fails_the_assessment
+async def test_tokens_of_a_character_that_fails_for_good_are_counted(modelled: Stack, endpoint: OpenAIEndpoint) -> None:
+    endpoint.statuses[:] = [200, 401]
     assessed = await assessed_by_models(modelled)
     assert assessed.state == "failed"
-    assert calls_told(assessed.results) == calls
+    assert calls_told(assessed.results) == [1, 0]
 
 
 @pytest.mark.parametrize(
