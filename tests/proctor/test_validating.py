@@ -1,19 +1,17 @@
 """``proctor scenarios validate``: authors are told what is wrong with data and evaluators before anybody plays."""
 
-import asyncio
 import json
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic_core import from_json
 
-from activities.scenario_code.manager import ScenarioPackage
-from proctor.scenario_commands import load_packages
+from proctor.family_commands import scenario_code
 from proctor.scenario_data import data_problems, unknown_settings
 from proctor.scenario_trial import try_evaluators
-from proctor.settings import read_settings
 from proctor_settings.config import GreenAgentConfig
 from tests.assessments.packages import TINY, edited, write_package
 from tests.proctor.commands import Sandbox
@@ -97,7 +95,7 @@ FAULTS = {
 HOLDS, CURIOUS = "holds", "curious"
 
 
-def package(directory: Path) -> ScenarioPackage:
+def write_tried(directory: Path) -> Path:
     """A scenario with a criterion for each evaluator, one of which holds."""
     asks = "answer = ctx.llm and await ctx.llm.ainvoke('Was he polite?')"
     does = {HOLDS: "pass", CURIOUS: asks, **{name: does for name, (does, _) in FAULTS.items()}}
@@ -108,13 +106,13 @@ def package(directory: Path) -> ScenarioPackage:
 
     evaluators = "".join(EVALUATOR.format(name=name, does=what) for name, what in does.items())
     write_package(directory, "tried", change=one_for_each, files={"evaluators.py": evaluators})
-    [found] = load_packages([directory / "tried"])
-    assert isinstance(found, ScenarioPackage), found
-    return found
+    return directory / "tried"
 
 
-def test_an_evaluator_that_would_fail_is_named_with_when_and_one_that_holds_is_not(tmp_path: Path) -> None:
-    found = asyncio.run(try_evaluators(package(tmp_path), read_settings(GreenAgentConfig)))
+async def test_an_evaluator_that_would_fail_is_named_with_when_and_one_that_holds_is_not(tmp_path: Path) -> None:
+    settings = GreenAgentConfig()
+    async with aclosing(scenario_code(settings)) as code:
+        found = await try_evaluators(await code.load(write_tried(tmp_path)), settings, code)
     for name, (_, fault) in FAULTS.items():
         begins = tuple(f"criterion {name}{sign} {fault.format(name)}" for sign in ",:")
         assert [said for said in found.faults if said.startswith(begins)], found
