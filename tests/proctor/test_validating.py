@@ -152,14 +152,6 @@ def by_model(points: int) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-def test_validate_says_which_points_need_a_model(sandbox: Sandbox) -> None:
-    counted = EVALUATOR.format(name="counted", does="pass")
-    write_package(sandbox.folder, "asked", change=by_model(2), files={"evaluators.py": counted})
-    done = sandbox.call("scenarios", "validate", "./asked")
-    assert done.returncode == 0, done.stderr
-    assert "Without a model, 2 of 22 points are not scored: tact (2)" in " ".join(done.stdout.split())
-
-
 @pytest.mark.parametrize(
     ("points", "flags", "is_warned"), [(3, ("--offline",), True), (2, ("--offline",), False), (3, (), False)]
 )
@@ -174,15 +166,18 @@ def test_assess_warns_before_the_start_of_many_unscored_points(
     assert ("Without a model, 3 of 23 points are not scored: tact (3)" in done.stderr) is is_warned
 
 
-def test_what_a_scenario_lacks_is_warned_of(sandbox: Sandbox) -> None:
+def test_what_a_scenario_lacks_is_warned_of_and_which_points_need_a_model(sandbox: Sandbox) -> None:
     def misspell(scenario: dict[str, Any]) -> None:
+        by_model(2)(scenario)
         scenario["criteria"][0]["params_"] = {}
 
-    write_package(sandbox.folder, "plain", change=misspell)
+    counted = EVALUATOR.format(name="counted", does="pass")
+    write_package(sandbox.folder, "plain", change=misspell, files={"evaluators.py": counted})
     done = sandbox.call("scenarios", "validate", "./plain")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert "scenario.json has no canary" in said
     assert "scenario.json has no version" in said
     assert "criteria.0.params_: there is no such field; did you mean params?" in said
+    assert "Without a model, 2 of 22 points are not scored: tact (2)" in said
     assert json.loads((sandbox.folder / "plain" / "scenario.json").read_text())["criteria"]
