@@ -19,11 +19,12 @@ from activities.plan import Model
 from proctor.main import main
 from proctor_processes.ports import free_ports
 from proctor_protocol._wire import WireModel
+from proctor_protocol.instances import Instance
 from proctor_protocol.scenario import ScenarioModel
 from purple_sdk.ues.answers import UESAnswer
 from tests.activities.families import SOUND, write_family
 from tests.proctor.commands import Sandbox
-from tests.work import only_nightly, some_of
+from tests.work import some_of
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -357,12 +358,22 @@ def make(day):
 """
 
 
-@only_nightly  # by default: test_the_days_of_a_family_are_validated_until_one_cannot_be_made
-def test_a_day_of_a_family_in_a_folder_is_validated(sandbox: Sandbox) -> None:
-    write_family(sandbox.folder / "mine")
-    done = sandbox.call("scenarios", "validate", "mine/families/one_question", "--difficulty", "3", "--seed", "5")
-    assert done.returncode == 0, done.stderr
-    assert "one_question · difficulty 3 · seed 5 can be played: 2 turns" in done.stdout
+def test_the_day_that_is_named_is_validated_of_a_family_by_name_or_by_folder(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen: list[tuple[Path, int, int]] = []
+
+    async def note(_code: Any, folder: Path, days: list[Instance], _check: Any) -> None:
+        chosen.extend((folder, day.difficulty, day.seed) for day in days)
+
+    monkeypatch.setattr("proctor.scenario_commands.check_days", note)
+    folder = write_family(sandbox.folder / "mine") / "families" / "one_question"
+    for named in ("one_question", "mine/families/one_question"):
+        for day in (("--difficulty", "3", "--seed", "5"), ()):
+            done = sandbox.call("scenarios", "validate", named, "--scenarios-dir", "mine", *day)
+            assert done.returncode == 0, done.stderr
+    days = [(3, 5), (1, 1), (2, 1), (3, 1), (4, 1)]
+    assert [(path.resolve(), *day) for path, *day in chosen] == 2 * [(folder.resolve(), *day) for day in days]
 
 
 def test_a_scenario_is_shown_with_who_judges_what(sandbox: Sandbox) -> None:
