@@ -21,6 +21,7 @@ from tests.work import only_nightly
 
 SHORT_PAGES = ("docs/howto/setting.md", "docs/howto/judge.md")
 LONG_PAGES = ("docs/howto/activity.md", "docs/howto/modality.md")
+ALL_PAGES = (*SHORT_PAGES, *LONG_PAGES)
 _CHANGE = re.compile(r"(?P<how>file|insert|replace) (?P<path>\S+)(?: (?P<where>after|before|at) (?P<text>.+))?")
 
 
