@@ -4,8 +4,7 @@ It is not called ``families``: ``proctor.families`` is the function of the API.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,7 +28,7 @@ from proctor.settings import read_settings
 from proctor_protocol.instances import Instance
 from proctor_settings.config import GreenAgentConfig
 
-Check = Callable[[ScenarioPackage, str], None]
+Check = Callable[[ScenarioPackage, str], Awaitable[None]]
 """Checks a scenario, which is called so, and prints that it can be played."""
 
 
@@ -63,7 +62,7 @@ def show_families(console: Console, manager: ScenarioManager) -> bool:
     return not all(isinstance(family, Family) for family in families)
 
 
-def check_days(directory: Path, instances: Sequence[Instance], check: Check) -> None:
+async def check_days(code: ScenarioCode, directory: Path, instances: Sequence[Instance], check: Check) -> None:
     """Make days of the family in a folder, and check each as a scenario.
 
     Raises:
@@ -73,17 +72,12 @@ def check_days(directory: Path, instances: Sequence[Instance], check: Check) -> 
         with TemporaryDirectory(prefix="proctor-day-") as folder:
             day = Path(folder) / directory.name
             try:
-                package = asyncio.run(_made(directory, instance, day))
+                files = await code.make(directory, instance)
+                await asyncio.to_thread(write_day, files, day)
+                package = await code.load(day)
             except ScenarioError as problem:
                 raise CommandError(clean(str(problem))) from None
-            check(package, instance.title)
-
-
-async def _made(directory: Path, instance: Instance, day: Path) -> ScenarioPackage:
-    async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
-        files = await code.make(directory, instance)
-        await asyncio.to_thread(write_day, files, day)
-        return await code.load(day)
+            await check(package, instance.title)
 
 
 def scenario_code(config: GreenAgentConfig) -> ScenarioCode:

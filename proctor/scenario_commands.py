@@ -15,6 +15,7 @@ from rich.text import Text
 from activities.judging.judge import points_left_out
 from activities.scenario_code.manager import ScenarioError, ScenarioManager, ScenarioNotFoundError, ScenarioPackage
 from activities.scenario_code.paraphrases import AUTHORS, FOLDER, Audited, Held
+from activities.scenario_code.processes import ScenarioCode
 from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode, UsageError, ending_as
 from proctor.family_commands import check_days, is_family, scenario_code, show_families
@@ -119,23 +120,30 @@ def validate_scenario(
         family = folder.resolve() if is_family(folder) else None
     else:
         family = manager_of(scenarios_dir).find_family(path_or_id)
-    if family is not None:
-        difficulties = DIFFICULTIES if difficulty is None else (difficulty,)
-        days = [
-            Instance(family=family.name, difficulty=each, seed=1 if seed is None else seed) for each in difficulties
-        ]
-        check_days(family, days, _check)
-        return
-    if difficulty is not None or seed is not None:
+    if family is None and (difficulty is not None or seed is not None):
         raise UsageError(f"{path_or_id} is a fixed scenario: leave out --difficulty and --seed")
-    if is_path:
-        package = _playable(load_packages([folder.resolve()])[0])
-    else:
-        package = load_scenario(manager_of(scenarios_dir), path_or_id)
-    _check(package, package.config.scenario_id)
+    settings = read_settings(GreenAgentConfig)
+
+    async def validate() -> None:
+        async with aclosing(scenario_code(settings)) as code:  # one fork server for all that is loaded, made and tried
+
+            async def check(package: ScenarioPackage, name: str) -> None:
+                await _check(package, name, settings, code)
+
+            if family is not None:
+                difficulties = DIFFICULTIES if difficulty is None else (difficulty,)
+                chosen = 1 if seed is None else seed
+                days = [Instance(family=family.name, difficulty=each, seed=chosen) for each in difficulties]
+                await check_days(code, family, days, check)
+                return
+            directory = folder.resolve() if is_path else _found(manager_of(scenarios_dir), path_or_id)
+            package = _playable((await _load(code, [directory]))[0])
+            await check(package, package.config.scenario_id)
+
+    asyncio.run(validate())
 
 
-def _check(package: ScenarioPackage, name: str) -> None:
+async def _check(package: ScenarioPackage, name: str, settings: GreenAgentConfig, code: ScenarioCode) -> None:
     """Check a scenario that can be loaded, and print that it can be played."""
     from proctor.scenario_data import data_problems, initial_state_of
     from proctor.scenario_trial import try_evaluators
@@ -146,7 +154,7 @@ def _check(package: ScenarioPackage, name: str) -> None:
         faults += [f"role {role}: {problem}" if role else problem for problem in problems]
     warnings = [*package.warnings, *_lacks(package)]
     for side in sides.values() if not faults else ():
-        tried = asyncio.run(try_evaluators(side, read_settings(GreenAgentConfig)))
+        tried = await try_evaluators(side, settings, code)
         faults, warnings = [*faults, *tried.faults], [*warnings, *tried.warnings]
     console = make_console()
     for warning in warnings:
@@ -343,9 +351,12 @@ def _judge(criterion: EvaluationCriterion) -> str:
 
 def load_scenario(manager: ScenarioManager, scenario_id: str) -> ScenarioPackage:
     """Load a scenario, with its problems as errors of a command."""
+    return _playable(load_packages([_found(manager, scenario_id)])[0])
+
+
+def _found(manager: ScenarioManager, scenario_id: str) -> Path:
     with ending_as(UsageError, ScenarioNotFoundError):
-        directory = manager.find(scenario_id)
-    return _playable(load_packages([directory])[0])
+        return manager.find(scenario_id)
 
 
 def load_packages(directories: Sequence[Path]) -> list[ScenarioPackage | ScenarioError]:
@@ -354,16 +365,20 @@ def load_packages(directories: Sequence[Path]) -> list[ScenarioPackage | Scenari
     """
 
     async def load() -> list[ScenarioPackage | ScenarioError]:
-        packages: list[ScenarioPackage | ScenarioError] = []
         async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
-            for directory in directories:
-                try:
-                    packages.append(await code.load(directory))
-                except ScenarioError as problem:
-                    packages.append(problem)
-        return packages
+            return await _load(code, directories)
 
     return asyncio.run(load())
+
+
+async def _load(code: ScenarioCode, directories: Sequence[Path]) -> list[ScenarioPackage | ScenarioError]:
+    packages: list[ScenarioPackage | ScenarioError] = []
+    for directory in directories:
+        try:
+            packages.append(await code.load(directory))
+        except ScenarioError as problem:
+            packages.append(problem)
+    return packages
 
 
 def _playable(package: ScenarioPackage | ScenarioError) -> ScenarioPackage:

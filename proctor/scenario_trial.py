@@ -6,7 +6,7 @@ judge. The model is a stand-in whose answers have the right shape and mean nothi
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -28,7 +28,6 @@ from activities.simulation.payloads import TURN_SETTLES
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.states import snapshot
 from activities.simulation.turns import entries_from_events
-from proctor.family_commands import scenario_code
 from proctor.own_simulator import own_simulator
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
@@ -47,8 +46,8 @@ class Tried:
     warnings: list[str] = field(default_factory=list)
 
 
-async def try_evaluators(package: ScenarioPackage, settings: GreenAgentConfig) -> Tried:
-    """Run every evaluator on an empty and on a busy log, with and without a model."""
+async def try_evaluators(package: ScenarioPackage, settings: GreenAgentConfig, code: ScenarioCode) -> Tried:
+    """Run every evaluator on an empty and on a busy log, with and without a model, in processes of ``code``."""
     tried = Tried()
     criteria = [
         judged
@@ -57,7 +56,7 @@ async def try_evaluators(package: ScenarioPackage, settings: GreenAgentConfig) -
     ]
     if not criteria:
         return tried
-    async with aclosing(scenario_code(settings)) as code, httpx.AsyncClient(trust_env=False, timeout=60.0) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=60.0) as http:
         with own_simulator(settings) as config:
             for log in ("an empty", "a busy"):
                 simulation, record = await _played(package, config, http, is_busy=log == "a busy")

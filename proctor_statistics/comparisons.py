@@ -95,8 +95,8 @@ def units_needed_range(comparison: Comparison, difference: float) -> tuple[int, 
     if not comparison.spread or comparison.units < 2:
         return None
     free = comparison.units - 1
-    tails = scipy.stats.chi2.ppf([(1 + _SURE_OF_SPREAD) / 2, (1 - _SURE_OF_SPREAD) / 2], free)
-    low, high = (_needed(comparison.spread * float(np.sqrt(free / each)), difference) for each in tails)
+    chi2 = 2 * scipy.special.gammaincinv(free / 2, [(1 + _SURE_OF_SPREAD) / 2, (1 - _SURE_OF_SPREAD) / 2])
+    low, high = (_needed(comparison.spread * float(np.sqrt(free / each)), difference) for each in chi2)
     return low, high
 
 
@@ -113,9 +113,9 @@ def _shows(units: int, spread: float, difference: float) -> bool:
 
     The draws of the limit are ``(1 - u) * mean - 100 * u``, with u from Beta(1/2, units) for the weight at the bound.
     """
-    u = scipy.stats.beta.ppf((np.arange(100) + 0.5) / 100, UNSEEN, units)
-    mean = difference - scipy.stats.norm.ppf(POWER) * spread / np.sqrt(units)
-    below = scipy.stats.norm.cdf((_BOUNDS[1] * u / (1 - u) - mean) / (spread / np.sqrt(units + 1)))
+    u = scipy.special.betaincinv(UNSEEN, units, (np.arange(100) + 0.5) / 100)
+    mean = difference - scipy.special.ndtri(POWER) * spread / np.sqrt(units)
+    below = scipy.special.ndtr((_BOUNDS[1] * u / (1 - u) - mean) / (spread / np.sqrt(units + 1)))
     return bool(below.mean() <= ALPHA / 2)
 
 

@@ -75,7 +75,7 @@ def effective_runs(units: Sequence[Sequence[bool]]) -> float:
     variance = sum(each**2 for each in residuals) * len(units) / (len(units) - 1) / runs**2
     if variance == 0:
         return float(len(units))
-    t = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, [runs - 1, len(units) - 1])
+    t = scipy.special.stdtrit([runs - 1, len(units) - 1], (1 + CONFIDENCE) / 2)
     return float(min(runs, max(1.0, share * (1 - share) / variance * (t[0] / t[1]) ** 2)))
 
 

@@ -1,6 +1,7 @@
 """Instances of families pass the audit in its cheapest form, nightly four of each; planted faults are named.
 
-By default a third of the families is audited. In the others the oracle earns everything, and who does nothing nothing.
+By default two families are audited. In the others the oracle earns everything, and who does nothing nothing;
+``tests/docs/test_families.py`` fails where days are others than those that were audited.
 """
 
 from collections.abc import Callable
@@ -27,7 +28,7 @@ def test_there_are_twelve_families() -> None:
 
 
 SHORT_DAYS = [(family, DIFFICULTIES[place % 2]) for place, family in enumerate(FAMILIES)]
-AUDITED = SHORT_DAYS[::3]
+AUDITED = SHORT_DAYS[::12]
 OTHERS = [day for day in SHORT_DAYS if day not in AUDITED]
 ALL_DAYS = [(family, difficulty) for family in FAMILIES for difficulty in DIFFICULTIES]
 

@@ -17,12 +17,11 @@ import pytest
 from tests.docs.blocks import document, of_language
 from tests.processes import ROOT
 from tests.waiting import PATIENCE
-from tests.work import NIGHTLY
+from tests.work import only_nightly
 
-LONG = pytest.mark.skipif(not NIGHTLY, reason="takes long: make nightly")
+SHORT_PAGES = ("docs/howto/setting.md", "docs/howto/judge.md")
 LONG_PAGES = ("docs/howto/activity.md", "docs/howto/modality.md")
-ALL_PAGES = ("docs/howto/setting.md", "docs/howto/judge.md", *LONG_PAGES)
-PAGES = [pytest.param(page, marks=LONG if page in LONG_PAGES else ()) for page in ALL_PAGES]
+ALL_PAGES = (*SHORT_PAGES, *LONG_PAGES)
 _CHANGE = re.compile(r"(?P<how>file|insert|replace) (?P<path>\S+)(?: (?P<where>after|before|at) (?P<text>.+))?")
 
 
@@ -48,20 +47,24 @@ def follow(page: str, tree: Path) -> None:
 
 
 @pytest.mark.timeout(4 * PATIENCE)
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pages", [SHORT_PAGES, *(pytest.param((page,), marks=only_nightly) for page in LONG_PAGES)])
+def test_pages_can_be_followed(pages: tuple[str, ...], tmp_path: Path) -> None:
+    """Those of one copy come one after the other; their tests are run together."""
     for entry in ROOT.iterdir():
         if (entry / "__init__.py").exists():
             # With what is compiled: it holds for the copies, which keep their times.
             shutil.copytree(entry, tmp_path / entry.name, ignore=shutil.ignore_patterns("node_modules"))
         elif not entry.name.startswith(".") and entry.name != "site":
             (tmp_path / entry.name).symlink_to(entry)
-    follow(page, tmp_path)
-    for generator in re.findall(r"`\.venv/bin/python -m (tests\.[\w.]+)`", document(page)):
-        subprocess.run([sys.executable, "-m", generator], cwd=tmp_path, timeout=PATIENCE, check=True)
-    (command,) = re.findall(r"`\.venv/bin/python -m pytest ([^`]+)`", document(page))
+    tests: list[str] = []
+    for page in pages:
+        follow(page, tmp_path)
+        for generator in re.findall(r"`\.venv/bin/python -m (tests\.[\w.]+)`", document(page)):
+            subprocess.run([sys.executable, "-m", generator], cwd=tmp_path, timeout=PATIENCE, check=True)
+        (command,) = re.findall(r"`\.venv/bin/python -m pytest ([^`]+)`", document(page))
+        tests += shlex.split(command)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *shlex.split(command)],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests],
         cwd=tmp_path,
         capture_output=True,
         text=True,

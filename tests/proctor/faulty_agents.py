@@ -1,4 +1,4 @@
-"""Agents with one planted fault each, in one process: the agent with FAULT is at ``/FAULT``.
+"""Agents with one planted fault each, on one thread: the agent with FAULT is at ``/FAULT``.
 
 They are written on a2a-sdk, as an agent is that has nothing of ours; ``sound`` and
 ``blunt``, which acts without looking, have no fault, and ``sdk`` is on purple_sdk.
@@ -6,9 +6,9 @@ They are written on a2a-sdk, as an agent is that has nothing of ours; ``sound`` 
 
 import asyncio
 import json
-import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,7 @@ from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, Agen
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from proctor_processes.serving import Server, address_of, listen
+from proctor_processes.serving import InnerServer, address_of, listen
 from proctor_protocol.messages import TurnCompleteMessage
 from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, create_app
@@ -179,10 +179,11 @@ def app_of(fault: str, address: str) -> Starlette:
     return Starlette(routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")])
 
 
-def main() -> None:
-    """Serve them all."""
+@contextmanager
+def served() -> Iterator[str]:
+    """Serve them all on a thread; gives the address that their names come after."""
     listener = listen("127.0.0.1", 0, "the agents")
-    address = address_of(listener).rstrip("/")
+    address = address_of(listener)
     apps = {name: app_of(name, address) for name in (*GOOD, *FAULTS)}
 
     @asynccontextmanager
@@ -193,9 +194,12 @@ def main() -> None:
             yield
 
     app = Starlette(routes=[Mount(f"/{name}", each) for name, each in apps.items()], lifespan=lifespan)
-    settings = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
-    Server(settings, f"the agents listening on {address}").run(sockets=[listener])
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    server = InnerServer(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    try:
+        yield address
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()

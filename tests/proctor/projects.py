@@ -1,5 +1,6 @@
 """What ``proctor new-agent`` and ``proctor new-scenario`` write is held to."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,11 +8,18 @@ from pathlib import Path
 from tests.processes import ROOT
 
 
-def run(*command: str, folder: Path) -> str:
+def run(*command: str, folder: Path, **environment: str) -> str:
     """Run a module in a project; it has to end well. Returns what it printed."""
-    done = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
+    words, known = [sys.executable, "-m", *command], {**os.environ, **environment}
+    done = subprocess.run(words, cwd=folder, env=known, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def run_tests(project: Path) -> str:
+    """Run a project's tests with the plugin that its guide names; those of our other packages would take seconds."""
+    words = ("pytest", "-p", "asyncio", "-p", "no:cacheprovider")
+    return run(*words, folder=project, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 
 def require_clean(project: Path) -> None:

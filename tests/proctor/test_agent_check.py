@@ -11,8 +11,7 @@ from proctor.agent_check.command import check_agent, look_at
 from proctor.errors import ExitCode, UnreachableError, UsageError
 from proctor_processes.ports import free_ports
 from proctor_settings.config import GreenAgentConfig
-from tests.processes import serving
-from tests.proctor.faulty_agents import FAULTS, GOOD
+from tests.proctor.faulty_agents import FAULTS, GOOD, served
 
 PATIENT = 60.0
 SHOWS_LATER = ("deaf-to-cancel", "goes-on")
@@ -21,7 +20,7 @@ SHOWS_LATER = ("deaf-to-cancel", "goes-on")
 
 @pytest.fixture(scope="module")
 def agents() -> Iterator[str]:
-    with serving("tests.proctor.faulty_agents") as (address, _):
+    with served() as address:
         yield address
 
 
@@ -56,8 +55,11 @@ def test_each_fault_is_named_and_no_other(fault: str, looks: dict[str, Future[li
     assert wrong[FAULTS[fault]].fix
 
 
-def test_it_tells_as_json_and_by_its_exit_code(agents: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check_agent(f"{agents}/boasts", timeout=PATIENT, host=None, as_json=True) == ExitCode.FAILED
+def test_it_tells_as_json_and_by_its_exit_code(
+    looks: dict[str, Future[list[Finding]]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("proctor.agent_check.command.look_at", lambda *_: looks["boasts"].result())
+    assert check_agent("http://boasts", timeout=PATIENT, host=None, as_json=True) == ExitCode.FAILED
     told = json.loads(capsys.readouterr().out)
     assert told["passed"] is False
     [wrong] = [finding for finding in told["findings"] if finding["judgement"] == "wrong"]

@@ -37,10 +37,10 @@ def turns_told(output: str) -> list[int]:
     return [int(number) for number in re.findall(r"^turn +(\d+)", output, re.MULTILINE)]
 
 
-async def test_an_assessment_is_shown_and_its_exact_result_written(stack: Stack, sandbox: Sandbox) -> None:
-    async with serving(speak) as url:
+def test_an_assessment_is_shown_and_its_exact_result_written(stack: Stack, sandbox: Sandbox) -> None:
+    with stack.serving(speak) as url:
         more = ("--seed", str(2**62 + 1), "--max-turns", "3", "--json", "r.json")
-        done = await asyncio.to_thread(sandbox.run, *arguments(stack, url, *more))
+        done = sandbox.call(*arguments(stack, url, *more))
     assert done.returncode == 0, done.stderr
     results = AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes())
     assert results.turns_taken == 3

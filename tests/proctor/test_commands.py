@@ -19,9 +19,10 @@ from activities.plan import Model
 from proctor.main import main
 from proctor_processes.ports import free_ports
 from proctor_protocol._wire import WireModel
+from proctor_protocol.instances import Instance
 from proctor_protocol.scenario import ScenarioModel
 from purple_sdk.ues.answers import UESAnswer
-from tests.activities.families import faulty, write_family
+from tests.activities.families import SOUND, write_family
 from tests.proctor.commands import Sandbox
 from tests.work import some_of
 
@@ -34,46 +35,43 @@ def nobody() -> str:
     return f"http://127.0.0.1:{free_ports(1)[0]}"
 
 
-def test_help_is_there_at_once(sandbox: Sandbox) -> None:
-    done = sandbox.run("--help")
-    assert done.returncode == 0
-    for command in ("up", "demo", "assess", "worker", "gateway", "ues", "agent", "scenarios"):
-        assert f"  {command} " in done.stdout
-
-
 HEAVY = ("temporalio", "a2a", "uvicorn", "starlette", "httpx", "langchain_core", "ues_sim", "activities", "workflows")
+MODELS = {"langchain_core", "langchain_openai", "openai", "langsmith", "numpy"}
 
 
-def imported_by(code: str, *arguments: str) -> set[str]:
-    """What a process has imported in the end."""
-    begun = "import sys; from proctor_processes.importing import import_less; import_less()"
-    code = f"{begun}\ntry:\n {code}\nfinally: print(*(name for name, module in sys.modules.items() if module))"
-    ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
-    return set(ran.stdout.splitlines()[-1].split())
+def imported_by(*imports: str) -> Iterator[set[str]]:
+    """What a process has imported after each of some imports, one after the other."""
+    tell = "print(*(name for name, module in sys.modules.items() if module))"
+    code = "import sys; from proctor_processes.importing import import_less; import_less()"
+    for each in imports:
+        code += f"; import {each}; {tell}"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return (set(line.split()) for line in ran.stdout.splitlines())
 
 
-def test_help_imports_nothing_that_it_does_not_need() -> None:
-    imported = imported_by("from proctor.main import main; main()", "--help")
+def test_help_is_there_at_once_and_imports_nothing_that_it_does_not_need() -> None:
+    at_the_end = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules)); from proctor.main import main; main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", at_the_end, "--help"], capture_output=True, text=True, check=True)
+    for command in ("up", "demo", "assess", "worker", "gateway", "ues", "agent", "scenarios"):
+        assert f"  {command} " in ran.stdout
+    imported = set(ran.stdout.splitlines()[-1].split())
     assert "proctor.main" in imported
     assert imported.isdisjoint(HEAVY)
 
 
 def test_no_process_imports_what_only_others_need() -> None:
-    models = {"langchain_core", "langchain_openai", "openai", "langsmith", "numpy"}
-    up = imported_by("import proctor.up")
-    assert up.isdisjoint({"temporalio", "a2a", "jwt", "ues_sim", "starlette.applications", "uvicorn", *models})
-    commands = imported_by("import proctor.demo, proctor.up, proctor.scenario_commands")
-    assert commands.isdisjoint({"temporalio.worker", "ues_sim", "proctor.parts", *models})
-    services = imported_by("import proctor.services, ues_sim.server, purple_sdk.examples.triage_agent")
-    assert services.isdisjoint({"temporalio", "a2a_gateway", "activities.scenario_code", *models})
-    gateway = imported_by("import a2a_gateway.server, viewer.app, proctor.page_actions, proctor.running")
-    assert gateway.isdisjoint({"ues_sim", "proctor.parts", "jwt", "rich", "temporalio.worker", *models})
-    parent = imported_by("import proctor.services, proctor.worker_processes")
+    """A worker does neither: ``test_terminal_extra``."""
+    up, commands = imported_by("proctor.up", "proctor.demo, proctor.scenario_commands")
+    assert up.isdisjoint({"temporalio", "a2a", "jwt", "ues_sim", "starlette.applications", "uvicorn", *MODELS})
+    assert commands.isdisjoint({"temporalio.worker", "ues_sim", "proctor.parts", *MODELS})
+    [services] = imported_by("proctor.services, ues_sim.server, purple_sdk.examples.triage_agent")
+    assert services.isdisjoint({"temporalio", "a2a_gateway", "activities.scenario_code", *MODELS})
+    pages = "a2a_gateway.server, viewer.app, proctor.page_actions, proctor.running"
+    parent, gateway = imported_by("proctor.services, proctor.worker_processes", pages)
     assert parent.isdisjoint({"temporalio", "httpx", "proctor.parts"})
-    # A worker's first model brings what models need, its first webhook the gateway's words, an engine its client.
-    worker = imported_by("import proctor.worker")
-    assert "activities.models.factory" in worker
-    assert worker.isdisjoint({"ues_sim", "a2a_gateway", "aiohttp", "aiodocker", "yaml", "rich", *models})
+    assert gateway.isdisjoint({"ues_sim", "proctor.parts", "jwt", "rich", "temporalio.worker", *MODELS})
 
 
 def test_a_model_that_is_built_when_it_is_first_used_can_be() -> None:
@@ -148,10 +146,14 @@ def test_the_version_is_that_of_the_installed_package(sandbox: Sandbox) -> None:
     assert (done.returncode, done.stdout) == (0, f"proctor {version('proctor')}\n")
 
 
-def test_a_variable_that_is_no_setting_is_warned_of_with_the_nearest_that_is(sandbox: Sandbox) -> None:
+def test_the_scenarios_that_came_with_proctor_are_listed_and_a_variable_that_is_no_setting_is_warned_of(
+    sandbox: Sandbox,
+) -> None:
     wrong = {"AGENTBEATS_GREEN_TEMPORAL_ADRESS": "x", "AGENTBEATS_PURPLE_HOTS": "x", "AGENTBEATS_XYZZY": "x"}
     done = sandbox.call("scenarios", "list", AGENTBEATS_GREEN_PORT="8000", **wrong)
     assert done.returncode == 0
+    assert "email_triage_basic" in done.stdout
+    assert "\x1b" not in done.stdout
     assert done.stderr.splitlines() == [
         "proctor: warning: AGENTBEATS_GREEN_TEMPORAL_ADRESS isn't a setting: "
         "did you mean AGENTBEATS_GREEN_TEMPORAL_ADDRESS?",
@@ -160,7 +162,7 @@ def test_a_variable_that_is_no_setting_is_warned_of_with_the_nearest_that_is(san
     ]
 
 
-@pytest.mark.parametrize("command", some_of(["gateway", "ues", "agent triage"], 1))
+@pytest.mark.parametrize("command", some_of(["agent triage", "gateway", "ues"], 1))
 def test_a_service_listens_on_this_machine_only_unless_told_otherwise_and_ends_well_at_ctrl_c(
     sandbox: Sandbox, command: str
 ) -> None:
@@ -185,27 +187,33 @@ def test_a_gateway_that_asks_nobody_is_opened_to_others_only_by_whoever_means_it
 
 
 def test_a_gateway_with_tokens_may_be_reached_by_others(sandbox: Sandbox) -> None:
+    """It gets as far as its port, which is taken."""
     made = sandbox.call("token", "create", "nightly", "--state", str(sandbox.folder / "state"))
     assert (made.returncode, made.stdout[:8]) == (0, "proctor_"), made.stderr
-    (port,) = free_ports(1)
-    flags = ("--host", "0.0.0.0", "--port", str(port), "--state", str(sandbox.folder / "state"))
-    with sandbox.started("gateway", *flags) as gateway:
-        gateway.wait_for("listening on")
-        assert "authenticated" not in gateway.output
+    with socket.socket() as listener:
+        listener.bind(("0.0.0.0", 0))
+        listener.listen()
+        port = str(listener.getsockname()[1])
+        done = sandbox.call("gateway", "--host", "0.0.0.0", "--port", port, "--state", str(sandbox.folder / "state"))
+    assert done.returncode == 1
+    assert port in done.stderr
+    assert "authenticat" not in done.stderr
 
 
-def test_common_variables_hold_for_every_service_and_what_is_probably_not_meant_is_told(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("command", some_of(["gateway", "agent triage"], 1))
+def test_common_variables_hold_for_every_service_and_what_is_probably_not_meant_is_told(
+    sandbox: Sandbox, command: str
+) -> None:
     (port,) = free_ports(1)
     common = {"AGENTBEATS_PORT": str(port), "AGENTBEATS_HOST": "0.0.0.0", "AGENTBEATS_LOG_LEVEL": "error"}
     common["AGENTBEATS_GREEN_OPEN"] = "true"
-    for command in ("gateway", "agent triage"):
-        with sandbox.started(*command.split(), **common) as service:
-            service.wait_for("listening on")
-            assert listening_at(service.process.pid) == {("0.0.0.0", port)}
-            assert "INFO" not in service.output
-        if command == "gateway":
-            assert "proctor: warning: card_url is not set: the agent card says localhost" in service.output
-            assert "proctor: warning: everyone who reaches this port may start assessments" in service.output
+    with sandbox.started(*command.split(), **common) as service:
+        service.wait_for("listening on")
+        assert listening_at(service.process.pid) == {("0.0.0.0", port)}
+        assert "INFO" not in service.output
+    if command == "gateway":
+        assert "proctor: warning: card_url is not set: the agent card says localhost" in service.output
+        assert "proctor: warning: everyone who reaches this port may start assessments" in service.output
 
 
 def listening_at(pid: int) -> set[tuple[str, int]]:
@@ -310,41 +318,62 @@ def scenario(folder: Path, **changes: Any) -> Path:
     return folder
 
 
-def test_the_scenarios_that_came_with_proctor_are_listed_from_anywhere(sandbox: Sandbox) -> None:
-    done = sandbox.call("scenarios", "list")
-    assert done.returncode == 0, done.stderr
-    assert "email_triage_basic" in done.stdout
-    assert "\x1b" not in done.stdout
-
-
-def test_families_are_listed_and_their_days_are_validated(sandbox: Sandbox) -> None:
+def test_scenarios_and_families_are_listed_and_what_is_broken_hides_no_others(sandbox: Sandbox) -> None:
     folder = write_family(sandbox.folder / "mine")
     assert [(each.name, each.ability) for each in proctor.families(folder) if each.name == "one_question"] == [
         ("one_question", "answering")
     ]
+    scenario(folder / "late", end_time="2026-03-01T08:00:00+00:00")
     scenario(folder / "quiet")
+    write_family(folder, name="nameless")
+    (folder / "families" / "nameless" / "family.toml").unlink()
     done = sandbox.call("scenarios", "list", "--scenarios-dir", "mine")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("one_question")]
     assert line.split() == ["one_question", "One", "question", "answering"]
-    for named in some_of(["one_question", "mine/families/one_question"], 1):
-        done = sandbox.call(
-            "scenarios", "validate", named, "--scenarios-dir", "mine", "--difficulty", "3", "--seed", "5"
-        )
-        assert done.returncode == 0, done.stderr
-        assert "one_question · difficulty 3 · seed 5 can be played: 2 turns" in done.stdout
-    write_family(folder, faulty("raise InconsistentDayError('door', 'two answers are right')"))
-    done = sandbox.call("scenarios", "validate", "one_question", "--scenarios-dir", "mine")
+    assert "every family needs one" in done.stdout
+    assert "late/scenario.json" in done.stdout
+    assert "A quiet morning" in done.stdout
+
+
+def test_the_days_of_a_family_are_validated_until_one_cannot_be_made(sandbox: Sandbox) -> None:
+    folder = write_family(sandbox.folder / "mine", f"{SOUND}\n\n_sound = make\n\n{_NO_SECOND}")
+    done = sandbox.call("scenarios", "validate", "one_question", "--scenarios-dir", "mine", "--seed", "5")
     assert done.returncode == 1
-    assert "makes no day of difficulty 1 and seed 1: duty door: two answers are right" in done.stderr
+    assert "one_question · difficulty 1 · seed 5 can be played: 2 turns" in done.stdout
+    assert "makes no day of difficulty 2 and seed 5: duty door: two answers are right" in done.stderr
+    scenario(folder / "quiet")
     done = sandbox.call("scenarios", "validate", "quiet", "--scenarios-dir", "mine", "--seed", "5")
     assert done.returncode == 2
     assert "quiet is a fixed scenario: leave out --difficulty and --seed" in done.stderr
-    (folder / "families" / "one_question" / "family.toml").unlink()
-    done = sandbox.call("scenarios", "list", "--scenarios-dir", "mine")
-    assert done.returncode == 1
-    assert "every family needs one" in done.stdout
-    assert "quiet" in done.stdout
+
+
+_NO_SECOND = """
+def make(day):
+    if day.difficulty == 2:
+        from scenarios.kit.making.days import InconsistentDayError
+
+        raise InconsistentDayError("door", "two answers are right")
+    _sound(day)
+"""
+
+
+def test_the_day_that_is_named_is_validated_of_a_family_by_name_or_by_folder(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen: list[tuple[Path, int, int]] = []
+
+    async def note(_code: Any, folder: Path, days: list[Instance], _check: Any) -> None:
+        chosen.extend((folder, day.difficulty, day.seed) for day in days)
+
+    monkeypatch.setattr("proctor.scenario_commands.check_days", note)
+    folder = write_family(sandbox.folder / "mine") / "families" / "one_question"
+    for named in ("one_question", "mine/families/one_question"):
+        for day in (("--difficulty", "3", "--seed", "5"), ()):
+            done = sandbox.call("scenarios", "validate", named, "--scenarios-dir", "mine", *day)
+            assert done.returncode == 0, done.stderr
+    days = [(3, 5), (1, 1), (2, 1), (3, 1), (4, 1)]
+    assert [(path.resolve(), *day) for path, *day in chosen] == 2 * [(folder.resolve(), *day) for day in days]
 
 
 def test_a_scenario_is_shown_with_who_judges_what(sandbox: Sandbox) -> None:
@@ -372,12 +401,3 @@ def test_a_broken_scenario_is_1_with_file_and_field(sandbox: Sandbox) -> None:
     assert done.returncode == 1
     assert "late/scenario.json" in done.stderr
     assert "end_time 2026-03-01T08:00:00+00:00 is not after start_time" in done.stderr
-
-
-def test_a_broken_scenario_does_not_hide_the_others(sandbox: Sandbox) -> None:
-    scenario(sandbox.folder / "mine" / "late", end_time="2026-03-01T08:00:00+00:00")
-    scenario(sandbox.folder / "mine" / "quiet")
-    done = sandbox.call("scenarios", "list", "--scenarios-dir", "mine")
-    assert done.returncode == 1
-    assert "late" in done.stdout
-    assert "A quiet morning" in done.stdout

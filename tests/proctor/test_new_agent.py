@@ -13,7 +13,7 @@ from proctor.errors import UsageError
 from proctor.new_projects import new_agent
 from proctor.purple_wheel import dependencies
 from tests.processes import ROOT
-from tests.proctor.projects import require_clean, require_in_wheel, run
+from tests.proctor.projects import require_clean, require_in_wheel, run, run_tests
 from tests.proctor.test_ten_minutes import edit, guide
 from tests.stack import Stack, assess
 from tests.waiting import wait_until
@@ -45,7 +45,7 @@ def test_the_project_is_whole(project: Path) -> None:
 
 
 def test_its_tests_pass_and_ruff_finds_nothing(project: Path) -> None:
-    assert "1 passed" in run("pytest", "-p", "no:cacheprovider", folder=project)
+    assert "1 passed" in run_tests(project)
     require_clean(project)
 
 
@@ -53,7 +53,7 @@ def test_its_tests_pass_and_ruff_finds_nothing(project: Path) -> None:
 def test_its_tests_pass_after_the_guides_edit(tmp_path: Path) -> None:
     new_agent("mail-clerk", tmp_path)
     edit(tmp_path / "mail-clerk" / "agent.py", guide()[1])
-    assert "1 passed" in run("pytest", "-p", "no:cacheprovider", folder=tmp_path / "mail-clerk")
+    assert "1 passed" in run_tests(tmp_path / "mail-clerk")
 
 
 def test_its_wheel_is_that_of_the_light_distribution(project: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from proctor.errors import UsageError
 from proctor.new_projects import new_scenario
 from proctor.scenario_commands import validate_scenario
 from proctor_protocol.scenario import ScenarioConfig
-from tests.proctor.projects import require_clean, require_in_wheel, run
+from tests.proctor.projects import require_clean, require_in_wheel, run, run_tests
 from tests.stack import Stack, play
 from tests.work import NIGHTLY, only_nightly
 
@@ -70,7 +70,7 @@ def test_it_is_valid_without_a_warning(project: Path, capsys: pytest.CaptureFixt
 
 @only_nightly  # by default: test_its_ideal_participant_earns_all_when_it_is_assessed
 def test_its_tests_pass(project: Path) -> None:
-    assert "8 passed" in run("pytest", "-q", "-p", "no:cacheprovider", folder=project)
+    assert "8 passed" in run_tests(project)
 
 
 def test_it_is_built_from_its_sources_and_ruff_finds_nothing(project: Path) -> None:

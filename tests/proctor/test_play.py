@@ -54,8 +54,9 @@ def play(sandbox: Sandbox, lines: str, *arguments: str) -> "subprocess.Completed
     )
 
 
-def test_lines_from_a_pipe_play_an_assessment(stack: Stack, sandbox: Sandbox) -> None:
-    played = play(sandbox, LINES, "tiny", "--gateway", stack.gateway_url, "--json", "result.json")
+def test_lines_from_a_pipe_play_an_assessment(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(LINES))
+    played = sandbox.call("play", "tiny", "--gateway", stack.gateway_url, "--json", "result.json")
     told = played.stdout
     assert played.returncode == 0, told + played.stderr
     for sentence in (

@@ -34,7 +34,7 @@ def test_a_completed_assessment_is_reset_only_when_that_is_agreed(stack: Stack, 
         judged = sandbox.call("replay", task_id, "--yes", *gateway)
         assert judged.returncode == 0, judged.stderr
         assert f"{task_id} continues from the judging" in judged.stdout
-        played = sandbox.run("replay", task_id, "--yes", "--from-turn", "1", *gateway)
+        played = sandbox.call("replay", task_id, "--yes", "--from-turn", "1", *gateway)
         assert f"{task_id} continues from turn 1" in played.stdout
         assert played.returncode == 0, played.stderr
         asyncio.run(replay_from_a_page(stack, task_id))

@@ -1,19 +1,17 @@
 """``proctor scenarios validate``: authors are told what is wrong with data and evaluators before anybody plays."""
 
-import asyncio
 import json
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic_core import from_json
 
-from activities.scenario_code.manager import ScenarioPackage
-from proctor.scenario_commands import load_packages
+from proctor.family_commands import scenario_code
 from proctor.scenario_data import data_problems, unknown_settings
 from proctor.scenario_trial import try_evaluators
-from proctor.settings import read_settings
 from proctor_settings.config import GreenAgentConfig
 from tests.assessments.packages import TINY, edited, write_package
 from tests.proctor.commands import Sandbox
@@ -97,7 +95,7 @@ FAULTS = {
 HOLDS, CURIOUS = "holds", "curious"
 
 
-def package(directory: Path) -> ScenarioPackage:
+def write_tried(directory: Path) -> Path:
     """A scenario with a criterion for each evaluator, one of which holds."""
     asks = "answer = ctx.llm and await ctx.llm.ainvoke('Was he polite?')"
     does = {HOLDS: "pass", CURIOUS: asks, **{name: does for name, (does, _) in FAULTS.items()}}
@@ -108,13 +106,13 @@ def package(directory: Path) -> ScenarioPackage:
 
     evaluators = "".join(EVALUATOR.format(name=name, does=what) for name, what in does.items())
     write_package(directory, "tried", change=one_for_each, files={"evaluators.py": evaluators})
-    [found] = load_packages([directory / "tried"])
-    assert isinstance(found, ScenarioPackage), found
-    return found
+    return directory / "tried"
 
 
-def test_an_evaluator_that_would_fail_is_named_with_when_and_one_that_holds_is_not(tmp_path: Path) -> None:
-    found = asyncio.run(try_evaluators(package(tmp_path), read_settings(GreenAgentConfig)))
+async def test_an_evaluator_that_would_fail_is_named_with_when_and_one_that_holds_is_not(tmp_path: Path) -> None:
+    settings = GreenAgentConfig()
+    async with aclosing(scenario_code(settings)) as code:
+        found = await try_evaluators(await code.load(write_tried(tmp_path)), settings, code)
     for name, (_, fault) in FAULTS.items():
         begins = tuple(f"criterion {name}{sign} {fault.format(name)}" for sign in ",:")
         assert [said for said in found.faults if said.startswith(begins)], found
@@ -154,14 +152,6 @@ def by_model(points: int) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-def test_validate_says_which_points_need_a_model(sandbox: Sandbox) -> None:
-    counted = EVALUATOR.format(name="counted", does="pass")
-    write_package(sandbox.folder, "asked", change=by_model(2), files={"evaluators.py": counted})
-    done = sandbox.call("scenarios", "validate", "./asked")
-    assert done.returncode == 0, done.stderr
-    assert "Without a model, 2 of 22 points are not scored: tact (2)" in " ".join(done.stdout.split())
-
-
 @pytest.mark.parametrize(
     ("points", "flags", "is_warned"), [(3, ("--offline",), True), (2, ("--offline",), False), (3, (), False)]
 )
@@ -176,15 +166,18 @@ def test_assess_warns_before_the_start_of_many_unscored_points(
     assert ("Without a model, 3 of 23 points are not scored: tact (3)" in done.stderr) is is_warned
 
 
-def test_what_a_scenario_lacks_is_warned_of(sandbox: Sandbox) -> None:
+def test_what_a_scenario_lacks_is_warned_of_and_which_points_need_a_model(sandbox: Sandbox) -> None:
     def misspell(scenario: dict[str, Any]) -> None:
+        by_model(2)(scenario)
         scenario["criteria"][0]["params_"] = {}
 
-    write_package(sandbox.folder, "plain", change=misspell)
+    counted = EVALUATOR.format(name="counted", does="pass")
+    write_package(sandbox.folder, "plain", change=misspell, files={"evaluators.py": counted})
     done = sandbox.call("scenarios", "validate", "./plain")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert "scenario.json has no canary" in said
     assert "scenario.json has no version" in said
     assert "criteria.0.params_: there is no such field; did you mean params?" in said
+    assert "Without a model, 2 of 22 points are not scored: tact (2)" in said
     assert json.loads((sandbox.folder / "plain" / "scenario.json").read_text())["criteria"]

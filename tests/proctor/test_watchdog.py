@@ -31,10 +31,10 @@ def stuck_in_c():
 async def main():
     over = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.readline(), over.set()), daemon=True).start()
-    with watched(2):
+    with watched(float(sys.argv[1])):
         print("ready", flush=True)
-        if len(sys.argv) > 1:
-            globals()[sys.argv[1]]()
+        if len(sys.argv) > 2:
+            globals()[sys.argv[2]]()
         while not over.is_set():
             await asyncio.sleep(0.01)
         print("alive", flush=True)
@@ -49,7 +49,7 @@ STUCK = ("stuck_in_sleep", "stuck_in_a_loop", "stuck_in_c")
 @pytest.fixture(scope="module", autouse=True)
 def stuck() -> Iterator[dict[str, processes.Process]]:
     """One process for each way to stand still, all at once: each takes its time to be noticed."""
-    started = {function: _start(function) for function in STUCK}
+    started = {function: _start("1", function) for function in STUCK}
     yield started
     for process in started.values():
         processes.end(process, signal.SIGKILL)
@@ -62,7 +62,7 @@ def _start(*arguments: str) -> processes.Process:
 
 
 def test_a_process_that_was_frozen_goes_on() -> None:
-    process = _start()
+    process = _start("2")
     os.kill(process.pid, signal.SIGSTOP)
     time.sleep(3)  # longer than a loop may stand still
     os.kill(process.pid, signal.SIGCONT)
@@ -77,7 +77,7 @@ def test_a_loop_that_stands_still_ends_its_process_and_says_where_it_stood(
     process = stuck[function]
     _, said = process.communicate(timeout=100)
     assert process.returncode == EXIT_CODE
-    assert "The event loop has been blocked for 2 s" in said
+    assert "The event loop has been blocked for 1 s" in said
     assert f"in {function}" in said
 
 

@@ -1,40 +1,59 @@
 """A worker of several processes: one that dies comes back while the others go on, and all of them end together."""
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import psutil
 import pytest
+from temporalio.client import Client
 
 from activities.attempts import failures
 from proctor.settings import count_worker_processes, usable_cores
 from proctor_processes.child import python_command
 from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
+from proctor_protocol.results import AssessmentResults
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
+from tests.a2a_gateway.conftest import running_gateway
 from tests.assessments.normalising import normalised
 from tests.proctor.commands import Sandbox
-from tests.stack import Stack, play, running_stack
+from tests.stack import Stack, assess, play, serving
 from tests.waiting import eventually, wait_until
 
-
-@pytest.fixture(scope="module")
-def two(scenarios_dir: Path) -> Iterator[Stack]:
-    """An evaluator whose worker has two processes."""
-    with running_stack(scenarios_dir, processes=2) as stack:
-        yield stack
+QUEUE = "of-two-processes"
+COMMAND = ("worker", "--processes", "2", "--state", "state")
 
 
-def processes_of(pid: int | None) -> list[psutil.Process]:
+def beside(stack: Stack, queue: str) -> dict[str, str]:
+    """The environment of a worker with a task queue of its own, beside the worker of an evaluator."""
+    return {
+        "AGENTBEATS_GREEN_TASK_QUEUE": queue,
+        "AGENTBEATS_GREEN_MODELS_TASK_QUEUE": f"{queue}-models",
+        "AGENTBEATS_GREEN_CONTAINERS": "off",
+        "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": stack.local.temporal_address,
+        "AGENTBEATS_GREEN_UES_URL": stack.ues_url,
+        "AGENTBEATS_GREEN_SCENARIOS_DIR": stack.local.config.scenarios_dir,
+    }
+
+
+def with_its_key_and_storage(stack: Stack) -> dict[str, str]:
+    config = stack.config
+    return {
+        **beside(stack, QUEUE),
+        "AGENTBEATS_GREEN_SECRET": config.secret.get_secret_value(),
+        "AGENTBEATS_GREEN_STORAGE_URL": str(config.storage_url),
+        "AGENTBEATS_GREEN_ARCHIVE_URL": str(config.archive_url),
+    }
+
+
+def processes_of(pid: int) -> list[psutil.Process]:
     """The worker's processes, in their order."""
-    if pid is None:
-        return []
     found = {}
     for child in psutil.Process(pid).children():
         line = child.cmdline()
@@ -43,76 +62,78 @@ def processes_of(pid: int | None) -> list[psutil.Process]:
     return [found[line] for line in sorted(found)]
 
 
-async def test_one_of_two_processes_is_killed_in_a_turn_and_the_assessment_goes_on(two: Stack) -> None:
-    client = await connect(two.config)
-    parent = two.supervisor.find_pid("worker")
-    before = processes_of(parent)
-    assert len(before) == 2
-    killed = []
+async def says_hello(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+    await ues.chat.send(role="assistant", content=f"This is round {turn}.")
 
-    async def holder() -> str:
-        """Who has the turn, as Temporal knows it."""
-        async for workflow in client.list_workflows("WorkflowType = 'Assessment' AND ExecutionStatus = 'Running'"):
-            described = await client.get_workflow_handle(workflow.id).describe()
-            for activity in described.raw_description.pending_activities:
-                if activity.activity_type.name == "purple_turn":
-                    return activity.last_worker_identity
-        return ""
 
-    async def says_hello(turn: int, ues: AsyncUESClient, now: datetime) -> None:
-        await ues.chat.send(role="assistant", content=f"This is round {turn}.")
+async def holder(client: Client) -> str:
+    """Who has the turn, as Temporal knows it."""
+    running = f"TaskQueue = '{QUEUE}' AND WorkflowType = 'Assessment' AND ExecutionStatus = 'Running'"
+    async for workflow in client.list_workflows(running):
+        described = await client.get_workflow_handle(workflow.id).describe()
+        for activity in described.raw_description.pending_activities:
+            if activity.activity_type.name == "purple_turn":
+                return activity.last_worker_identity
+    return ""
+
+
+async def test_one_of_two_processes_is_killed_in_a_turn_and_the_assessment_goes_on_until_ctrl_c_ends_both(
+    stack: Stack, sandbox: Sandbox
+) -> None:
+    undisturbed = await play(stack, "tiny", says_hello, seed=3, max_turns=3)
+    config = stack.config.model_copy(update={"task_queue": QUEUE})
+    with sandbox.started(*COMMAND, **with_its_key_and_storage(stack)) as worker:
+        parent = worker.process.pid
+        await asyncio.to_thread(worker.wait_for_that, lambda: len(processes_of(parent)) == 2)
+        async with running_gateway(config) as gateway:
+            results, dead = await one_is_killed_in_the_second_turn(config, gateway.url, parent)
+        assert normalised(results) == normalised(undisturbed)
+        assert results.turn_tries == {}
+        await eventually(lambda: dead not in (now := [p.pid for p in processes_of(parent)]) and len(now) == 2)
+        await asyncio.to_thread(worker.wait_for, "works again")
+        assert "was killed by SIGKILL; starting it again" in worker.output
+        assert await asyncio.to_thread(worker.end, signal.SIGINT) == 0
+        assert "Traceback" not in worker.output
+    assert await asyncio.to_thread(wait_until, lambda: not sandbox.processes()), "the guard ends a moment later"
+
+
+async def one_is_killed_in_the_second_turn(
+    config: GreenAgentConfig, gateway: str, parent: int
+) -> tuple[AssessmentResults, int]:
+    """What came of an assessment in which the process died that had a turn; and that process."""
+    client = await connect(config)
+    processes, killed = processes_of(parent), []
 
     async def says_hello_while_the_process_dies(turn: int, ues: AsyncUESClient, now: datetime) -> None:
         if turn == 2 and not killed:
-            who = await holder()
+            who = await holder(client)
             assert who.startswith(f"{parent}."), who
-            killed.append(before[int(who.partition("@")[0].partition(".")[2])])
+            killed.append(processes[int(who.partition("@")[0].partition(".")[2])])
             killed[0].kill()
-        await ues.chat.send(role="assistant", content=f"This is round {turn}.")
+        await says_hello(turn, ues, now)
 
-    undisturbed = await play(two, "tiny", says_hello, seed=3, max_turns=3)
-    results = await play(two, "tiny", says_hello_while_the_process_dies, seed=3, max_turns=3)
-    assert normalised(results) == normalised(undisturbed)
-    assert results.turn_tries == {}
-    history = await client.get_workflow_handle(results.assessment_id).fetch_history()
+    async with serving(says_hello_while_the_process_dies) as agent:
+        assessed = await assess(gateway, agent, "tiny", seed=3, max_turns=3)
+    assert assessed.results is not None, assessed.sentence
+    history = await client.get_workflow_handle(assessed.results.assessment_id).fetch_history()
     begun = [event.activity_task_started_event_attributes for event in history.events]
     again = {each.last_failure.application_failure_info.type for each in begun if each.attempt > 1}
     assert again == {failures.WORKERS_LOST}, "its parent has given back what it was at: nobody waited for a heartbeat"
     [dead] = killed
-    await eventually(lambda: dead.pid not in (now := [p.pid for p in processes_of(parent)]) and len(now) == 2)
-    assert two.supervisor.find_pid("worker") == parent, "the others never stopped"
-    log = two.local.logs / "worker.log"
-    assert "was killed by SIGKILL; starting it again" in log.read_text()
-    await eventually(lambda: "works again" in log.read_text())
+    return assessed.results, dead.pid
 
 
-def worker_of_its_own(stack: Stack) -> dict[str, str]:
-    """The environment of a worker that nobody gives anything to do."""
-    return {
-        "AGENTBEATS_GREEN_TASK_QUEUE": "of-nobody",
-        "AGENTBEATS_GREEN_MODELS_TASK_QUEUE": "of-nobody-models",
-        "AGENTBEATS_GREEN_CONTAINERS": "off",
-        "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": stack.local.temporal_address,
-        "AGENTBEATS_GREEN_UES_URL": stack.ues_url,
-    }
-
-
-def test_ctrl_c_and_kill_end_all_and_a_wrong_key_is_said_once_with_what_to_set(two: Stack, sandbox: Sandbox) -> None:
-    command = ("worker", "--processes", "2", "--state", "state", "--scenarios-dir", two.local.config.scenarios_dir)
-    with sandbox.started(*command, **worker_of_its_own(two)) as worker:
+def test_a_wrong_key_is_said_once_with_what_to_set_and_kill_ends_all(stack: Stack, sandbox: Sandbox) -> None:
+    with sandbox.started(*COMMAND, **beside(stack, "of-nobody")) as worker:
         worker.wait_for("with 2 processes")
         worker.wait_for("refuses this deployment's key")
         worker.wait_for_that(lambda: len(processes_of(worker.process.pid)) == 2)
-        assert worker.end(signal.SIGINT) == 0
-        assert worker.output.count(f"the simulator at {two.ues_url} refuses this deployment's key (401)") == 1
+        worker.process.kill()
+        assert wait_until(lambda: not sandbox.processes()), "the guard ends them"
+        assert worker.output.count(f"the simulator at {stack.ues_url} refuses this deployment's key (401)") == 1
         assert f"The one here is from {sandbox.folder}/state/secret" in worker.output
         assert "set AGENTBEATS_GREEN_SECRET to the same text for both" in worker.output
         assert "Traceback" not in worker.output
-    assert wait_until(lambda: not sandbox.processes()), "the guard of each process ends a moment later"
-    with sandbox.started(*command, **worker_of_its_own(two)) as worker:
-        worker.wait_for("with 2 processes")
-        worker.process.kill()
-        assert wait_until(lambda: not sandbox.processes()), "the guard ends them"
 
 
 def test_a_process_whose_parent_died_before_it_was_announced_ends_at_once() -> None:
@@ -122,14 +143,13 @@ def test_a_process_whose_parent_died_before_it_was_announced_ends_at_once() -> N
 
 
 def test_what_keeps_it_from_working_is_said_once(sandbox: Sandbox) -> None:
-    command = ("worker", "--processes", "2", "--state", "state")
     nowhere = {"AGENTBEATS_GREEN_TEMPORAL_ADDRESS": "127.0.0.1:1", "AGENTBEATS_GREEN_CONNECT_TIMEOUT": "2"}
-    alone = sandbox.run(*command, **nowhere)
+    alone = sandbox.run(*COMMAND, **nowhere)
     assert alone.returncode == 3
     assert alone.stderr.count("can't reach Temporal at 127.0.0.1:1") == 1, alone.stderr
     assert "Traceback" not in alone.stderr
     assert not sandbox.processes()
-    wrong = sandbox.call(*command, AGENTBEATS_GREEN_EVALUATOR_MEMORY_MB="1")
+    wrong = sandbox.call(*COMMAND, AGENTBEATS_GREEN_EVALUATOR_MEMORY_MB="1")
     assert wrong.returncode == 2
     assert wrong.stderr.count("AGENTBEATS_GREEN_EVALUATOR_MEMORY_MB") == 1
     none = sandbox.call("worker", "--state", "state", AGENTBEATS_GREEN_WORKER_PROCESSES="0")
