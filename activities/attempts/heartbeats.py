@@ -116,7 +116,7 @@ class Heartbeats(Around):
         pause = threading.Event()
         while not pause.wait(_LOOK_SECONDS):
             living = worker()
-            if living is None or not self._send(living):
+            if living is None or living.is_shutdown or not self._send(living):
                 return
 
     def _send(self, worker: Worker) -> bool:
