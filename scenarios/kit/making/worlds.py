@@ -11,13 +11,11 @@ The background keeps out of the way of duties:
 
 import datetime as dt
 import re
-import tomllib
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
 from scenarios.kit.making.draws import Draws
@@ -49,12 +47,23 @@ class _Amounts:
     people: tuple[tuple[Relation, int], ...]
 
 
-_TABLES = tomllib.loads(Path(__file__).with_name("world_tables.toml").read_text(encoding="utf-8"))
 _SIZES: dict[Size, _Amounts] = {
-    size: _Amounts(**{**amounts, "people": tuple(amounts["people"].items())})
-    for size, amounts in _TABLES["sizes"].items()
-}
+    "S": _Amounts(60, 8, 8, 9, 2, 5, 10, (("manager", 1), ("colleague", 4), ("client", 2), ("vendor", 2),
+                  ("friend", 1), ("family", 1), ("stranger", 1))),
+    "M": _Amounts(500, 60, 45, 26, 6, 20, 31, (("manager", 1), ("colleague", 24), ("client", 12), ("vendor", 9),
+                  ("friend", 6), ("family", 4), ("stranger", 4))),
+    "L": _Amounts(3000, 300, 300, 70, 20, 80, 365, (("manager", 1), ("colleague", 120), ("client", 70), ("vendor", 50),
+                  ("friend", 25), ("family", 9), ("stranger", 25))),
+}  # fmt: skip
 _EXTRAS: tuple[Relation, ...] = ("colleague", "client", "friend", "vendor", "family", "colleague", "client", "stranger")
+_PLACES = (  # time zone, minutes to UTC in winter and in summer, currency, home locale
+    ("Europe/London", 0, 60, "GBP", "en_GB"),
+    ("Europe/Dublin", 0, 60, "EUR", "en_IE"),
+    ("Europe/Berlin", 60, 120, "EUR", "en_GB"),
+    ("Europe/Paris", 60, 120, "EUR", "en_GB"),
+    ("America/New_York", -300, -240, "USD", "en_US"),
+    ("America/Chicago", -360, -300, "USD", "en_US"),
+)
 _STARTS = ((1, 12, 30), (2, 1, 14), (5, 4, 29), (6, 1, 30), (7, 1, 31), (9, 1, 24), (11, 10, 25))
 """Months with their first and last day on which a world may start: no clock changes in the three weeks after."""
 
@@ -137,7 +146,7 @@ def make_world(
         known: People of other worlds that this one can meet: their names and numbers are not given again.
     """
     moment = moment or draws
-    zone, winter, summer, currency, home = moment.pick(_TABLES["places"], "place")
+    zone, winter, summer, currency, home = moment.pick(_PLACES, "place")
     start = _start(moment.of("start"), winter, summer, latest_weekday)
     amounts = _SIZES[size]
     organisations = _organisations(draws.of("organisations"), amounts.organisations)
@@ -261,7 +270,7 @@ class _People:
         if relation == "stranger":
             return None
         for attempt in range(1000):
-            form, areas, digits = _TABLES["numbers"][locale]
+            form, areas, digits = _NUMBERS[locale]
             own = draws.of("phone", attempt)
             number = f"{form.format(own.pick(areas, 'area'))}{own.below(10**digits, 'digits'):0{digits}d}"
             if number not in self.phones:
@@ -276,6 +285,16 @@ def _first_free(draws: Draws, names: Sequence[str], is_free: Callable[[str], boo
         if is_free(name := draws.pick(names, attempt)):
             return name
     raise ValueError(f"none of {len(names)} names is left")
+
+
+# Numbers that the regulators keep for films and books, so that none is anybody's: a form, area codes, further digits.
+_NUMBERS = {
+    "en_GB": ("+44{}900", ("7700",), 3),
+    "en_IE": ("+353{}91", ("20",), 5),
+    "en_US": ("+1{}55501", ("212", "312", "415", "617", "773", "202", "206"), 2),
+    "de_DE": ("+49{}", ("3023125", "6990009", "4066969", "2214710", "8999998"), 3),
+    "fr_FR": ("+336{}98", ("39",), 4),
+}
 
 
 def _role(draws: Draws, relation: Relation, language: Language, first: str) -> str:
@@ -299,6 +318,13 @@ def _style(draws: Draws, locale: str, language: Language, relation: Relation) ->
     return draws.pick(STYLES, "style")
 
 
+_SENDERS = (  # a service's kind, the rule of its name, its mailbox
+    ("newsletter", "title", "news"), ("promotion", "shop", "hello"), ("system", "systemname", "no-reply"),
+    ("newsletter", "title", "letter"), ("promotion", "shop", "offers"), ("network", "network", "notify"),
+    ("subscription", "subscription", "billing"), ("newsletter", "title", "post"), ("system", "systemname", "updates"),
+)  # fmt: skip
+
+
 def _services(draws: Draws, count: int, german: float) -> tuple[Person, ...]:
     made: dict[str, Person] = {}
     number = 0
@@ -310,7 +336,7 @@ def _services(draws: Draws, count: int, german: float) -> tuple[Person, ...]:
 
 
 def _service(draws: Draws, number: int, german: float) -> Person:
-    kind, rule, mailbox = _TABLES["senders"][number % len(_TABLES["senders"])]
+    kind, rule, mailbox = _SENDERS[number % len(_SENDERS)]
     language: Language = "de" if kind in ("newsletter", "promotion") and draws.chance(german, "language") else "en"
     name = _shop(draws) if rule == "shop" else phrase(draws, rule, language if rule == "title" else "en")
     first, _, last = name.partition(" ")
