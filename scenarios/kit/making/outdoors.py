@@ -1,9 +1,7 @@
 """Places that the user has been to, and forecasts for them, as records: the simulation's location and weather."""
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scenarios.kit import building
@@ -16,8 +14,25 @@ if TYPE_CHECKING:
 _HOURS = 4
 """Hours before and after the one in question that a forecast has."""
 
-_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-"""What forecasts say of every hour (``air``), and of each sky (``skies``)."""
+_ICONS = {
+    "Rain": (501, "moderate rain", "10d"),
+    "Clouds": (803, "broken clouds", "04d"),
+    "Clear": (800, "clear", "01d"),
+}
+
+
+_AIR: State = {
+    "temp": 288.2,
+    "feels_like": 287.6,
+    "pressure": 1012,
+    "humidity": 70,
+    "dew_point": 282.1,
+    "uvi": 2.0,
+    "visibility": 10_000,
+    "wind_speed": 4.1,
+    "wind_deg": 230,
+}
+"""What forecasts say of every hour; units are those of the simulation's weather."""
 
 
 class Spot(NamedTuple):
@@ -102,12 +117,13 @@ def _report(record: Record) -> State:
 
 
 def _hour(hour: datetime, sky: str) -> State:
+    number, description, icon = _ICONS[sky]
     wet = sky == "Rain"
     return {
         "dt": int(hour.timestamp()),
-        **_TABLES["air"],
+        **_AIR,
         "clouds": 20 if sky == "Clear" else 85,
-        "weather": [_TABLES["skies"][sky]],
+        "weather": [{"id": number, "main": sky, "description": description, "icon": icon}],
         "pop": 0.9 if wet else 0.0,
         **({"rain": {"1h": 2.4}} if wet else {}),
     }
