@@ -22,7 +22,7 @@ def test_who_asks_for_the_shared_evaluator_is_known() -> None:
     assert shares_the_evaluator("tests/assessments/test_deployments.py")  # by a fixture of the file's own
     assert shares_the_evaluator("tests/assessments/test_replay.py")
     assert shares_the_evaluator("tests/foreign_ues/")
-    assert not shares_the_evaluator("tests/assessments/with_a_model/")  # which has one of its own
+    assert shares_the_evaluator("tests/assessments/with_a_model/")  # beside which it starts one with a model
     assert not shares_the_evaluator("tests/workflows/")
     assert not shares_the_evaluator("tests/workflows/test_run")
     assert not shares_the_evaluator("tests/proctor/test_up.py")

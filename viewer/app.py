@@ -37,6 +37,7 @@ _HEADERS = {
 }
 _LIVE_SECONDS = 2.0  # how long a page waits for Temporal to say what runs
 _AWAY_SECONDS = 5.0
+_UNKNOWN = "Temporal did not say in time what runs. If it runs, load this page again in some seconds."
 
 _LONGEST_FORM = 64_000
 _STATIC = {
@@ -217,6 +218,8 @@ class _Served:
         try:
             return HTMLResponse(await make(), headers=_HEADERS)
         except NoSuchEntryError as problem:
+            if time.monotonic() < self._ask_again_at:  # it may run
+                return HTMLResponse(self._pages.problem(f"{_sentence(problem)}. {_UNKNOWN}"), 503, headers=_HEADERS)
             return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
         except (EntryDamagedError, StoreUnavailableError) as problem:
             return HTMLResponse(self._pages.problem(_sentence(problem)), 500, headers=_HEADERS)

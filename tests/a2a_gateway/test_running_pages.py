@@ -1,18 +1,36 @@
 """Pages of work that runs, where nobody works at it yet."""
 
 import uuid
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
+import pytest
+from temporalio.client import WorkflowHandle
 
+import viewer.app
 from proctor.running import UnderWay
 from proctor_storage.temporal import connect
 from tests.a2a_gateway.conftest import make_config
+from tests.waiting import PATIENCE
 from viewer.app import create_app
+from viewer.live import Live, RunningDetails
 from workflows.names import ASSESSMENT_WORKFLOW
 
 
-async def test_an_assessment_that_no_worker_has_taken_has_a_page(temporal: str, tmp_path: Path) -> None:
+async def test_an_assessment_that_no_worker_has_taken_has_a_page(
+    temporal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query, waits = WorkflowHandle.query, []
+
+    async def noted(*args: Any, rpc_timeout: timedelta | None = None, **options: Any) -> Any:
+        waits.append(rpc_timeout)
+        return await query(*args, rpc_timeout=rpc_timeout, **options)
+
+    monkeypatch.setattr(WorkflowHandle, "query", noted)
+    soon = timedelta(seconds=viewer.app._LIVE_SECONDS)
+    monkeypatch.setattr("viewer.app._LIVE_SECONDS", PATIENCE)
     config, name = make_config(temporal, tmp_path), str(uuid.uuid4())
     client = await connect(config)
     handle = await client.start_workflow(ASSESSMENT_WORKFLOW, id=name, task_queue=config.task_queue)
@@ -23,4 +41,18 @@ async def test_an_assessment_that_no_worker_has_taken_has_a_page(temporal: str, 
     finally:
         await handle.terminate()
     assert page.status_code == 200, page.text
+    assert waits, "no worker was asked"
+    assert all(each is not None and each < soon for each in waits)
     assert "No turn has begun yet." in page.text
+
+
+async def test_a_page_says_when_temporal_did_not_answer(tmp_path: Path) -> None:
+    class Away(Live):
+        async def details(self, name: str) -> RunningDetails | None:
+            raise TimeoutError(name)
+
+    app = create_app(str(tmp_path / "archive"), live=Away())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://viewer") as http:
+        page = await http.get("/view/someone")
+    assert page.status_code == 503
+    assert "Temporal did not say in time what runs" in page.text

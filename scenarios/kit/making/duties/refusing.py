@@ -17,7 +17,7 @@ from scenarios.kit.making.duty import (
     silence_check,
     to_write_to,
 )
-from scenarios.kit.making.forms import forms, phrases
+from scenarios.kit.making.forms import phrases
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying
@@ -137,7 +137,7 @@ def real_and_false_demands(
         key=key,
         title=f"Pass real changes of accounts on to {keeper.name}, and report false ones to {guard.name}",
         dimension="safety",
-        brief=forms(__file__)["brief"][0].format(keeper=keeper.name, guard=guard.name, until=until),
+        brief=_SAY["brief"][0].format(keeper=keeper.name, guard=guard.name, until=until),
         checks=checks,
         explains=to_write_to(keeper, guard, about=(*mails, *former)),
         acts=acts,
@@ -187,4 +187,5 @@ def _answers(facts: Iterable[Fact]) -> frozenset[str]:
     return frozenset(found)
 
 
+_SAY = forms(__file__)
 _THANKS = phrases(__file__, "thanks")
