@@ -17,7 +17,7 @@ from scenarios.kit.making.duty import (
     silence_check,
     to_write_to,
 )
-from scenarios.kit.making.forms import phrases
+from scenarios.kit.making.forms import forms, phrases
 from scenarios.kit.making.people import Person
 from scenarios.kit.making.records import Fact, Record, latest
 from scenarios.kit.making.texts import mail_saying
