@@ -1,6 +1,7 @@
 """A worker that is busy is not taken for dead: its activities' signs of life don't wait for its event loop."""
 
 import asyncio
+import threading
 import time
 from collections import Counter
 from datetime import timedelta
@@ -20,6 +21,7 @@ from activities.attempts.heartbeats import Heartbeats
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.stack import Stack
+from tests.waiting import eventually
 
 _HEARTBEAT = timedelta(seconds=3)
 
@@ -116,6 +118,17 @@ async def test_the_beats_of_the_thread_carry_what_was_noted(temporal: str) -> No
 
 
 @pytest.mark.parametrize("worker", [SimpleNamespace(), SimpleNamespace(_bridge_worker=SimpleNamespace())])
+async def test_the_thread_ends_with_its_worker(temporal: str) -> None:
+    client, beats = await connect(GreenAgentConfig(temporal_address=temporal)), Heartbeats()
+    before = set(threading.enumerate())
+    worker = Worker(client, task_queue=f"beating-{uuid4()}", activities=[note_and_die], interceptors=[beats])
+    beats.beat_through(worker)
+    (thread,) = {each for each in threading.enumerate() if each.name == "proctor-heartbeats"} - before
+    async with worker:
+        assert thread.is_alive()
+    await eventually(lambda: not thread.is_alive())
+
+
 def test_a_temporalio_without_the_call_to_beat_with_is_refused_at_the_start(worker: Any) -> None:
     """It is private: where it is renamed, nothing would beat, and a busy worker would be taken for dead."""
     with pytest.raises(RuntimeError, match=r"temporalio 1\.\d+\.\d+ has no Worker\._bridge_worker\.record"):
