@@ -117,7 +117,6 @@ async def test_the_beats_of_the_thread_carry_what_was_noted(temporal: str) -> No
     assert await _done(temporal, "note_and_die") == ["was here"]
 
 
-@pytest.mark.parametrize("worker", [SimpleNamespace(), SimpleNamespace(_bridge_worker=SimpleNamespace())])
 async def test_the_thread_ends_with_its_worker(temporal: str) -> None:
     client, beats = await connect(GreenAgentConfig(temporal_address=temporal)), Heartbeats()
     before = set(threading.enumerate())
@@ -129,6 +128,7 @@ async def test_the_thread_ends_with_its_worker(temporal: str) -> None:
     await eventually(lambda: not thread.is_alive())
 
 
+@pytest.mark.parametrize("worker", [SimpleNamespace(), SimpleNamespace(_bridge_worker=SimpleNamespace())])
 def test_a_temporalio_without_the_call_to_beat_with_is_refused_at_the_start(worker: Any) -> None:
     """It is private: where it is renamed, nothing would beat, and a busy worker would be taken for dead."""
     with pytest.raises(RuntimeError, match=r"temporalio 1\.\d+\.\d+ has no Worker\._bridge_worker\.record"):
