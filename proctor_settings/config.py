@@ -1,8 +1,8 @@
-"""Settings of the evaluator and of participants (seed 000, section 2.4).
+"""Settings of the evaluator and of participants.
 
 Environment variables: ``AGENTBEATS_GREEN_*`` (evaluator), ``AGENTBEATS_PURPLE_*`` (participant), and beneath both
-``AGENTBEATS_*`` for what they have in common (``_HOST``, ``_PORT``, ``_CARD_URL``, ``_LOG_LEVEL``). Command line: every
-field as ``--field-name``, which wins over the environment.
+``AGENTBEATS_*`` for what they have in common (``_HOST``, ``_PORT``, ``_CARD_URL``, ``_LOG_LEVEL``). Agents read
+their command line, too (``from_cli_args``): every field as ``--field-name``, which wins over the environment.
 """
 
 import argparse

@@ -16,11 +16,21 @@ PAGE = ROOT / "docs/reference/settings.md"
 
 _HEAD = """# Settings
 
-Made from the code by `python -m tests.docs.settings`. Each setting of the evaluator and of agents is an environment
-variable and a flag of its services: `AGENTBEATS_GREEN_JUDGE_WINDOW` is `--judge-window`. Flags overrule variables.
-`AGENTBEATS_HOST`, `_PORT`, `_CARD_URL` and `_LOG_LEVEL` hold for evaluator and agents that have no variable of their
-own. Units are in the descriptions.
+Made from the code by `.venv/bin/python -m tests.docs.settings`. Each setting of the evaluator and of agents is an
+environment variable. Agents also take each of theirs as a flag: `AGENTBEATS_PURPLE_ACTION_DELAY` is `--action-delay`.
+The evaluator's services have flags for a few settings only: [Commands](commands.md) lists them. Flags overrule
+variables. `AGENTBEATS_HOST`, `_PORT`, `_CARD_URL` and `_LOG_LEVEL` hold for evaluator and agents that have no variable
+of their own. Units are in the descriptions.
 """
+
+_BOUNDS = {
+    "gt": "more than {}",
+    "ge": "at least {}",
+    "lt": "less than {}",
+    "le": "at most {}",
+    "min_length": "at least {} characters",
+    "max_length": "at most {} characters",
+}
 
 
 def page() -> str:
@@ -74,9 +84,20 @@ def _row(variable: str, field: FieldInfo) -> str:
 
 
 def _text(field: FieldInfo) -> str:
-    """The description, with the default at its end."""
+    """The description, then the bounds, then the default, which some descriptions have at their end."""
     default = _default(field)
-    return f"{field.description or ''}{f' Default: {default}.' if default else ''}".replace("|", "\\|")
+    described, mark, said = (field.description or "").partition(" Default: ")
+    text = f"{described}{bounds(field)}{mark}{said}{f' Default: {default}.' if default else ''}"
+    return text.replace("|", "\\|")
+
+
+def bounds(field: FieldInfo) -> str:
+    """What a value has to keep to, as a sentence after a space; empty if the field has no bounds."""
+    known = {name: getattr(each, name) for each in field.metadata for name in _BOUNDS if hasattr(each, name)}
+    if {"ge", "le"} <= known.keys():
+        return f" From {known['ge']} to {known['le']}."
+    words = ", ".join(_BOUNDS[name].format(known[name]) for name in _BOUNDS if name in known)
+    return f" {words[0].upper()}{words[1:]}." if words else ""
 
 
 def _default(field: FieldInfo) -> str:

@@ -1,7 +1,9 @@
 """Every setting is described, and docs/reference/settings.md shows those that there are."""
 
-from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
-from tests.docs.settings import PAGE, every_setting, page, reader_of
+import pytest
+
+from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig, setting
+from tests.docs.settings import PAGE, bounds, every_setting, page, reader_of
 
 
 def test_every_setting_has_a_description() -> None:
@@ -15,5 +17,19 @@ def test_every_setting_of_a_service_says_who_reads_it() -> None:
         assert [name for name, field in kind.model_fields.items() if not reader_of(field)] == []
 
 
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"ge": 0, "le": 65_535}, " From 0 to 65535."),
+        ({"gt": 0}, " More than 0."),
+        ({"gt": 0, "le": 40}, " More than 0, at most 40."),
+        ({"max_length": 40}, " At most 40 characters."),
+        ({}, ""),
+    ],
+)
+def test_bounds_are_a_sentence(limits: dict[str, int], words: str) -> None:
+    assert bounds(setting("worker", "A number.", 1, **limits)) == words
+
+
 def test_the_page_is_current() -> None:
-    assert PAGE.read_text() == page(), "run: python -m tests.docs.settings"
+    assert PAGE.read_text() == page(), "run: .venv/bin/python -m tests.docs.settings"
