@@ -15,7 +15,7 @@ EXAMPLES = texts()["examples"]
 
 _HEAD = """# Commands
 
-Made from the code by `python -m tests.docs.command_reference`. `proctor COMMAND --help` shows the same.
+Made from the code by `.venv/bin/python -m tests.docs.command_reference`. `proctor COMMAND --help` shows the same.
 """
 
 

@@ -17,10 +17,10 @@ PAGE = ROOT / "docs/reference/settings.md"
 _HEAD = """# Settings
 
 Made from the code by `.venv/bin/python -m tests.docs.settings`. Each setting of the evaluator and of agents is an
-environment variable. Agents also take each of theirs as a flag: `AGENTBEATS_PURPLE_ACTION_DELAY` is `--action-delay`.
-The evaluator's services have flags for a few settings only: [Commands](commands.md) lists them. Flags overrule
-variables. `AGENTBEATS_HOST`, `_PORT`, `_CARD_URL` and `_LOG_LEVEL` hold for evaluator and agents that have no variable
-of their own. Units are in the descriptions.
+environment variable. A program with an agent that reads `PurpleAgentConfig.from_cli_args()` takes each of its settings
+as a flag, too: `AGENTBEATS_PURPLE_ACTION_DELAY` is `--action-delay`. Commands of `proctor` have flags for a few
+settings only: [Commands](commands.md) lists them. Flags overrule variables. `AGENTBEATS_HOST`, `_PORT`, `_CARD_URL` and
+`_LOG_LEVEL` hold for evaluator and agents that have no variable of their own. Units are in the descriptions.
 """
 
 _BOUNDS = {

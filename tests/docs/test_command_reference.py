@@ -4,4 +4,4 @@ from tests.docs.command_reference import PAGE, page
 
 
 def test_the_page_is_current() -> None:
-    assert PAGE.read_text() == page(), "run: python -m tests.docs.command_reference"
+    assert PAGE.read_text() == page(), "run: .venv/bin/python -m tests.docs.command_reference"

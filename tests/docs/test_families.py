@@ -19,7 +19,7 @@ _ONE_OF_EACH = [row for row in _ROWS if row["difficulty"] == 1 + _PLACES[row["fa
 
 @pytest.mark.parametrize(("path", "text"), [pytest.param(*page, id=page[0].name) for page in pages()])
 def test_a_page_is_current(path: Path, text: str) -> None:
-    assert path.read_text(encoding="utf-8") == text, "run: python -m tests.docs.families"
+    assert path.read_text(encoding="utf-8") == text, "run: .venv/bin/python -m tests.docs.families"
 
 
 @pytest.mark.parametrize(

@@ -4,4 +4,4 @@ from tests.docs.layers import table, written
 
 
 def test_the_table_of_packages_is_current() -> None:
-    assert written() == table(), "run: python -m tests.docs.layers"
+    assert written() == table(), "run: .venv/bin/python -m tests.docs.layers"
