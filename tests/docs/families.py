@@ -1,10 +1,11 @@
 """Writes the pages of the families in docs/families from their ``family.toml`` and the audit's figures.
 
-``proctor scenarios audit --seeds 1-25 --json docs/families/figures.json`` measures, ``python -m tests.docs.families``
-writes the pages and the plots.
+``proctor scenarios audit NAME --seeds 101-125 --json FILE`` measures. ``python -m tests.docs.families FILE …`` puts the
+rows of such files into ``figures.json``, and writes the pages and the plots; without files it only writes.
 """
 
 import json
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,12 @@ _COLUMNS = (
     *("family", "ability", "instances", "violations", "keyword bot", "memoriser", "8-grams shared"),
     *("graded, p = 0.1", "p = 0.4", "least discrimination"),
 )
+
+
+def merged(figures: list[dict[str, Any]], measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The figures with measured rows in the place of those of the same family and difficulty."""
+    rows = {(row["family"], row["difficulty"]): row for row in (*figures, *measured)}
+    return [rows[key] for key in sorted(rows)]
 
 
 def pages() -> Iterator[tuple[Path, str]]:
@@ -48,7 +55,7 @@ def _index(by_family: dict[str, list[dict[str, Any]]]) -> str:
     lines = [
         "# Families",
         "",
-        "A family makes a day from a difficulty and a seed. How to write one: [FAMILIES.md](../FAMILIES.md). The",
+        "A family makes a day from a difficulty and a seed. How to write one: [Make families](../FAMILIES.md). The",
         "figures are those of the audit: means of all difficulties, in percent of the points.",
         "",
         f"| {' | '.join(_COLUMNS)} |",
@@ -108,6 +115,10 @@ def _plot(name: str, rows: list[dict[str, Any]]) -> str:
 
 
 if __name__ == "__main__":
+    rows = json.loads(FIGURES.read_text(encoding="utf-8"))
+    for file in sys.argv[1:]:
+        rows = merged(rows, json.loads(Path(file).read_text(encoding="utf-8")))
+    FIGURES.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     for path, text in pages():
         path.write_text(text, encoding="utf-8")
         print(path.relative_to(ROOT))

@@ -8,7 +8,7 @@ import pytest
 
 from proctor.audit.instances import digest_of
 from scenarios.kit.making.days import make_day
-from tests.docs.families import FAMILIES, FIGURES, pages
+from tests.docs.families import FAMILIES, FIGURES, merged, pages
 from tests.work import NIGHTLY
 
 _ROWS = json.loads(FIGURES.read_text(encoding="utf-8"))
@@ -20,6 +20,12 @@ _ONE_OF_EACH = [row for row in _ROWS if row["difficulty"] == 1 + _PLACES[row["fa
 @pytest.mark.parametrize(("path", "text"), [pytest.param(*page, id=page[0].name) for page in pages()])
 def test_a_page_is_current(path: Path, text: str) -> None:
     assert path.read_text(encoding="utf-8") == text, "run: .venv/bin/python -m tests.docs.families"
+
+
+def test_measured_rows_replace_those_of_their_family_and_difficulty() -> None:
+    measured = {**_ROWS[1], "violations": 7}
+    new = {**_ROWS[0], "family": "a_new_one"}
+    assert merged(_ROWS, [measured, new]) == [new, _ROWS[0], measured, *_ROWS[2:]]
 
 
 @pytest.mark.parametrize(
