@@ -42,6 +42,8 @@ _SOURCES = {page: source for source, page in PAGES.items()}
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
 _NOTE = re.compile(r"^<!-- [^\n]* -->\n", re.MULTILINE)
+_CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
+_CODE = re.compile(r"(?<=<code>)[^<]*(?=</code>)")
 _CHANGED = re.compile(r"^<!-- (?:file|insert|replace) ([^\n]*) -->\n```python$", re.MULTILINE)
 _log = logging.getLogger("mkdocs.hooks.site")
 
@@ -88,6 +90,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = _CHANGED.sub(lambda change: f"```python title='{change[1].replace(chr(39), chr(34))}'", markdown)
     parts = _FENCED.split(_NOTE.sub("\n", markdown))
     return "".join(part if part.startswith("```") else _linked(part, here, source) for part in parts)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Let names in tables break after an underscore, and paths after a slash; the search's index is made before."""
+    return _CELL.sub(
+        lambda cell: _CODE.sub(lambda code: re.sub(r"(?<=\w)[_/](?=\w)", r"\g<0><wbr>", code[0]), cell[0]), output
+    )
 
 
 def _linked(text: str, here: str, source: str) -> str:
