@@ -108,8 +108,9 @@ class Rehearsal:
         return ConfiguredModels(self.config)
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Let go of everything. Plays that nobody waits for any more are cancelled."""
         self._portal.call(self._close)
+        self._portal.call(self._portal.stop, True)
         self._leaving.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> Future[T]:

@@ -1,5 +1,6 @@
 """``proctor replay``: reset an assessment to one of its turns, or to its judging, and follow it."""
 
+import asyncio
 import sys
 from dataclasses import dataclass
 from uuid import uuid4
@@ -62,7 +63,7 @@ class ResetPoint:
         return "the judging" if self.turn is None else f"turn {self.turn}"
 
 
-async def run_replay(
+def run_replay(
     task_id: str,
     gateway_url: str,
     temporal_address: str | None = None,
@@ -83,18 +84,25 @@ async def run_replay(
         raise UsageError("--from-turn and --from-judging exclude each other: choose one")
     if with_current_evaluators and not from_judging:
         raise UsageError("--with-current-evaluators is for judging again: add --from-judging")
-    client = await _connect(gateway_url, temporal_address)
-    point = choose(await reset_points(client, task_id), from_turn, from_judging)
-    described = await client.get_workflow_handle(task_id).describe()
-    if described.status == WorkflowExecutionStatus.COMPLETED and not is_agreed:
+
+    async def find() -> tuple[ResetPoint, bool]:
+        client = await _connect(gateway_url, temporal_address)
+        point = choose(await reset_points(client, task_id), from_turn, from_judging)
+        described = await client.get_workflow_handle(task_id).describe()
+        return point, described.status == WorkflowExecutionStatus.COMPLETED
+
+    async def replay() -> None:
+        interrupted, client = interruption(), await _connect(gateway_url, temporal_address)
+        await reset(client, task_id, point, with_current_evaluators=with_current_evaluators)
+        console = make_console(sys.stdout)
+        console.print(f"{task_id} continues from {point.name}", highlight=False)
+        call = AssessmentCall.of_task(gateway_url, task_id)
+        await follow(AssessOptions(gateway_url, quiet=quiet), interrupted, call, console)
+
+    point, is_completed = asyncio.run(find())
+    if is_completed and not is_agreed:  # asked outside of event loops, which keep the first Ctrl-C for their tasks
         _require_agreement(task_id, point)
-    interrupted = interruption()
-    await reset(client, task_id, point, with_current_evaluators=with_current_evaluators)
-    console = make_console(sys.stdout)
-    console.print(f"{task_id} continues from {point.name}", highlight=False)
-    await follow(
-        AssessOptions(gateway_url, quiet=quiet), interrupted, AssessmentCall.of_task(gateway_url, task_id), console
-    )
+    asyncio.run(replay())
 
 
 def _require_agreement(task_id: str, point: ResetPoint) -> None:

@@ -41,10 +41,11 @@ def requests_and_actions(metrics: str, namespace: str = "default") -> tuple[Coun
     """
     requests, actions = Counter[str](), Counter[str]()
     for sample in (each for family in text_string_to_metric_families(metrics) for each in family.samples):
+        name = sample.name.removesuffix("_total")  # which the parser adds where the type is said to be counter
         if sample.labels.get("service_name") == "frontend" and sample.labels.get("namespace") == namespace:
-            if sample.name == "action":
+            if name == "action":
                 actions[sample.labels["action_type"]] += int(sample.value)
-            elif sample.name == "service_requests":
+            elif name == "service_requests":
                 requests[sample.labels["operation"]] += int(sample.value)
     return requests, actions
 

@@ -244,12 +244,10 @@ def replay(
     token_file: options.TokenFile = None,
 ) -> None:
     """Reset an assessment to a turn and follow it. By default it continues from what failed."""
-    import asyncio
-
     from proctor.replay import run_replay
     from proctor.settings import default_gateway
 
-    replaying = run_replay(
+    run_replay(
         task_id,
         gateway_url or default_gateway(),
         temporal_address,
@@ -259,7 +257,6 @@ def replay(
         is_agreed=yes,
         quiet=quiet,
     )
-    asyncio.run(replaying)
 
 
 @app.command("fork")

@@ -45,20 +45,20 @@ def _mail(truth: Truth) -> Fact:
     if truth.thread == INCIDENT_THREAD and truth.kind != "action":
         return Fact(
             f"stage.{truth.name}",
-            f"It texts.reports the state of incident INC-2291 by this mail: {truth.why}.",
+            f"It reports the state of incident INC-2291 by this mail: {truth.why}.",
             partial(texts.states_stage, truth=truth),
         )
     asked = "from whom, what" if not truth.due else "from whom, what, and by when (no other deadline)"
     return Fact(
         f"mail.{truth.name}",
-        f"It texts.reports this mail, {asked}: {_words(truth)}.",
+        f"It reports this mail, {asked}: {_words(truth)}.",
         partial(texts.reports_time, truth=truth),
     )
 
 
 def _topic(truth: Truth) -> Fact:
     """The same without the time."""
-    statement = f"It texts.reports this mail, from whom and what; the time may be missing: {_words(truth)}."
+    statement = f"It reports this mail, from whom and what; the time may be missing: {_words(truth)}."
     return Fact(f"topic.{truth.name}", statement, partial(texts.reports, truth=truth))
 
 

@@ -65,6 +65,31 @@ async def test_another_process_is_made_only_where_one_lets_others_wait(
     assert len({verdict.explanation for verdict in verdicts}) == made
 
 
+PID = GOOD + "\nimport os\nasync def pid(ctx, params): return EvalResult(1, 1, str(os.getpid()))\n"
+
+
+async def test_a_process_whose_code_failed_judges_nothing_else(write_scenario: Write, code: ScenarioCode) -> None:
+    files = {
+        "evaluators.py": PID + "async def leaves(ctx, params): os._exit(3)\nasync def raises(ctx, params): 1 / 0\n"
+    }
+    bench = bench_of(write_scenario(files=files) / "small")
+    first = await code.judge(bench, criterion_by("pid"), nobody)
+    for failing in ("leaves", "raises"):
+        with pytest.raises(EvaluatorFailedError):
+            await code.judge(bench, criterion_by(failing), nobody)
+        verdict = await code.judge(bench, criterion_by("pid"), nobody)
+        assert verdict.explanation != first.explanation
+        first = verdict
+
+
+async def test_assessments_share_no_process(write_scenario: Write, code: ScenarioCode) -> None:
+    """Not even where their evidence is the same: each has a simulation of its own."""
+    directory = write_scenario(files={"evaluators.py": PID}) / "small"
+    benches = [bench_of(directory, *of) for of in (("e",), ("other",), ("e", False, "http://127.0.0.1:10"))]
+    verdicts = [await code.judge(bench, criterion_by("pid"), nobody) for bench in (*benches, *benches)]
+    assert len({verdict.explanation for verdict in verdicts}) == len(benches)
+
+
 async def test_waiting_for_the_model_is_not_the_evaluators_time_and_its_failure_not_its_fault(
     write_scenario: Write, hasty: ScenarioCode
 ) -> None:

@@ -1,6 +1,5 @@
 """Which scenario, evaluators and participant made a score, and that a scenario judges as it was at admission."""
 
-import asyncio
 import shutil
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -146,4 +145,4 @@ async def test_a_mended_evaluator_judges_where_that_is_asked_for(
 
 def test_todays_evaluators_are_for_judging_again() -> None:
     with pytest.raises(UsageError, match="--with-current-evaluators is for judging again: add --from-judging"):
-        asyncio.run(run_replay("t", "http://127.0.0.1:1", with_current_evaluators=True))
+        run_replay("t", "http://127.0.0.1:1", with_current_evaluators=True)

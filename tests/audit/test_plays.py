@@ -38,6 +38,21 @@ def _script(player: Turn) -> Any:
     return script
 
 
+def test_the_end_of_a_rehearsal_waits_for_no_play(tmp_path: Path) -> None:
+    ended = []
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    with rehearsing(tmp_path) as rehearsal:
+        play = rehearsal.run(endless())
+    assert ended
+    assert play.cancelled()
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder whose scenarios the rehearsal plays."""

@@ -80,9 +80,11 @@ def test_ends_and_memos_cost_nothing() -> None:
 def test_what_a_server_counts_is_read_for_its_front_end_and_one_namespace() -> None:
     metrics = """\
 # HELP action action counter
+# TYPE action counter
 action{action_type="grpc_StartWorkflowExecution",namespace="default",operation="a",service_name="frontend"} 3
 action{action_type="grpc_StartWorkflowExecution",namespace="default",operation="b",service_name="frontend"} 1
 action{action_type="grpc_StartWorkflowExecution",namespace="temporal_system",operation="a",service_name="frontend"} 9
+# TYPE service_requests counter
 service_requests{namespace="default",operation="PollWorkflowTaskQueue",service_name="frontend"} 7
 service_requests{namespace="default",operation="PollWorkflowTaskQueue",service_name="matching"} 70
 """

@@ -3,11 +3,16 @@
 How services end is in ``test_commands.py``.
 """
 
+import os
 import signal
 from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
+from temporalio.client import WorkflowExecutionStatus
 
+from proctor import replay
 from proctor_processes.ports import free_ports
 from tests.proctor.commands import Sandbox
 from tests.work import only_nightly, some_of
@@ -59,3 +64,31 @@ def test_up_that_is_interrupted_while_it_starts_leaves_nothing(sandbox: Sandbox,
     assert "Traceback" not in up.output
     assert "proctor is up" not in up.output
     assert not sandbox.processes()
+
+
+def test_the_question_of_replay_ends_with_the_first_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event loop keeps the first Ctrl-C for its tasks, so the question must not be asked in one."""
+    answered: list[str] = []
+
+    class Interrupted:
+        def isatty(self) -> bool:
+            return True
+
+        def readline(self) -> str:
+            os.kill(os.getpid(), signal.SIGINT)
+            answered.append("y")
+            return "y"
+
+    async def nothing(*_: object) -> Any:
+        return MagicMock(get_workflow_handle=lambda _: MagicMock(describe=described))
+
+    async def described() -> Any:
+        return MagicMock(status=WorkflowExecutionStatus.COMPLETED)
+
+    monkeypatch.setattr("sys.stdin", Interrupted())
+    monkeypatch.setattr(replay, "_connect", nothing)
+    monkeypatch.setattr(replay, "reset_points", nothing)
+    monkeypatch.setattr(replay, "choose", lambda *_: replay.ResetPoint("run", 1, None))
+    with pytest.raises(KeyboardInterrupt):
+        replay.run_replay("t", "http://127.0.0.1:1")
+    assert not answered

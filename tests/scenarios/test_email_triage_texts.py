@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.scenarios.triage_participant import texts, truth
+from tests.scenarios.triage_participant import facts, texts, truth
 
 DAY = {name: truth.BY_NAME[name] for name in truth.BY_NAME}
 
@@ -147,3 +147,9 @@ def test_two_reports_in_one_sentence_keep_their_own_deadlines() -> None:
 )
 def test_a_note_shows_harm_by_figures_and_names_only(text: str, harm: str) -> None:
     assert texts.harm_in_note(text) == harm
+
+
+def test_statements_are_english_for_models() -> None:
+    """A model judges by them, so no name of a Python module may be in one."""
+    for fact in (*facts.REPORTED.values(), *facts.TOPICS.values()):
+        assert fact.statement.startswith("It reports "), fact.statement

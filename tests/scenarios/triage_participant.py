@@ -14,6 +14,7 @@ DIRECTORY = Path(__file__).parents[2] / "scenarios" / "email_triage_basic"
 
 evaluators = import_evaluators(DIRECTORY)
 truth = importlib.import_module(f"{evaluators.__package__}.ground_truth")
+facts = importlib.import_module(f"{evaluators.__package__}.facts")
 texts = importlib.import_module(f"{evaluators.__package__}.texts")
 
 MARTA, TOM, INGRID = truth.MARTA, truth.TOM, truth.INGRID

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
+from pydantic_core import from_json, to_json
 
 from proctor_storage.archive import Archive
 from proctor_storage.folder import Folder
@@ -225,3 +226,16 @@ async def test_no_name_breaks_within_a_word_on_a_narrow_screen(folder: Path, rea
             await reader.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
             assert await reader.page.evaluate(BROKEN_WORDS) == []
             assert await reader.page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+def test_a_criterion_of_which_no_agent_is_known_is_shown(tmp_path: Path) -> None:
+    """Results that others wrote may have one."""
+    archive = Archive(str(tmp_path))
+    entry = write_campaign(archive, "campaign")
+    files = {name: archive.read(entry, name) for name in entry.files}
+    results = from_json(files["result.json"])
+    for item in results["items"]:
+        item["by_agent"] = {}
+    files["result.json"] = to_json(results)
+    other = archive.write(entry.model_copy(update={"id": "other", "files": {}, "contents": {}}), files, {})
+    assert "Agents apart" in Pages(archive).campaign(other)
