@@ -13,9 +13,9 @@ BIN := $(VENV)/bin
 RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
 PACKAGES := proctor_language proctor_protocol proctor_settings ues_sim purple_sdk proctor_storage proctor_processes proctor_observing viewer proctor_statistics activities proctor_terminal workflows a2a_gateway proctor scenarios.kit
-# Twice as many as cores, and one: while some wait for what must come, others have something to do. Which plays what:
+# Twice as many as cores: while some wait for what must come, others have something to do. Which plays what:
 # tests/scheduling.py.
-PYTEST_ARGS ?= -n 5 --dist loadfile
+PYTEST_ARGS ?= -n 4 --dist loadfile
 
 .PHONY: help install demo test system-packages engine images check docs lint types imports prose nightly chaos sizes calibrate mutants assistant agents record-histories lock wheels clean
 

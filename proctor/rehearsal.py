@@ -108,7 +108,7 @@ class Rehearsal:
         return ConfiguredModels(self.config)
 
     def close(self) -> None:
-        """Let go of everything. Plays that nobody waits for any more are cancelled."""
+        """Let go of everything. Plays that still run are cancelled."""
         self._portal.call(self._close)
         self._portal.call(self._portal.stop, True)
         self._leaving.close()
