@@ -51,7 +51,7 @@ LONG = (
 )
 """What takes long, the longest first. All else is played last, in small pieces, so that the processes end together."""
 
-BEGIN_LONG = 4
+BEGIN_LONG = 3
 """How many processes begin with what takes long, which waits much. Where there is one more, it begins with all else,
 which only computes: then no core has to wait with them.
 """
