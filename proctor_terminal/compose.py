@@ -76,9 +76,10 @@ async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run
 async def _command(url: str) -> list[str]:
     if not _known and shutil.which("docker"):
         ended = await shell.run(["docker", "compose", "version"], 30, {"DOCKER_HOST": url}, Path("/"))
-        _known.extend(["docker", "compose"] if ended.exit_code == 0 else [])
+        if ended.exit_code == 0:
+            _known[:] = ["docker", "compose"]  # as a whole, since several tasks may ask at once
     if not _known and shutil.which("docker-compose"):
-        _known.append("docker-compose")
+        _known[:] = ["docker-compose"]
     if not _known:
         raise EngineUnavailableError(
             "A task of several services needs docker compose, which this machine has not: install Docker's "

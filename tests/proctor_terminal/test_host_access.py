@@ -1,13 +1,15 @@
 """What tasks get of the host: their own files, copied for each trial. Anything else needs the operator's permission."""
 
+import asyncio
 from functools import partial
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
-from proctor_terminal import environments
+from proctor_terminal import compose, environments
 from proctor_terminal.copying import copy_out
 from proctor_terminal.engine import labelled
 from proctor_terminal.failures import TaskError
@@ -132,3 +134,15 @@ async def test_each_trial_has_its_own_copy_of_what_a_task_mounts(trials: Trials,
         await environments.remove(trials.engine, trials.run, trial.name)
         left = await trials.engine.ask("GET", "volumes", {"filters": labelled(trials.run, trial.name)})
         assert not left["Volumes"]
+
+
+async def test_tasks_that_ask_at_once_how_compose_is_called_get_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run(*_: object) -> object:
+        await asyncio.sleep(0)
+        return MagicMock(exit_code=0)
+
+    monkeypatch.setattr(compose.shell, "run", run)
+    monkeypatch.setattr(compose.shutil, "which", lambda name: name)
+    monkeypatch.setattr(compose, "_known", [])
+    asked = await asyncio.gather(*(compose._command("unix:///docker.sock") for _ in range(3)))
+    assert asked == [["docker", "compose"]] * 3
