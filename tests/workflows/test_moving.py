@@ -1,7 +1,9 @@
 """A step whose simulator is lost names another one: the assessment goes on there, and every step is told."""
 
 from typing import Any
+from unittest.mock import MagicMock
 
+import pytest
 from a2a.client import Client as Caller
 from temporalio.exceptions import ApplicationError
 
@@ -11,6 +13,7 @@ from activities.simulation.moving import LOST, MOVED_TO
 from activities.simulation.payloads import Prepared
 from tests.workflows.asking import played
 from tests.workflows.scripted import EMPTY, NOWHERE, ScriptedActivities
+from workflows.steps import Steps
 
 ONE, TWO = "http://ues-1:8100", "http://ues-2:8100"
 
@@ -54,3 +57,12 @@ async def test_an_assessment_goes_where_its_steps_say(caller: Caller, activities
     turns = [(given.turn, given.attempt, given.plan.simulator, given.needs_new_key) for given in played_turns]
     assert turns == [(1, 1, ONE, False), (2, 1, TWO, True), (2, 2, ONE, True)]
     assert [update["error_type"] for update in over.problems] == [failures.HOST_LOST] * 2
+
+
+def test_of_steps_that_lost_a_server_at_once_the_first_chooses_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workflows.steps.workflow.logger", MagicMock())  # it is for workflows only
+    steps = Steps(MagicMock())
+    steps.simulator = ONE
+    for other in (TWO, "http://ues-3:8100"):
+        assert steps.has_moved(lost(ONE, other))
+    assert steps.simulator == TWO
