@@ -188,8 +188,11 @@ def fork_servers() -> list[psutil.Process]:
 
 def code_processes() -> set[int]:
     """The processes with scenarios' code, and those that they are forked from."""
-    found = fork_servers()
-    return {p.pid for fork_server in found for p in [fork_server, *fork_server.children(recursive=True)]}
+    found: set[int] = set()
+    for fork_server in fork_servers():
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            found |= {each.pid for each in [fork_server, *fork_server.children(recursive=True)]}
+    return found
 
 
 async def nobody(_question: dict[str, Any]) -> bytes:
