@@ -24,7 +24,7 @@ from a2a_gateway.parts import JSON_MEDIA_TYPE
 from proctor_protocol.terminal import LAUNCH_WORDS, parse_terminal_request
 from proctor_settings.config import GreenAgentConfig
 
-_TEXTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+_TEXTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 BEARER, OIDC = "bearer", "oidc"
 """What the card calls the two ways for a caller to say who they are."""

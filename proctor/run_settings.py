@@ -56,7 +56,7 @@ def agents_in(words: Sequence[str], unnamed: str = "agent", known: Sequence[str]
 def read_campaign(path: str) -> dict[str, Any]:
     """A request from a file: a table ``agents`` (name to address), and beside it what ``config`` has."""
     try:
-        settings = tomllib.loads(Path(path).read_text())
+        settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as problem:
         raise UsageError(f"{path}: {problem.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:

@@ -201,7 +201,7 @@ def read_terminal_settings(
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{path} isn't there: name the file of the settings with --config, or leave it out") from None
     except (OSError, UnicodeError) as problem:

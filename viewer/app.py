@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.callers import caller_of
-from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
+from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError, SeveralEntriesError
 from proctor_storage.folder import StoreUnavailableError
 from viewer.actions import LONGEST_FIELD, NOT_FROM_HERE, Action, ActionRefusedError, ActionRequest, Actions
 from viewer.live import Live, Running, RunningDetails
@@ -121,7 +121,7 @@ class _Served:
             offered = await self._offered(request, entry)
             return await asyncio.to_thread(pages.entry, entry, turn, offered=offered)
 
-        return await self._answering(make)
+        return await self._answering(make, may_run=time.monotonic() < self._ask_again_at)
 
     async def export(self, request: Request) -> Response:
         pages, name = self._seen(request), request.path_params["id"]
@@ -214,11 +214,11 @@ class _Served:
     async def _answer(self, make: Callable[[], str]) -> Response:
         return await self._answering(lambda: asyncio.to_thread(make))
 
-    async def _answering(self, make: Callable[[], Awaitable[str]]) -> Response:
+    async def _answering(self, make: Callable[[], Awaitable[str]], *, may_run: bool = False) -> Response:
         try:
             return HTMLResponse(await make(), headers=_HEADERS)
         except NoSuchEntryError as problem:
-            if time.monotonic() < self._ask_again_at:  # it may run
+            if may_run and not isinstance(problem, SeveralEntriesError):
                 return HTMLResponse(self._pages.problem(f"{_sentence(problem)}. {_UNKNOWN}"), 503, headers=_HEADERS)
             return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
         except (EntryDamagedError, StoreUnavailableError) as problem:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from purple_sdk.harness.declared import SERVER
 
-_TEXTS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+_TEXTS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def first_prompt(instructions: str, turn: int, now: datetime) -> str:

@@ -54,5 +54,7 @@ async def test_a_page_says_when_temporal_did_not_answer(tmp_path: Path) -> None:
     app = create_app(str(tmp_path / "archive"), live=Away())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://viewer") as http:
         page = await http.get("/view/someone")
+        compared = await http.get("/compare?a=someone&b=nobody")
     assert page.status_code == 503
+    assert compared.status_code == 404  # what runs is not compared
     assert "Temporal did not say in time what runs" in page.text

@@ -18,7 +18,7 @@ ToolCalling = Literal["auto", "native", "json"]
 ResponseFormat = Literal["json_schema", "json_object"]
 JSON_FORMATS: tuple[ResponseFormat, ...] = ("json_schema", "json_object")
 
-PROMPTS: dict[str, str] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text())
+PROMPTS: dict[str, str] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
 """Texts for the model. Names in braces are filled in."""
 
 

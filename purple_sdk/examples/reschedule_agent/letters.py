@@ -7,7 +7,7 @@ from typing import Any
 
 from purple_sdk.examples.reschedule_agent.times import in_words
 
-_LETTERS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+_LETTERS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def _filled_in(letter: str, *, is_text: bool, **fields: str) -> str:

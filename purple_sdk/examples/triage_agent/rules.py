@@ -11,7 +11,7 @@ Category = Literal["urgent", "action", "fyi", "personal", "noise"]
 
 _WORDS = {
     name: re.compile(text.replace("\n", ""), re.I)
-    for name, text in tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).items()
+    for name, text in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
 }
 """What the words of a mail mean."""
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
