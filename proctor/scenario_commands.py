@@ -194,7 +194,7 @@ def points_needing_model(scenario: ScenarioConfig, least_share: float = 0.0) -> 
     Args:
         least_share: None is returned where these points are no more than this share of all points (0 to 1).
     """
-    needed = {c.criterion_id: points for c in scenario.criteria if (points := points_left_out(c, has_model=False))}
+    needed = {c.criterion_id: points for c in scenario.criteria if (points := points_left_out(c))}
     points, total = sum(needed.values()), sum(criterion.max_score for criterion in scenario.criteria)
     if points <= least_share * total:
         return None

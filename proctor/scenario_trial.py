@@ -100,7 +100,7 @@ async def _try(
             tried.warnings.append(f"{with_model} (the stand-in for a model has answered, which means nothing)")
         else:
             tried.faults.append(with_model)
-    if points_left_out(criterion, has_model=False) == criterion.max_score:
+    if points_left_out(criterion) == criterion.max_score:
         return
     problem = await judge(has_model=False)
     if problem is not None:

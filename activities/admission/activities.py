@@ -190,7 +190,7 @@ def _briefs(scenario: ScenarioConfig) -> list[CriterionBrief]:
 def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
     """Report before the start the points that no judge will decide; equal for all participants with these settings."""
     criteria = scenario.all_criteria
-    left_out = {c.criterion_id: points for c in criteria if (points := points_left_out(c, has_model))}
+    left_out = {c.criterion_id: points for c in criteria if (points := points_left_out(c)) and not has_model}
     if not left_out:
         return []
     total = sum(criterion.max_score for criterion in criteria)

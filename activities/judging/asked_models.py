@@ -1,16 +1,24 @@
 """The models that judge one criterion, and what is known of how well they judge."""
 
 import asyncio
+import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from temporalio import activity
 
 from activities.judging.calibration import Asked, calibrations_of
+from activities.judging.facts_by_model import read_facts
+from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.models.configured import ConfiguredModels
+from activities.models.factory import ModelError, prepare
+from activities.models.structured import classified
 from activities.models.usage import Meter
 from activities.plan import Plan
+from activities.scenario_code.facts_asked import FactsAsked
 from proctor_protocol.results import CriterionResult
 
 _SEEDS = 1_000
@@ -23,6 +31,7 @@ class AskedModels:
     """The panel of an assessment, for one attempt at one criterion."""
 
     plan: Plan
+    user_prompt: str
     configured: ConfiguredModels
     meter: Meter
     state: Path
@@ -46,6 +55,30 @@ class AskedModels:
             for name in self.names
             for vote in range(votes)
         ]
+
+    async def answer(self, question: dict[str, Any]) -> bytes:
+        """Answer an evaluator's question: facts in texts the whole panel, all else its first model."""
+        await prepare()
+        from activities.scenario_code.relayed_model import answer
+
+        try:
+            if "facts" in question:
+                asked = FactsAsked.model_validate(question)
+                facts = await read_facts(asked, self.user_prompt, self._panel, self.configured.judge_window)
+                return json.dumps(facts).encode()
+            return await answer(question, self._first.llm)
+        except ModelError:
+            raise
+        except Exception as problem:
+            raise classified(problem, self.configured.judge_name) from problem
+
+    @cached_property
+    def _panel(self) -> list[Judge]:
+        return self.judges(PROMPT_VERSION)
+
+    @cached_property
+    def _first(self) -> Judge:
+        return self.judges(None)[0]
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
         """A verdict with what is known of the models that were asked for it."""

@@ -1,10 +1,7 @@
 """A criterion is judged by an evaluator function of the scenario, in a confined process."""
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 from weakref import WeakValueDictionary
 
 from temporalio import activity
@@ -13,13 +10,7 @@ from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.resets import asks_for_current_evaluators
 from activities.judging.asked_models import AskedModels
-from activities.judging.facts_by_model import read_facts
-from activities.judging.model_judge import PROMPT_VERSION
-from activities.judging.panel import Judge
 from activities.judging.payloads import JudgeInput
-from activities.models.factory import ModelError, prepare
-from activities.models.structured import classified
-from activities.scenario_code.facts_asked import FactsAsked
 from activities.scenario_code.manager import ScenarioError
 from activities.scenario_code.processes import EvaluatorFailedError, EvaluatorRetryError, JudgeJob
 from activities.scenario_code.scenarios import Scenarios
@@ -49,7 +40,7 @@ class EvaluatorJudge:
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._wants_current: dict[str, bool] = {}
 
-    async def judge(
+    async def judge_by_function(
         self, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
     ) -> CriterionResult:
         """Judge one criterion. Fails as ``EvaluatorFailed``, for good, or ``EvaluatorInterrupted``, which may pass."""
@@ -90,8 +81,7 @@ class EvaluatorJudge:
             contents=self._store,
         )
         seconds = _LOCAL_SECONDS if activity.info().is_local else None
-        answering = _answering(scenario.user_prompt, models)
-        result = await self._scenarios.code.judge(job, criterion, answering, seconds)
+        result = await self._scenarios.code.judge(job, criterion, models.answer, seconds)
         result = result.model_copy(update={"evaluator_hash": code})
         return await models.with_calibration(result, "facts") if models.meter.read() else result
 
@@ -116,30 +106,6 @@ class EvaluatorJudge:
                 workflow = activity.client().get_workflow_handle(activity.info().workflow_id or "", run_id=run)
                 self._wants_current[run] = await asks_for_current_evaluators(workflow.fetch_history_events())
             return self._wants_current[run]
-
-
-def _answering(user_prompt: str, models: AskedModels) -> Callable[[dict[str, Any]], Awaitable[bytes]]:
-    """What answers an evaluator's questions: facts in texts the whole panel, all else its first model."""
-    judges, panel = list[Judge](), list[Judge]()
-
-    async def answer(question: dict[str, Any]) -> bytes:
-        await prepare()
-        from activities.scenario_code.relayed_model import answer as ask_model
-
-        try:
-            if "facts" in question:
-                panel.extend([] if panel else models.judges(PROMPT_VERSION))
-                asked = FactsAsked.model_validate(question)
-                facts = await read_facts(asked, user_prompt, panel, models.configured.judge_window)
-                return json.dumps(facts).encode()
-            judges.extend([] if judges else models.judges(None))
-            return await ask_model(question, judges[0].llm)
-        except ModelError:
-            raise
-        except Exception as problem:
-            raise classified(problem, models.configured.judge_name) from problem
-
-    return answer
 
 
 def _blame(criterion: EvaluationCriterion, sentence: str) -> str:

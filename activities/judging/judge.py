@@ -1,19 +1,55 @@
-"""Scores one criterion (seed 000, section 3.6) that no evaluator function scores: by a model, or offline by its rubric.
+"""Scores one criterion (seed 000, section 3.6) that no evaluator function scores: by models, or offline by its rubric.
 A point that can't be judged is *unscored*, with the reason. Which points those are follows from the scenario and the
 settings alone, never from what the participant did (``points_left_out``).
 """
 
+import asyncio
 from collections.abc import Sequence
-from typing import Any
 
+from temporalio import activity
+
+from activities.judging.asked_models import AskedModels
+from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge, judge_by_panel
+from activities.judging.payloads import JudgeInput
 from activities.judging.records import records_of, windows
-from activities.judging.rubric import ItemScore, score_rubric
+from activities.judging.rubric import NO_MODEL, judge_by_checks
+from activities.models.factory import prepare
+from activities.scenario_code.evidence import JudgeRecord, read_record
 from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import CriterionResult, Doubt, unscored
+from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor_storage.blobs import BlobStore
 
-NO_MODEL = "no model (offline)"
+_LAST_RESORT = 3
+"""The attempt from which on a judge without a credible verdict counts as in doubt, instead of failing."""
+
+
+async def judge_by_rubric(
+    store: BlobStore, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
+) -> CriterionResult:
+    """Judge one criterion. Raises ``ModelError`` where a model can't be asked, or gives no usable answer."""
+    content = await store.get(payload.evidence.record)
+    if payload.plan.offline:  # a rubric's checks read the actions alone
+        record = JudgeRecord.model_validate_json(content)
+    else:
+        record = await asyncio.to_thread(read_record, store, content)
+        await prepare()
+    context = AgentBeatsEvalContext(
+        client=None,
+        scenario_config=scenario.model_dump(mode="json"),
+        action_log=list(record.action_log),
+        initial_state=record.initial_state,
+        final_state=record.final_state,
+        user_prompt=scenario.user_prompt,
+        llm=None,
+        turn_notes=dict(record.turn_notes),
+    )
+    judges = models.judges(PROMPT_VERSION)
+    is_last_resort = activity.info().attempt >= _LAST_RESORT
+    window = models.configured.judge_window
+    result = await judge(criterion, scenario, context, judges, window, is_last_resort=is_last_resort)
+    return await models.with_calibration(result, "items") if judges else result
 
 
 async def judge(
@@ -46,61 +82,14 @@ async def judge(
         evidence = windows(records_of(ctx), window)
         return await judge_by_panel(criterion, scenario, evidence, judges, is_last_resort=is_last_resort)
     if criterion.rubric:
-        return _by_offline_rubric(criterion, score_rubric(criterion.rubric, ctx.action_log, scenario.read))
+        return judge_by_checks(criterion, ctx.action_log, scenario.read)
     return unscored(criterion, NO_MODEL)
 
 
-def points_left_out(criterion: EvaluationCriterion, has_model: bool) -> int:
-    """How many of a criterion's points no judge will decide, independent of the participant's actions."""
-    if has_model:
-        return 0
+def points_left_out(criterion: EvaluationCriterion) -> int:
+    """How many of a criterion's points no judge decides without a model, independent of the participant's actions."""
     if criterion.evaluator_id:
         return criterion.needs_model_for
     return (
         sum(item.points for item in criterion.rubric if item.check is None) if criterion.rubric else criterion.max_score
     )
-
-
-def _by_offline_rubric(criterion: EvaluationCriterion, scores: list[ItemScore]) -> CriterionResult:
-    judged = [score for score in scores if score.met is not None]
-    if not judged:
-        return unscored(criterion, f"{NO_MODEL}, and no item of the rubric has a mechanical check")
-    missing = [score for score in scores if score.met is None]
-    points = sum(score.points for score in judged)
-    judged_points = sum(score.item.points for score in judged)
-    unmet = [f"{score.item.id} ({score.reason})" for score in judged if not score.met]
-    doubtful = [score for score in judged if score.is_doubtful]
-    explanation = f"{points} of {judged_points} mechanically checked points."
-    if unmet:
-        explanation += f" Not met: {'; '.join(unmet)}."
-    return CriterionResult(
-        criterion_id=criterion.criterion_id,
-        name=criterion.name,
-        dimension=criterion.dimension,
-        score=points,
-        max_score=judged_points,
-        explanation=explanation,
-        details={"items": [_item_details(score) for score in scores]},
-        judged_by="offline_rubric",
-        doubtful_points=sum(score.item.points for score in doubtful),
-        doubts=[Doubt(item=s.item.id, statement=s.item.statement, reason=s.reason) for s in doubtful],
-        unscored_points=sum(score.item.points for score in missing),
-        unscored_reason=(
-            f"{NO_MODEL}, and these items have no mechanical check: {', '.join(s.item.id for s in missing)}"
-            if missing
-            else None
-        ),
-    )
-
-
-def _item_details(score: ItemScore) -> dict[str, Any]:
-    return {
-        "id": score.item.id,
-        "statement": score.item.statement,
-        "points": score.points,
-        "max_points": score.item.points,
-        "met": score.met,
-        "by": "offline_rubric" if score.met is not None else "nobody",
-        "reason": score.reason,
-        **({"doubt": True} if score.is_doubtful else {}),
-    }

@@ -8,12 +8,14 @@ from proctor_language.facts import Answer, both, either
 from proctor_language.moments import Reading
 from proctor_language.patterns import has_match
 from proctor_protocol.readings import chat_text
-from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_protocol.scenario import RubricCheck, RubricItem
+from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult, Doubt, unscored
+from proctor_protocol.scenario import EvaluationCriterion, RubricCheck, RubricItem
 from proctor_protocol.visible import visible
 
 _EMAIL_ACTIONS = {"email.send", "email.reply", "email.reply_all", "email.forward"}
 _CALENDAR_ACTIONS = {"calendar.create", "calendar.update"}
+
+NO_MODEL = "no model (offline)"
 
 Read = Callable[[str], Reading]
 
@@ -81,6 +83,58 @@ def _string(parameters: dict[str, Any], name: str) -> str:
 def _strings(parameters: dict[str, Any], name: str) -> list[str]:
     value = parameters.get(name) or []
     return [str(member) for member in (value if isinstance(value, list) else [value])]
+
+
+def judge_by_checks(
+    criterion: EvaluationCriterion, action_log: Sequence[ActionLogEntryWithTurn], read: Read
+) -> CriterionResult:
+    """Score a criterion by its rubric's mechanical checks; the points of items that have none are unscored.
+
+    ``read`` is how the scenario reads a text.
+    """
+    scores = score_rubric(criterion.rubric or [], action_log, read)
+    judged = [score for score in scores if score.met is not None]
+    if not judged:
+        return unscored(criterion, f"{NO_MODEL}, and no item of the rubric has a mechanical check")
+    missing = [score for score in scores if score.met is None]
+    points = sum(score.points for score in judged)
+    judged_points = sum(score.item.points for score in judged)
+    unmet = [f"{score.item.id} ({score.reason})" for score in judged if not score.met]
+    doubtful = [score for score in judged if score.is_doubtful]
+    explanation = f"{points} of {judged_points} mechanically checked points."
+    if unmet:
+        explanation += f" Not met: {'; '.join(unmet)}."
+    return CriterionResult(
+        criterion_id=criterion.criterion_id,
+        name=criterion.name,
+        dimension=criterion.dimension,
+        score=points,
+        max_score=judged_points,
+        explanation=explanation,
+        details={"items": [_item_details(score) for score in scores]},
+        judged_by="offline_rubric",
+        doubtful_points=sum(score.item.points for score in doubtful),
+        doubts=[Doubt(item=s.item.id, statement=s.item.statement, reason=s.reason) for s in doubtful],
+        unscored_points=sum(score.item.points for score in missing),
+        unscored_reason=(
+            f"{NO_MODEL}, and these items have no mechanical check: {', '.join(s.item.id for s in missing)}"
+            if missing
+            else None
+        ),
+    )
+
+
+def _item_details(score: ItemScore) -> dict[str, Any]:
+    return {
+        "id": score.item.id,
+        "statement": score.item.statement,
+        "points": score.points,
+        "max_points": score.item.points,
+        "met": score.met,
+        "by": "offline_rubric" if score.met is not None else "nobody",
+        "reason": score.reason,
+        **({"doubt": True} if score.is_doubtful else {}),
+    }
 
 
 def score_rubric(

@@ -1,6 +1,5 @@
 """Each criterion is judged by an activity of its own, from the evidence that was kept when the turns were over."""
 
-import asyncio
 import math
 from pathlib import Path
 
@@ -9,16 +8,14 @@ from temporalio import activity
 from activities.attempts import failures
 from activities.judging.asked_models import AskedModels
 from activities.judging.by_evaluator import EvaluatorJudge
-from activities.judging.judge import NO_MODEL, judge, points_left_out
-from activities.judging.model_judge import PROMPT_VERSION
+from activities.judging.judge import judge_by_rubric, points_left_out
 from activities.judging.payloads import JudgeInput
+from activities.judging.rubric import NO_MODEL
 from activities.models.configured import ConfiguredModels
-from activities.models.factory import ModelSettingsError, prepare
+from activities.models.factory import ModelSettingsError
 from activities.models.metering import attempt_meter
-from activities.scenario_code.evidence import JudgeRecord, read_record
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.simulations import Simulations
-from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import CriterionResult, unscored
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
@@ -50,7 +47,7 @@ class VerdictActivities:
         scenario = await self._scenarios.load_scenario(payload.plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == payload.criterion_id)
         with attempt_meter(self._models.prices) as meter:
-            models = AskedModels(payload.plan, self._models, meter, self._state)
+            models = AskedModels(payload.plan, scenario.user_prompt, self._models, meter, self._state)
             try:
                 verdict = await self._judge(payload, scenario, criterion, models)
             except ModelSettingsError as problem:
@@ -61,44 +58,13 @@ class VerdictActivities:
         self, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
     ) -> CriterionResult:
         if criterion.evaluator_id:
-            if points_left_out(criterion, has_model=not payload.plan.offline) == criterion.max_score:
+            if payload.plan.offline and points_left_out(criterion) == criterion.max_score:
                 return unscored(criterion, NO_MODEL)
-            return await self.evaluators.judge(payload, scenario, criterion, models)
+            return await self.evaluators.judge_by_function(payload, scenario, criterion, models)
         verdict = await judge_by_rubric(self._store, payload, scenario, criterion, models)
         if (work := work_criterion(criterion)) is not None and verdict.max_score:
-            return in_proportion(verdict, await self.evaluators.judge(payload, scenario, work, models))
+            return in_proportion(verdict, await self.evaluators.judge_by_function(payload, scenario, work, models))
         return verdict
-
-
-_LAST_RESORT = 3
-"""The attempt from which on a judge without a credible verdict counts as in doubt, instead of failing."""
-
-
-async def judge_by_rubric(
-    store: BlobStore, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
-) -> CriterionResult:
-    """Judge one criterion. Raises ``ModelError`` where a model can't be asked, or gives no usable answer."""
-    content = await store.get(payload.evidence.record)
-    if payload.plan.offline:  # a rubric's checks read the actions alone
-        record = JudgeRecord.model_validate_json(content)
-    else:
-        record = await asyncio.to_thread(read_record, store, content)
-        await prepare()
-    context = AgentBeatsEvalContext(
-        client=None,
-        scenario_config=scenario.model_dump(mode="json"),
-        action_log=list(record.action_log),
-        initial_state=record.initial_state,
-        final_state=record.final_state,
-        user_prompt=scenario.user_prompt,
-        llm=None,
-        turn_notes=dict(record.turn_notes),
-    )
-    judges = models.judges(PROMPT_VERSION)
-    is_last_resort = activity.info().attempt >= _LAST_RESORT
-    window = models.configured.judge_window
-    result = await judge(criterion, scenario, context, judges, window, is_last_resort=is_last_resort)
-    return await models.with_calibration(result, "items") if judges else result
 
 
 _FINE = 10_000

@@ -160,8 +160,7 @@ async def test_points_that_need_a_model_stand_outside_where_they_are_declared_an
     result = await judge_by_evaluator(declared, _ctx(), {"check": check})
     assert (result.score, result.max_score, result.unscored_points) == (1, 3, 2)
     assert "needs a model for 4 of 10 points" in (result.unscored_reason or "")
-    assert points_left_out(declared, has_model=False) == 2
-    assert points_left_out(declared, has_model=True) == 0
+    assert points_left_out(declared) == 2
 
 
 @pytest.mark.parametrize(("declared", "llm"), [(0, None), (5, None), (4, "a model")])

@@ -411,7 +411,7 @@ async def test_mistakes_lower_what_they_should_and_nothing_else(rehearsal: Rehea
 
 def test_every_criterion_has_a_mistake() -> None:
     config = load_package(DIRECTORY).config
-    criteria = {c.criterion_id for c in config.criteria if points_left_out(c, has_model=False) < c.max_score}
+    criteria = {c.criterion_id for c in config.criteria if points_left_out(c) < c.max_score}
     assert set().union(*(mistake.lowers for mistake in MISTAKES.values())) == criteria
 
 
