@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.activities.families import faulty, write_family
 from tests.docker_engine import shared_address, shared_engine
 from tests.hangs import pytest_runtest_teardown as pytest_runtest_teardown
 from tests.importing import ROOT, import_tests
+from tests.nursery import Nursery
 from tests.scheduling import Together
 from tests.stack import SCENARIOS, Stack, running_stack
 from tests.system_programs import ENGINE_PROGRAMS, require
@@ -114,6 +116,21 @@ def docker_engine(engine_folder: Path) -> Iterator[str]:
     require(*ENGINE_PROGRAMS)
     with shared_engine(engine_folder) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """What fork servers of this process start by at once, for ``quick_fork_servers`` and fixtures of a session."""
+    with closing(Nursery()) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def quick_fork_servers(nursery: Nursery) -> Iterator[None]:
+    """For a file whose fork servers of scenarios' code, in this process, needn't be started as a worker's are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("activities.scenario_code.processes.Child", nursery)
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -21,6 +21,8 @@ from proctor_processes.landlock import landlock_version
 from tests.activities.scenario_code import ATTACKS, GOOD, LIMITS, SHORT, Write, judged_by
 from tests.work import only_nightly
 
+pytestmark = pytest.mark.usefixtures("quick_fork_servers")
+
 ENDLESS = ("sleeps", "waits", "spins")
 
 

@@ -248,6 +248,7 @@ async def counts_mails(ctx, params):
 """
 
 
+@pytest.mark.usefixtures("quick_fork_servers")
 async def test_what_is_judged_shares_the_checkpoints_parts_and_evaluators_get_all_of_it(
     worker: MakeWorker, tmp_path: Path, write_scenario: Callable[..., Path]
 ) -> None:

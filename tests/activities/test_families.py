@@ -29,7 +29,7 @@ from tests.activities.scenario_code import Write
 DAY = "family one_question makes no day of difficulty 2 and seed 7: "
 
 
-pytestmark = pytest.mark.usefixtures("one_fork_server")
+pytestmark = pytest.mark.usefixtures("quick_fork_servers", "one_fork_server")
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 

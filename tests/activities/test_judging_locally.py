@@ -42,7 +42,7 @@ def with_faulty_ones(scenario: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
+def rehearsal(quick_fork_servers: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
     scenarios = tmp_path_factory.mktemp("scenarios")
     write_package(scenarios, "faulty", change=with_faulty_ones, files={"evaluators.py": EVALUATORS})
     write_package(scenarios, "good", files={"evaluators.py": EVALUATORS})

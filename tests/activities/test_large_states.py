@@ -21,7 +21,7 @@ LARGE = 5_000_000
 
 
 @pytest.fixture
-async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
+async def parts(tmp_path: Path, quick_fork_servers: None) -> AsyncIterator[Parts]:
     (tmp_path / "scenarios").mkdir()
     config = GreenAgentConfig(scenarios_dir=str(tmp_path / "scenarios"), storage_url=str(tmp_path / "storage"))
     async with open_parts(config) as made:

@@ -16,7 +16,7 @@ from tests.assessments.packages import write_package, write_pair
 
 A, B = "http://a", "http://b"
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("quick_fork_servers")]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

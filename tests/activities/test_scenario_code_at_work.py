@@ -19,7 +19,7 @@ from activities.scenario_code.processes import (
 )
 from tests.activities.scenario_code import GOOD, LIMITS, Write, bench_of, criterion_by, judged_by, nobody
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("quick_fork_servers")]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -354,7 +354,7 @@ one for each that hears a participant: who connects, who speaks A2A, who reads a
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def admission(
-    scenarios_dir: Path, tmp_path_factory: pytest.TempPathFactory
+    quick_fork_servers: None, scenarios_dir: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[AdmissionActivities]:
     config = GreenAgentConfig(scenarios_dir=str(scenarios_dir), storage_url=str(tmp_path_factory.mktemp("storage")))
     store = BlobStore(config.storage_url)

@@ -86,7 +86,7 @@ Admit = Callable[..., Awaitable[Plan]]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def admit(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Admit]:
+async def admit(quick_fork_servers: None, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Admit]:
     """Admits requests for ``tiny`` and for ``noisy``, which has noise 2; given are settings and the request."""
     folder = tmp_path_factory.mktemp("conditions")
     for name in ("noisy", "tiny"):

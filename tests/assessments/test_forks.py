@@ -144,6 +144,7 @@ async def test_an_assessment_is_forked_while_it_is_under_way(stack: Stack) -> No
     assert refused.sentence.endswith("can be forked from turns 1 to 3")
 
 
+@pytest.mark.usefixtures("quick_fork_servers")
 async def test_what_can_not_be_forked_is_a_sentence(stack: Stack) -> None:
     async with serving(Correspondent()) as url:
         task = results_of(await assess(stack, url, "tiny", max_turns=2)).assessment_id
