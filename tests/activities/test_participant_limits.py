@@ -132,9 +132,9 @@ async def test_a_stream_whose_events_end_in_ways_that_only_some_readers_know() -
 
 async def test_a_stream_that_is_long_in_all() -> None:
     with speaking(STREAMS["JSON-RPC"], lambda _: events(b": " + b"x" * MEGABYTE + b"\n\n"), streams=True) as server:
-        sentence = await refusal(server)
-    assert sentence.startswith("The participant's answer has more than 16,000,000 bytes")
-    assert server.sent < 16 * MEGABYTE + IN_BUFFERS
+        sentence = await refusal(server, participant_stream_bytes=5 * MEGABYTE)
+    assert sentence.startswith("The participant's answer has more than 5,000,000 bytes")
+    assert server.sent < 5 * MEGABYTE + IN_BUFFERS
 
 
 async def test_a_small_answer_of_very_many_values() -> None:

@@ -1,5 +1,8 @@
 """A participant that answers with a plain message, and dies once: ``python -m tests.assessments.dying_agent``.
 
+A process forks it, and again when it has died. The socket stays open meanwhile: however long the start takes on a
+busy machine, who connects waits for it.
+
 It remembers its greeting in a folder, so when it is started again it acts on any message. It speaks A2A 0.3, without
 tasks, and plays each message that comes, one with a known id too.
 """
@@ -7,6 +10,7 @@ tasks, and plays each message that comes, one with a known id too.
 import argparse
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +65,19 @@ def make_app(url: str, folder: Path, dies: str) -> Starlette:
     return Starlette(routes=[Route("/.well-known/agent.json", card), Route("/", rpc, methods=["POST"])])
 
 
+def _go_on_in_a_child() -> None:
+    """Return in a forked process, and in another one whenever that has died."""
+
+    def end_both(number: int, _frame: Any) -> None:
+        os.kill(child, number)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, end_both)
+    while child := os.fork():
+        os.waitpid(child, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int)
@@ -69,6 +86,7 @@ def main() -> None:
     parser.add_argument("--dies")
     given = parser.parse_args()
     app = make_app(f"http://127.0.0.1:{given.port}", given.folder, given.dies)
+    _go_on_in_a_child()
     uvicorn.run(app, fd=given.socket, log_level="error")
 
 

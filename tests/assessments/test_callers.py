@@ -15,7 +15,7 @@ from google.protobuf.json_format import MessageToDict
 from activities.participant import ParticipantClients
 from proctor_protocol.messages import TurnCompleteMessage, TurnStartMessage
 from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import MILESTONES, TaskUpdate, parse_update
+from proctor_protocol.updates import MILESTONES, SimulationAdvancedUpdate, TaskUpdate, parse_update
 from proctor_settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import (
     JSONRPC,
@@ -60,8 +60,16 @@ def request_for(url: str, **config: Any) -> Json:
 
 @pytest.mark.parametrize("binding", [JSONRPC, pytest.param(REST, marks=only_nightly)])
 async def test_a_streaming_caller_of_today_gets_the_whole_story(stack: Stack, binding: TransportProtocol) -> None:
+    """One that asks the same again and doesn't stream gets the ended task."""
     async with serving(diligent) as url, sdk_client(stack.gateway_url, binding) as caller:
-        events = await collect(caller.send_message(message(data_part(request_for(url)))))
+        asked = message(data_part(request_for(url)))
+        events = await collect(caller.send_message(asked))
+    async with sdk_client(stack.gateway_url, REST, streaming=False) as caller:
+        task = await send(caller, asked)
+        again = await caller.get_task(GetTaskRequest(id=task.id))
+    assert task.id == events[0].task.id
+    for seen in (task, again):
+        assert_ended_well(seen)
     assert state_name(events[0].task.status.state) == "submitted"
     *updates, artifact, end = events[1:]
     assert_story(map(numbered_update, updates), STORY)
@@ -88,7 +96,8 @@ async def test_a_caller_of_protocol_03_gets_the_whole_story(stack: Stack) -> Non
     assert (end["status"]["state"], end["final"]) == ("completed", True)
 
 
-@pytest.mark.parametrize("binding", [pytest.param(JSONRPC, marks=only_nightly), REST])
+@only_nightly  # by default: test_bad_requests.py, and the test above but for a caller that comes when all has ended
+@pytest.mark.parametrize("binding", [JSONRPC, REST])
 async def test_a_caller_that_does_not_stream_gets_the_ended_task(stack: Stack, binding: TransportProtocol) -> None:
     async with serving(diligent) as url, sdk_client(stack.gateway_url, binding, streaming=False) as caller:
         task = await send(caller, message(data_part(request_for(url))))
@@ -133,14 +142,17 @@ async def test_a_participant_of_protocol_03_may_answer_in_any_form(answer: Answe
     "form", [form if "prose" in form else pytest.param(form, marks=only_nightly) for form in ANSWERS]
 )
 async def test_a_participant_of_protocol_03_is_assessed_by_its_answers(stack: Stack, form: str) -> None:
+    """It names no time step, so the scenario's own counts."""
     async with by_hand(ANSWERS[form]) as participant:
-        assessed = await assess(stack, participant.url, "tiny", max_turns=2)
+        assessed = await assess(stack, participant.url, "half_hours", max_turns=2)
     assert assessed.state == "completed", assessed.sentence
     assert assessed.results is not None
     assert assessed.results.turns_taken == 2
     assert participant.kinds == ["assessment_start", "turn_start", "turn_start", "assessment_complete"]
     assert set(participant.methods) == {"message/send"}
     assert [said["turn_number"] for said in participant.messages[1:3]] == [1, 2]
+    moves = [update for update in assessed.updates if isinstance(update, SimulationAdvancedUpdate)]
+    assert [move.duration for move in moves] == ["PT30M", "PT30M"]
 
 
 async def test_a_participant_that_finishes_later_is_asked_until_it_has(stack: Stack) -> None:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
@@ -20,7 +19,7 @@ from activities.attempts.notes import ClarificationNote, MarkNote, Note, TaskNot
 from activities.participant import Answer
 from activities.participant import activities as participants
 from proctor_protocol.results import Clarification
-from proctor_protocol.updates import ActionObservedUpdate, ErrorOccurredUpdate
+from proctor_protocol.updates import ErrorOccurredUpdate
 from proctor_settings.config import GreenAgentConfig
 from tests.assessments.participants import DONE, WORDS, ByHand, Json, by_hand, data, message, task, text
 from tests.stack import Stack, assess
@@ -35,20 +34,37 @@ def first(answer: Any, then: Any) -> Callable[[Json], Any]:
     return lambda said: answer if said["message_type"] == "turn_start" else then
 
 
-async def test_an_answer_that_is_cut_off_is_asked_for_once_more(stack: Stack) -> None:
-    async with by_hand(first(message(text(CUT_OFF)), message(data(DONE)))) as participant:
-        assessed = await assess(stack, participant.url, "tiny", max_turns=1)
+async def test_what_cannot_be_read_is_asked_for_once_more_and_a_question_is_answered_once(stack: Stack) -> None:
+    """An answer that is cut off, a question, and a turn that asks but has its answer, which is taken."""
+    asks = task("input-required", text("Which account?"), task_id="the-turn")
+    answers = [
+        *(message(text(CUT_OFF)), message(data(DONE))),
+        *(asks, task("completed", data(DONE), task_id="the-turn")),
+        task("input-required", data(DONE)),
+    ]
+    async with by_hand(lambda _said: answers.pop(0)) as participant:
+        assessed = await assess(stack, participant.url, "tiny", max_turns=3)
     assert assessed.state == "completed", assessed.sentence
-    assert participant.kinds == ["assessment_start", "turn_start", WORDS, "assessment_complete"]
+    turns = ["turn_start", WORDS, "turn_start", WORDS, "turn_start"]
+    assert participant.kinds == ["assessment_start", *turns, "assessment_complete"]
+    assert len({sent["messageId"] for sent in participant.sent}) == 7
     assert ASKED_ONCE_MORE in participant.messages[2]["text"]
     assert "don't do it again" in participant.messages[2]["text"]
-    assert len({sent["messageId"] for sent in participant.sent}) == 4
+    assert participant.messages[4]["text"].startswith("No one can answer questions")
+    assert participant.sent[4]["taskId"] == "the-turn"
     assert assessed.results is not None
-    [clarification] = assessed.results.clarifications
-    assert (clarification.turn, clarification.kind) == (1, "unreadable")
-    [update] = [each for each in assessed.updates if isinstance(each, ErrorOccurredUpdate)]
-    assert (update.error_type, update.turn_number, update.recoverable) == ("AnswerUnreadable", 1, True)
-    assert update.error_message == f"{clarification.problem} It was asked once more."
+    unreadable, question = assessed.results.clarifications
+    assert (unreadable.turn, unreadable.kind) == (1, "unreadable")
+    assert question == Clarification(turn=2, kind="question", problem='"Which account?"')
+    told = [each for each in assessed.updates if isinstance(each, ErrorOccurredUpdate)]
+    assert [(each.error_type, each.turn_number, each.recoverable) for each in told] == [
+        ("AnswerUnreadable", 1, True),
+        ("ParticipantAsked", 2, True),
+    ]
+    assert [each.error_message for each in told] == [
+        f"{unreadable.problem} It was asked once more.",
+        'The participant asked: "Which account?" The reply was that no one can answer.',
+    ]
 
 
 async def test_two_answers_that_cannot_be_read_end_the_assessment(stack: Stack) -> None:
@@ -60,21 +76,6 @@ async def test_two_answers_that_cannot_be_read_end_the_assessment(stack: Stack) 
     assert assessed.sentence.endswith("It was asked once more.")
 
 
-async def test_a_question_is_answered_once(stack: Stack) -> None:
-    asks = task("input-required", text("Which account?"), task_id="the-turn")
-    async with by_hand(first(asks, task("completed", data(DONE), task_id="the-turn"))) as participant:
-        assessed = await assess(stack, participant.url, "tiny", max_turns=1)
-    assert assessed.state == "completed", assessed.sentence
-    assert participant.kinds == ["assessment_start", "turn_start", WORDS, "assessment_complete"]
-    assert participant.messages[2]["text"].startswith("No one can answer questions")
-    assert participant.sent[2]["taskId"] == "the-turn"
-    assert assessed.results is not None
-    assert assessed.results.clarifications == [Clarification(turn=1, kind="question", problem='"Which account?"')]
-    [update] = [each for each in assessed.updates if isinstance(each, ErrorOccurredUpdate)]
-    assert update.error_type == "ParticipantAsked"
-    assert update.error_message == 'The participant asked: "Which account?" The reply was that no one can answer.'
-
-
 async def test_one_that_only_asks_fails_and_the_sentence_says_so(stack: Stack) -> None:
     asks = task("input-required", text("Which account?"), task_id="the-turn")
     async with by_hand(lambda _said: asks) as participant:
@@ -82,13 +83,6 @@ async def test_one_that_only_asks_fails_and_the_sentence_says_so(stack: Stack) -
     assert assessed.state == "failed"
     assert participant.kinds.count(WORDS) == 1
     assert 'The participant asked: "Which account?" The reply was that no one can answer.' in assessed.sentence
-
-
-async def test_a_turn_that_ends_in_input_required_with_its_answer_is_taken(stack: Stack) -> None:
-    async with by_hand(lambda _said: task("input-required", data(DONE))) as participant:
-        assessed = await assess(stack, participant.url, "tiny", max_turns=1)
-    assert assessed.state == "completed", assessed.sentence
-    assert WORDS not in participant.kinds
 
 
 async def test_an_agent_that_fails_at_data_parts_gets_text_alone(stack: Stack) -> None:
@@ -108,20 +102,6 @@ async def test_an_agent_that_fails_at_data_parts_gets_text_alone(stack: Stack) -
 
 def has_text_alone(participant: ByHand) -> bool:
     return all(part["kind"] == "text" for part in participant.sent[-1]["parts"])
-
-
-async def test_actions_carry_the_turns_notes(stack: Stack) -> None:
-    async def ask_ben(_said: Json) -> Json:
-        start = participant.messages[0]
-        async with httpx.AsyncClient(base_url=start["ues_url"], headers={"X-API-Key": start["api_key"]}) as ues:
-            mail = {"to_addresses": ["ben@work.example"], "subject": "Lunch?", "body_text": "Thursday?"}
-            await ues.post("email/send", json={"from_address": "ana@home.example", **mail})
-        return message(data({**DONE, "notes": "Ben prefers Thursday. " * 20}))
-
-    async with by_hand(ask_ben) as participant:
-        assessed = await assess(stack, participant.url, "tiny", max_turns=1)
-    [observed] = [each for each in assessed.updates if isinstance(each, ActionObservedUpdate)]
-    assert observed.notes == ("Ben prefers Thursday. " * 20)[:200]
 
 
 GIVEN: Any = SimpleNamespace(

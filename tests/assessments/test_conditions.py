@@ -28,7 +28,7 @@ from tests.stack import Stack, play, request_json, serving
 from tests.work import some_of
 
 NINE = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
-CONDITIONS = {"clock": "fixed:1500", "noise": 2, "max_turns": 3, "seed": 11}
+CONDITIONS = {"clock": "fixed:1500", "noise": 2, "max_turns": 2, "seed": 11}
 
 
 class Slow:

@@ -16,40 +16,20 @@ import pytest
 
 from proctor_processes.ports import free_ports
 from tests.assessments.test_plain_agents import PLAIN, downloads, install_example
-from tests.processes import end, module, start
+from tests.processes import module, running_beside
 from tests.stack import Stack, assess
 from tests.work import some_of
 
 
 @asynccontextmanager
 async def restarted(folder: Path, dies: str) -> AsyncIterator[str]:
-    """The agent, started again whenever it has died; gives its address.
-
-    Its socket stays open meanwhile: however long the start takes on a busy machine, who connects waits for it.
-    """
-    listening = socket.create_server(("127.0.0.1", 0))
-    port = listening.getsockname()[1]
-    command = module("tests.assessments.dying_agent", "--port", str(port), "--socket", str(listening.fileno()))
-    command += ["--folder", str(folder), "--dies", dies]
-
-    async def keep() -> None:
-        process = start(command, pass_fds=[listening.fileno()])
-        try:
-            while True:
-                if process.poll() is not None:
-                    end(process)
-                    process = start(command, pass_fds=[listening.fileno()])
-                await asyncio.sleep(0.05)
-        finally:
-            end(process)
-
-    keeping = asyncio.create_task(keep())
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        keeping.cancel()
-        await asyncio.wait({keeping})
-        listening.close()
+    """The agent, which begins again whenever it has died; gives its address."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        command = module("tests.assessments.dying_agent", "--port", str(port), "--socket", str(listening.fileno()))
+        command += ["--folder", str(folder), "--dies", dies]
+        async with running_beside(command, pass_fds=[listening.fileno()]):
+            yield f"http://127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize(("dies", "tries"), some_of([("after", {"1": 2}), ("before", {}), ("start", {})], 1))

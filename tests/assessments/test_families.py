@@ -50,7 +50,7 @@ def criteria_of(stack: Stack, task_id: str) -> list[dict[str, Any] | None]:
 
 async def test_a_day_is_named_by_family_difficulty_and_seed(stack: Stack) -> None:
     async with serving(answers) as url:
-        practice = results_of(await assess(stack, url, "one_question", difficulty=3, seed=7))
+        practice = results_of(await assess(stack, url, "one_question", difficulty=3, seed=7, max_turns=1))
         sealed = results_of(await assess(stack, url, "one_question", seed=1234, max_turns=1))
     assert practice.day == "one_question · difficulty 3 · seed 7"
     assert (practice.scenario_id, practice.family, practice.difficulty) == ("one_question", "one_question", 3)

@@ -57,30 +57,30 @@ def results_of(assessed: Assessed) -> AssessmentResults:
 async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
     first, other = Correspondent(), Correspondent("Thanks for answering. Is lunch on Thursday fine?")
     async with serving(first) as url, serving(other) as other_url:
-        original = results_of(await assess(stack, url, "tiny", max_turns=6))
+        original = results_of(await assess(stack, url, "tiny", max_turns=4))
         before = files_of(stack, original.assessment_id)
-        assert first.turns == [1, 2, 3, 4, 5, 6]
+        assert first.turns == [1, 2, 3, 4]
         first.turns.clear()
 
-        same = await fork(stack, original.assessment_id, 4)
-        assert first.turns == [4, 5, 6], "whoever was assessed before plays, and nothing that was played"
+        same = await fork(stack, original.assessment_id, 3)
+        assert first.turns == [3, 4], "whoever was assessed before plays, and nothing that was played"
         assert outcome(results_of(same)) == outcome(original)
-        assert results_of(same).forked_from == ForkedFrom(task_id=original.assessment_id, turn=4)
+        assert results_of(same).forked_from == ForkedFrom(task_id=original.assessment_id, turn=3)
 
-        others = results_of(await fork(stack, original.assessment_id, 5, other_url, seed=8))
-        assert other.turns == [5, 6]
-        assert (others.seed, others.turns_taken) == (8, 6)
+        others = results_of(await fork(stack, original.assessment_id, 3, other_url, seed=8))
+        assert other.turns == [3, 4]
+        assert (others.seed, others.turns_taken) == (8, 4)
         sent = [entry.parameters["body_text"] for entry in others.action_log]
-        assert sent == [first.words] * 4 + [other.words] * 2, "the whole day counts"
+        assert sent == [first.words] * 2 + [other.words] * 2, "the whole day counts"
         assert not others.action_report.unreported
 
-        again = results_of(await fork(stack, others.assessment_id, 6, other_url))
+        again = results_of(await fork(stack, others.assessment_id, 4, other_url))
         assert outcome(again) == outcome(others)
         origin = again.forked_from
         assert origin is not None
         assert [(each.task_id, each.turn) for each in origin.chain] == [
-            (others.assessment_id, 6),
-            (original.assessment_id, 5),
+            (others.assessment_id, 4),
+            (original.assessment_id, 3),
         ]
 
         kept = Archive(stack.config.archive_url).get(original.assessment_id)
@@ -88,18 +88,18 @@ async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
         assert kept is not None
         assert action is not None
         with pytest.raises(ActionRefusedError, match="write a whole number"):
-            await action.do(ActionRequest(kept, 6, {"seed": "one"}))
+            await action.do(ActionRequest(kept, 4, {"seed": "one"}))
         first.turns.clear()
-        from_page = await follow(stack, await action.do(ActionRequest(kept, 6, {"agent": url, "seed": "7"})))
-        assert first.turns == [6]
+        from_page = await follow(stack, await action.do(ActionRequest(kept, 4, {"agent": url, "seed": "7"})))
+        assert first.turns == [4]
         assert outcome(AssessmentResults.model_validate_json(from_page.results)) == outcome(original)
     assert files_of(stack, original.assessment_id) == before
 
     started = next(update for update in same.updates if isinstance(update, AssessmentStartedUpdate))
-    assert f"turn 4 of {original.assessment_id}: turns 1 to 3 are inherited" in started.sentence()
+    assert f"turn 3 of {original.assessment_id}: turns 1 to 2 are inherited" in started.sentence()
     completed = [update for update in same.updates if isinstance(update, TurnCompletedUpdate)]
-    assert [update.inherited_from for update in completed] == [original.assessment_id] * 3 + [None] * 3
-    assert [u.turn_number for u in same.updates if isinstance(u, TurnStartedUpdate)] == [4, 5, 6]
+    assert [update.inherited_from for update in completed] == [original.assessment_id] * 2 + [None] * 2
+    assert [u.turn_number for u in same.updates if isinstance(u, TurnStartedUpdate)] == [3, 4]
 
     archive = Archive(stack.config.archive_url)
     entry, was = archive.get(again.assessment_id), archive.get(original.assessment_id)
@@ -107,14 +107,14 @@ async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
     assert was is not None
     assert entry.forked_from == again.forked_from
     assert [turn.inherited_from for turn in archive.turns(entry)] == [
-        *[original.assessment_id] * 4,
+        *[original.assessment_id] * 2,
         others.assessment_id,
         None,
     ]
     states, states_before = (list(archive.states(each)) for each in (entry, was))
-    assert [items for _, items in states[:5]] == [items for _, items in states_before[:5]]
-    assert archive.turns(entry)[3].actions == archive.turns(was)[3].actions
-    assert archive.turns(entry)[3].answers == archive.turns(was)[3].answers
+    assert [items for _, items in states[:3]] == [items for _, items in states_before[:3]]
+    assert archive.turns(entry)[1].actions == archive.turns(was)[1].actions
+    assert archive.turns(entry)[1].answers == archive.turns(was)[1].answers
 
 
 @only_nightly  # by default: test_a_fork_plays_the_rest_of_another_ones_day

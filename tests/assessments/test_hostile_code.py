@@ -8,7 +8,6 @@ from pathlib import Path
 
 from proctor.replay import choose, reset, reset_points
 from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import ScenarioLoadedUpdate
 from proctor_storage.temporal import connect
 from tests.assessments.packages import TINY, write_package
 from tests.assessments.scripts import diligent, idle
@@ -46,11 +45,11 @@ async def test_code_that_does_harm_fails_its_own_judging_and_is_judged_again_onc
         write_package(scenarios_dir, f"harm_{name}", files={"evaluators.py": _CODE.format(attack)})
     write_package(scenarios_dir, "harm_blocks", files={"evaluators.py": _CODE.format("time.sleep(4); 1 / 0")})
     async with serving(diligent) as url:
-        undisturbed = await assess(stack, url, "tiny", max_turns=2)
+        undisturbed = await assess(stack, url, "tiny", max_turns=1)
         neighbour, *attacked = await asyncio.gather(
-            assess(stack, url, "tiny", max_turns=2),
-            *(assess(stack, url, f"harm_{name}", max_turns=2) for name in PLAYED),
-            assess(stack, url, "harm_blocks", max_turns=2),
+            assess(stack, url, "tiny", max_turns=1),
+            *(assess(stack, url, f"harm_{name}", max_turns=1) for name in PLAYED),
+            assess(stack, url, "harm_blocks", max_turns=1),
         )
     assert undisturbed.results is not None
     assert neighbour.results is not None
@@ -60,7 +59,7 @@ async def test_code_that_does_harm_fails_its_own_judging_and_is_judged_again_onc
         assert assessed.state == "failed", assessed.sentence
         assert f"Criterion asked: {sentence}" in assessed.sentence
         assert assessed.results is not None
-        assert assessed.results.turns_taken == 2
+        assert assessed.results.turns_taken == 1
         assert len(assessed.results.action_log) > 0
         assert all(criterion.is_unscored for criterion in assessed.results.criteria_results)
     task_id = attacked[0].results.assessment_id if attacked[0].results else ""
@@ -72,7 +71,7 @@ async def test_code_that_does_harm_fails_its_own_judging_and_is_judged_again_onc
     ended = await follow(stack, task_id)
     assert ended.state == "completed", ended.sentence
     mended = AssessmentResults.model_validate_json(ended.results or b"")
-    assert (mended.turns_taken, mended.scores.overall.max_score) == (2, undisturbed.results.scores.overall.max_score)
+    assert (mended.turns_taken, mended.scores.overall.max_score) == (1, undisturbed.results.scores.overall.max_score)
 
 
 async def test_a_package_with_a_pipe_for_its_state_is_refused(stack: Stack, scenarios_dir: Path) -> None:
@@ -90,13 +89,3 @@ async def test_a_package_with_a_pipe_for_its_state_is_refused(stack: Stack, scen
         in refused.sentence
     )
     assert neighbour.state == "completed"
-
-
-async def test_what_stays_unscored_is_told_at_the_start(stack: Stack) -> None:
-    async with serving(idle) as url:
-        assessed = await assess(stack, url, "tiny", max_turns=1)
-    [loaded] = [update for update in assessed.updates if isinstance(update, ScenarioLoadedUpdate)]
-    assert loaded.warnings == ["2 of 20 points will stay unscored, since no model judges (config.offline): manners (2)"]
-    assert assessed.results is not None
-    assert assessed.results.total_points == 20
-    assert assessed.results.scores.overall.max_score == 18

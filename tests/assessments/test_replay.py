@@ -30,7 +30,7 @@ async def follow(stack, task_id, told=None):
 
 
 class Participant:
-    """Writes to Ben every turn, and then breaks down in turn 3 while ``is_ill``."""
+    """Writes to Ben every turn, and then breaks down in turn 2 while ``is_ill``."""
 
     def __init__(self) -> None:
         self.is_ill = True
@@ -41,7 +41,7 @@ class Participant:
         await ues.email.send(
             to_addresses=["ben@work.example"], subject=f"Turn {turn}", body_text="Does lunch suit you?"
         )
-        if turn == 3 and self.is_ill:
+        if turn == 2 and self.is_ill:
             raise RuntimeError("out of memory")
 
 
@@ -53,11 +53,11 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
     participant, healthy = Participant(), Participant()
     healthy.is_ill = False
     async with serving(healthy) as url:
-        undisturbed = await assess(stack, url, "tiny", max_turns=4)
+        undisturbed = await assess(stack, url, "tiny", max_turns=3)
     async with serving(participant) as url:
-        failed = await assess(stack, url, "tiny", max_turns=4, turn_tries=1)
+        failed = await assess(stack, url, "tiny", max_turns=3, turn_tries=1)
         assert failed.state == "failed"
-        assert failed.results.turns_taken == 2
+        assert failed.results.turns_taken == 1
         task_id = failed.results.assessment_id
         archive = Archive(stack.config.archive_url)
         before = archive.get(task_id)
@@ -66,26 +66,26 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
         participant.is_ill = False
         participant.played.clear()
         point = choose(await reset_points(client, task_id), None, from_judging=False)
-        assert (point.turn, point.has_failed) == (3, True)
+        assert (point.turn, point.has_failed) == (2, True)
         await reset(client, task_id, point)
         told = []
         ended = await follow(stack, task_id, told)
-    assert [update.turn_number for update in told if isinstance(update, TurnStartedUpdate)] == [1, 2, 3, 4]
+    assert [update.turn_number for update in told if isinstance(update, TurnStartedUpdate)] == [1, 2, 3]
     assert ended.state == "completed", ended.sentence
-    assert participant.played == [3, 4]
+    assert participant.played == [2, 3]
     results = AssessmentResults.model_validate_json(ended.results)
     assert comparable(results) == comparable(undisturbed.results)
     after = archive.get(task_id)
     assert (after.status, archive.results(after)) == ("completed", results)
     assert after.run_id != before.run_id
-    assert [turn.turn for turn in archive.turns(after)] == [1, 2, 3, 4]
+    assert [turn.turn for turn in archive.turns(after)] == [1, 2, 3]
 
 
 async def test_a_reset_after_the_failure_says_where_to_reset_to(stack):
     """``--type LastWorkflowTask`` repeats only the end of a failed assessment: twice here, and then it is replayed."""
     participant = Participant()
     async with serving(participant) as url:
-        failed = await assess(stack, url, "tiny", max_turns=3, turn_tries=1)
+        failed = await assess(stack, url, "tiny", max_turns=2, turn_tries=1)
         task_id = failed.results.assessment_id
         participant.is_ill = False
         participant.played.clear()
@@ -106,7 +106,7 @@ async def test_a_reset_after_the_failure_says_where_to_reset_to(stack):
         await reset(client, task_id, choose(await reset_points(client, task_id), None, from_judging=False))
         ended = await follow(stack, task_id)
     assert ended.state == "completed", ended.sentence
-    assert participant.played == [3]
+    assert participant.played == [2]
 
 
 async def test_judging_again_plays_no_turn_again(stack):

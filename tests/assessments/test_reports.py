@@ -7,13 +7,17 @@ from starlette.applications import Starlette
 
 from proctor_protocol.messages import ActionLogEntry, EarlyCompletionMessage, ModelUsage, TurnCompleteMessage
 from proctor_protocol.results import AssessmentResults, TurnModelUsage
-from proctor_protocol.updates import SimulationAdvancedUpdate, TurnCompletedUpdate, TurnStartedUpdate
+from proctor_protocol.updates import (
+    ActionObservedUpdate,
+    ScenarioLoadedUpdate,
+    SimulationAdvancedUpdate,
+    TurnCompletedUpdate,
+    TurnStartedUpdate,
+)
 from proctor_settings.config import merge_configs
 from purple_sdk import create_app
 from purple_sdk.examples.assistant_agent import AssistantAgent
 from purple_sdk.ues import AsyncUESClient
-from tests.assessments import participants
-from tests.assessments.participants import DONE, by_hand
 from tests.assessments.scripts import ask_ben
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.stack import Assessed, Script, Stack, agent_config, assess, listening, play, serving
@@ -106,6 +110,9 @@ async def test_early_completion_ends_the_turns(stack: Stack) -> None:
     assert [entry.turn for entry in results.action_log] == [1, 2]
     completed = [update for update in assessed.updates if isinstance(update, TurnCompletedUpdate)]
     assert [update.early_completion_requested for update in completed] == [False, True]
+    [loaded] = [update for update in assessed.updates if isinstance(update, ScenarioLoadedUpdate)]
+    assert loaded.warnings == ["2 of 20 points will stay unscored, since no model judges (config.offline): manners (2)"]
+    assert (results.total_points, results.scores.overall.max_score) == (20, 18)
     # The message carries its turn's report, which counts as every other turn's does.
     report = results.action_report
     assert [(entry.turn, entry.action) for entry in report.unreported] == [(2, "email.send")]
@@ -131,28 +138,23 @@ async def test_what_a_model_driven_agent_asked_of_its_model_stands_in_the_result
     assert told == [(1, "openai/small", 2, 200), (2, "openai/small", 2, 200)]
 
 
-async def test_without_a_step_the_scenarios_own_counts(stack: Stack) -> None:
-    async with by_hand(lambda _said: participants.message(participants.data(DONE))) as participant:
-        assessed = await assess(stack, participant.url, "half_hours", max_turns=2)
-    moves = [update for update in assessed.updates if isinstance(update, SimulationAdvancedUpdate)]
-    assert [move.duration for move in moves] == ["PT30M", "PT30M"]
-
-
 async def test_notes_reach_the_evaluators_and_the_clock_moves_by_the_participants_step(stack: Stack) -> None:
     """Turn by turn; where an agent of the SDK says nothing of a step, the scenario's own counts."""
 
     async def script(turn: int, ues: AsyncUESClient, now: datetime) -> TurnCompleteMessage | None:
         if turn > 3:
-            return None
+            await ues.chat.send(role="assistant", content="I have finished.")
+            return TurnCompleteMessage(actions=[], notes="Ben prefers Thursday. " * 20)
         step = ["PT5M", "PT2H30M", "PT30M"][turn - 1]
         return TurnCompleteMessage(actions=[], time_step=step, notes=f"note {turn}" if turn != 2 else None)
 
     assessed = await followed(stack, script, "notes_are_read", max_turns=4)
     results = results_of(assessed)
-    assert [criterion.explanation for criterion in results.criteria_results[:2]] == [
-        "{1: 'note 1', 3: 'note 3'}",
-        "{1: 'note 1', 3: 'note 3'}",
-    ]
+    last = "Ben prefers Thursday. " * 20
+    read = str({1: "note 1", 3: "note 3", 4: last})
+    assert [criterion.explanation for criterion in results.criteria_results[:2]] == [read, read]
+    [observed] = [update for update in assessed.updates if isinstance(update, ActionObservedUpdate)]
+    assert observed.notes == last[:200], "an action carries its turn's notes"
     starts = [update.current_time for update in assessed.updates if isinstance(update, TurnStartedUpdate)]
     assert [start - START for start in starts] == [timedelta(minutes=minutes) for minutes in (0, 5, 155, 185)]
     moves = [update for update in assessed.updates if isinstance(update, SimulationAdvancedUpdate)]

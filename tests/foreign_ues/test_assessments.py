@@ -6,6 +6,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -34,8 +35,8 @@ def _nothing_is_left(limited: Program) -> Iterator[None]:
 Act = Callable[[], Any]
 
 
-def interrupted(turn: int, before: Act = lambda: None, after: Act = lambda: None) -> Script:
-    """The diligent script; something happens once in the first try of a turn, before its actions or after them."""
+def interrupted(turn: int, before: Act = lambda: None, after: Act = lambda: None, of: Script = diligent) -> Script:
+    """A script in which something happens once in the first try of a turn, before its actions or after them."""
     happened: list[bool] = []
 
     async def script(now_turn: int, ues: AsyncUESClient, now: datetime) -> Any:
@@ -43,7 +44,7 @@ def interrupted(turn: int, before: Act = lambda: None, after: Act = lambda: None
         if is_first:
             happened.append(True)
             before()
-        said = await diligent(now_turn, ues, now)
+        said = await of(now_turn, ues, now)
         if is_first:
             after()
         return said
@@ -59,11 +60,11 @@ async def test_with_a_server_like_ours_all_is_as_embedded(
     assert judged(await play(served, "tiny", diligent)) == judged(embedded)
 
 
+IN_A_TURN = (1, "before", ["POST /email/send"], {"1": 2})
+UNDER_THE_JUDGES = (2, "after", ["DELETE /keys", "GET /email/state", "GET /email/state"], {})
 DEATHS = {
-    "in a turn, the action done": (1, "before", ["POST /email/send"], {"1": 2}),
-    "under the judges": (2, "after", ["DELETE /keys", "GET /email/state", "GET /email/state"], {}),
-}
-MORE_DEATHS = {
+    "in a turn, the action done": IN_A_TURN,
+    "under the judges": UNDER_THE_JUDGES,
     "between turns, the clock moved": (1, "after", ["POST /simulator/time/advance"], {}),
     "in a turn, nothing done": (2, "before", ["POST /email/query"], {"2": 2}),
     "between turns, an answer scheduled": (1, "after", ["POST /events"], {}),
@@ -72,10 +73,20 @@ MORE_DEATHS = {
 """The turn, whether before or after the participant's actions the trap is laid, its requests; the tries of turns."""
 
 
-if NIGHTLY:
-    DEATHS |= MORE_DEATHS
+async def test_the_server_dies_in_a_turn_and_under_the_judges(
+    served: Stack, limited: Program, embedded: AssessmentResults
+) -> None:
+    limited.trap.unlink(missing_ok=True)
+    script = diligent
+    for turn, when, requests, _ in (IN_A_TURN, UNDER_THE_JUDGES):
+        script = interrupted(turn, of=script, **{when: partial(limited.die_at, *requests)})
+    results = await play(served, "tiny", script)
+    assert limited.trap.read_text() == "", "it did not die"
+    assert judged(results) == judged(embedded)
+    assert results.turn_tries == IN_A_TURN[-1]
 
 
+@only_nightly  # by default: the test above
 @pytest.mark.parametrize(("turn", "when", "requests", "tries"), DEATHS.values(), ids=DEATHS)
 async def test_the_server_dies(
     served: Stack,

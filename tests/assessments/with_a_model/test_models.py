@@ -123,15 +123,6 @@ async def test_a_rate_limit_is_waited_for_and_tokens_of_an_attempt_that_fails_ar
     assert [request["model"] for request in endpoint.requests] == ["people"] * 5 + ["judge"]
 
 
-async def test_what_a_silent_character_took_counts_too(modelled: Stack, endpoint: OpenAIEndpoint) -> None:
-    endpoint.forget()
-    endpoint.answer("Would you answer this", {"should_respond": False, "reason": "He is on holiday."})
-    endpoint.answer("Now judge", RUBRIC)
-    provenance = completed(await assessed_by_models(modelled)).provenance
-    assert provenance is not None
-    assert [use.calls for use in provenance.characters] == [1]
-
-
 @only_nightly
 async def test_a_character_may_stay_silent(modelled: Stack, endpoint: OpenAIEndpoint) -> None:
     endpoint.forget()
@@ -152,12 +143,11 @@ async def test_a_server_that_knows_json_objects_alone_will_do(modelled: Stack, e
 
 
 async def test_a_judge_out_of_quota_fails_the_assessment(modelled: Stack, endpoint: OpenAIEndpoint) -> None:
-    """It was asked once before, and what that took is counted."""
+    """It was asked once before, and what that took is counted, as what a silent character took is."""
     endpoint.forget()
-    endpoint.answer("Would you answer this", {"should_respond": True, "reason": "He is asked."})
-    endpoint.answer("You decided to answer", {"text": "Half past twelve suits me well."})
+    endpoint.answer("Would you answer this", {"should_respond": False, "reason": "He is on holiday."})
     endpoint.answer("Now judge this criterion", "No verdict.")  # so the judge is asked once more
-    endpoint.statuses[:] = [200, 200, 200, 402]
+    endpoint.statuses[:] = [200, 200, 402]
     assessed = await assessed_by_models(modelled)
     assert assessed.state == "failed"
     assert "model judge refuses the request (HTTP 402)" in assessed.sentence
@@ -169,7 +159,7 @@ async def test_a_judge_out_of_quota_fails_the_assessment(modelled: Stack, endpoi
     assert (manners.max_score, manners.unscored_points, manners.unscored_reason) == (0, 4, assessed.sentence)
     assert manners.judged_by == "nobody"
     assert [u.error_message for u in assessed.updates if isinstance(u, ErrorOccurredUpdate)] == [assessed.sentence]
-    assert calls_told(results) == [2, 1]
+    assert calls_told(results) == [1, 1]
     assert await simulations_left(modelled) == []
 
 

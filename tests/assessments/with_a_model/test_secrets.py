@@ -184,6 +184,7 @@ async def test_failed_in_judging(modelled: Stack, telltale: Telltale) -> None:
     expect_none(await traces(modelled, assessment, ended), modelled)
 
 
+@only_nightly  # by default: test_failed_in_judging
 async def test_failed_by_its_participant(modelled: Stack) -> None:
     def refuse(key: str) -> Json:
         return participants.task("failed", participants.text(f"401: {key} is not valid"))
@@ -205,6 +206,7 @@ async def test_failed_by_its_model(modelled: Stack, telltale: Telltale) -> None:
     expect_none(await traces(modelled, assessment, ended), modelled)
 
 
+@only_nightly  # by default: test_a_task_that_is_named_after_the_key, which is canceled, too
 async def test_canceled(modelled: Stack) -> None:
     async def dawdle(_key: str) -> None:
         await asyncio.Event().wait()
