@@ -170,6 +170,12 @@ async def test_an_assessment_that_failed_in_judging_keeps_its_turns(stack: Stack
     async with serving(once) as url:
         failed = await assess(stack, url, "evaluator_raises", max_turns=2)
     assert failed.results is not None
+    assert re.fullmatch(
+        r"Criterion asked: evaluator asked raised KeyError: 'no such mail' \(evaluators\.py line 3\)\. The turns "
+        r"are kept: mend the scenario, then judge again with `proctor replay \S+ --from-judging"
+        r" --with-current-evaluators`\.",
+        failed.sentence,
+    )
     archive = Archive(stack.config.archive_url)
     entry = entry_of(archive, failed.results.assessment_id)
     assert (entry.status, entry.sentence, entry.expected_turns) == ("failed", failed.sentence, 12)

@@ -20,6 +20,7 @@ from tests.a2a_gateway.callers import at_once, message, sdk_client, send, state_
 from tests.assessments.observers import running, simulations_left
 from tests.stack import Stack, agent_config, listening, request_json
 from tests.waiting import eventually
+from tests.work import only_nightly
 
 
 class Dawdler(BasePurpleAgent):
@@ -65,7 +66,11 @@ CASES = {
 CASE_OF = {at: name for name, (at, *_) in CASES.items()}
 
 
-@pytest.mark.parametrize(("at", "scenario", "update", "expected"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    ("at", "scenario", "update", "expected"),
+    # by default: test_canceled_while_it_waits_for_another_of_its_context, and test_archiving.py
+    [pytest.param(*case, id=name, marks=[only_nightly] * (name == "mid-turn")) for name, case in CASES.items()],
+)
 async def test_canceled(stack: Stack, at: str, scenario: str, update: str, expected: list[str]) -> None:
     async with (
         dawdling(at) as (url, seen),

@@ -11,7 +11,7 @@ from tests.a2a_gateway.callers import sdk_client
 from tests.assessments import participants
 from tests.assessments.observers import running
 from tests.assessments.participants import DONE, Json, by_hand
-from tests.stack import Stack, assess
+from tests.stack import Stack
 
 Statuses = dict[str, int]
 """An operation (method and path) to the status that it was answered with."""
@@ -56,7 +56,7 @@ async def read_operations(ues_url: str) -> dict[tuple[str, str], str]:
     }
 
 
-async def test_the_key_opens_what_a_user_may_do_and_nothing_else_and_is_dead_afterwards(stack: Stack) -> None:
+async def test_the_key_opens_what_a_user_may_do_and_nothing_else_until_the_judging_begins(stack: Stack) -> None:
     operations: dict[tuple[str, str], str] = {}
     found: Statuses = {}
     at_the_host: Statuses = {}
@@ -70,10 +70,16 @@ async def test_the_key_opens_what_a_user_may_do_and_nothing_else_and_is_dead_aft
         at_the_host.update(await knock(host, [("GET", "/simulations"), ("POST", "/simulations"), ("DELETE", own)]))
         return participants.message(participants.data(DONE))
 
-    async with by_hand(try_every_door) as participant:
-        assessed = await assess(stack, participant.url, "tiny", max_turns=1)
-        assert assessed.state == "completed", assessed.sentence
-        afterwards = await knock(participant.messages[0], operations)
+    async with (
+        by_hand(try_every_door) as participant,
+        running(stack, participant.url, "evaluator_waits", max_turns=1) as assessment,
+        sdk_client(stack.gateway_url) as caller,
+    ):
+        await assessment.until("evaluation_started")
+        in_judging = await knock(participant.messages[0], operations)
+        await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
+        await assessment.end()
+        afterwards = await knock(participant.messages[0], sorted(operations)[::10])
 
     opened = {f"{method} {path}" for (method, path), needed in operations.items() if needed in USER_PERMISSIONS}
     closed = found.keys() - opened
@@ -87,19 +93,5 @@ async def test_the_key_opens_what_a_user_may_do_and_nothing_else_and_is_dead_aft
     assert {"email", "chat"} <= resources
     assert set(at_the_host.values()) == {401}, "the key of a simulation is none for its host"
     assert len(at_the_host) == 3
-    assert set(afterwards.values()) == {401}
-    assert len(afterwards) > 50
-
-
-async def test_the_key_is_dead_when_the_judging_begins(stack: Stack) -> None:
-    async with (
-        by_hand(lambda _said: participants.message(participants.data(DONE))) as participant,
-        running(stack, participant.url, "evaluator_waits", max_turns=1) as assessment,
-        sdk_client(stack.gateway_url) as caller,
-    ):
-        await assessment.until("evaluation_started")
-        start = participant.messages[0]
-        found = await knock(start, sorted(await read_operations(start["ues_url"]))[::10])
-        await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
-    assert set(found.values()) == {401}
-    assert len(found) > 5
+    assert set(in_judging.values()) == set(afterwards.values()) == {401}
+    assert len(in_judging) > 50

@@ -92,7 +92,8 @@ def test_two_seeds_share_at_most_a_tenth_of_their_eight_word_sequences(language:
         slots, shares = {slot: f"this {slot}" for slot in ACTS[act]}, []
         for style in STYLES:
             mails = [
-                grams(write(Draws("grams", seed), act, author(style, language), PRIYA, slots).body) for seed in range(5)
+                grams(write(Draws("grams", seed), act, author(style, language), PRIYA, slots).body)
+                for seed in range(5 if NIGHTLY else 3)
             ]
             shares += [len(one & two) / min(len(one), len(two)) for one, two in combinations(mails, 2) if one and two]
         medians[act] = median(shares or [0.0])
@@ -103,6 +104,10 @@ def test_a_text_depends_on_its_draws_alone() -> None:
     first, again, other = (write(Draws("same", n), "ask_fact", ANNA, PRIYA, {"thing": "the code"}) for n in (1, 1, 2))
     assert first == again
     assert first != other
+
+
+LEARNED = 6 if NIGHTLY else 3
+"""Seeds that the reader of styles learns from."""
 
 
 def words_of(style: Style, language: Language, seeds: range) -> list[list[str]]:
@@ -118,14 +123,16 @@ def words_of(style: Style, language: Language, seeds: range) -> list[list[str]]:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_reader_who_has_seen_each_style_recognises_it(language: Language) -> None:
     """Naive Bayes over words, learned from other seeds."""
-    counts = {style: Counter(word for mail in words_of(style, language, range(6)) for word in mail) for style in STYLES}
+    counts = {
+        style: Counter(word for mail in words_of(style, language, range(LEARNED)) for word in mail) for style in STYLES
+    }
     totals = {style: sum(counter.values()) for style, counter in counts.items()}
 
     def guess(mail: list[str]) -> Style:
         return max(STYLES, key=lambda style: sum(log((counts[style][w] + 0.1) / (totals[style] + 500)) for w in mail))
 
     for style in STYLES:
-        guesses = Counter(guess(mail) for mail in words_of(style, language, range(6, 8)))
+        guesses = Counter(guess(mail) for mail in words_of(style, language, range(LEARNED, LEARNED + 2)))
         assert guesses[style] >= 0.85 * guesses.total(), guesses
 
 
