@@ -17,7 +17,7 @@ from tests.assessments.packages import edited, write_package
 from tests.sizes.mailboxes import filled
 from tests.stack import request_json
 
-LARGE = 5_000_000
+LARGE = 4_100_000
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from activities.participant import addresses as looked_up
 from proctor_protocol.messages import AssessmentCompleteMessage
 from proctor_settings.config import GreenAgentConfig
 from tests.hostile import Answers, Hostile, Json, Response, card, hostile
+from tests.work import some_of
 
 CARD = "/.well-known/agent-card.json"
 SECRET = "the database's root password"
@@ -165,8 +166,9 @@ INSIDE: dict[str, Answers] = {
 }
 
 
-@pytest.mark.parametrize("protocol", ["1.0", "0.3.0"])
-@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize(
+    ("protocol", "streams"), some_of([("1.0", False), ("1.0", True), ("0.3.0", True), ("0.3.0", False)], 2)
+)
 @pytest.mark.parametrize("what", INSIDE)
 async def test_what_isnt_a2a_is_not_quoted(what: str, protocol: str, streams: bool) -> None:
     def answers(url: str) -> Answers:
