@@ -23,9 +23,9 @@ from proctor_storage.archive import Archive
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import sdk_client
-from tests.assessments.observers import running
+from tests.assessments.observers import running, simulations_left
 from tests.assessments.scripts import BEN, ask_ben, diligent
-from tests.assessments.test_cancel import dawdling
+from tests.assessments.test_cancel import CASES, dawdling
 from tests.stack import Assessed, Stack, assess, serving
 from tests.waiting import eventually
 
@@ -140,11 +140,12 @@ async def is_forgotten(client: Client, task_id: str) -> bool:
 
 async def test_a_canceled_assessment_keeps_the_turn_that_it_was_in(stack: Stack) -> None:
     async with (
-        dawdling("turn") as (url, _),
+        dawdling("turn") as (url, seen),
         running(stack, url, "tiny") as assessment,
         sdk_client(stack.gateway_url) as caller,
     ):
         await assessment.until("turn_started")
+        await eventually(lambda: "turn" in seen)
         async with httpx.AsyncClient(trust_env=False) as http:
             overview = await http.get(f"{stack.gateway_url}/?search={assessment.task_id}")
             page = await http.get(f"{stack.gateway_url}/view/{assessment.task_id}")
@@ -154,6 +155,9 @@ async def test_a_canceled_assessment_keeps_the_turn_that_it_was_in(stack: Stack)
         assert "in turn 1" in page.text
         await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         ended = await assessment.end()
+        assert (ended.state, ended.sentence) == ("canceled", "The assessment was cancelled.")
+        assert await simulations_left(stack) == []
+        assert seen == CASES["mid-turn"][-1], "the participant's turn is canceled, too"
     archive = Archive(stack.config.archive_url)
     entry = entry_of(archive, assessment.task_id)
     assert (entry.status, entry.sentence, entry.turns_taken) == ("canceled", ended.sentence, 0)

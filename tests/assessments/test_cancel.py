@@ -68,7 +68,7 @@ CASE_OF = {at: name for name, (at, *_) in CASES.items()}
 
 @pytest.mark.parametrize(
     ("at", "scenario", "update", "expected"),
-    # by default: test_canceled_while_it_waits_for_another_of_its_context, and test_archiving.py
+    # mid-turn by default: test_archiving.py
     [pytest.param(*case, id=name, marks=[only_nightly] * (name == "mid-turn")) for name, case in CASES.items()],
 )
 async def test_canceled(stack: Stack, at: str, scenario: str, update: str, expected: list[str]) -> None:
