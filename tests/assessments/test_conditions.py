@@ -52,10 +52,8 @@ def _what(results: AssessmentResults) -> list[Any]:
 
 
 async def test_a_turn_that_spends_more_than_its_length_ends_later(stack: Stack) -> None:
-    first, again = Slow(), Slow()
+    first = Slow()
     results = await play(stack, "tiny", first, **CONDITIONS)
-    assert _what(results) == _what(await play(stack, "tiny", again, **CONDITIONS))
-    assert first.met == again.met
     starts = [datetime.fromisoformat(met[0]) for _, met in sorted(first.met.items())]
     assert starts[0] == NINE
     assert all(later - start >= timedelta(seconds=4 * 1500) for start, later in itertools.pairwise(starts))
@@ -72,10 +70,10 @@ async def test_a_turn_that_spends_more_than_its_length_ends_later(stack: Stack) 
 
     other = Slow()
     async with serving(other) as url:
-        forked = results_of(await fork(stack, results.assessment_id, 2, url))
+        forked = results_of(await fork(stack, results.assessment_id, 1, url))
     assert (forked.clock, forked.noise) == ("fixed:1500", 2)
     assert _what(forked) == _what(results)
-    assert other.met == {turn: met for turn, met in first.met.items() if turn > 1}
+    assert other.met == first.met, "the same requests lead to the same day"
 
 
 def _noisy(scenario: dict[str, Any]) -> None:

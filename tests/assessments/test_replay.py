@@ -70,15 +70,29 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
         await reset(client, task_id, point)
         told = []
         ended = await follow(stack, task_id, told)
-    assert [update.turn_number for update in told if isinstance(update, TurnStartedUpdate)] == [1, 2, 3]
-    assert ended.state == "completed", ended.sentence
-    assert participant.played == [2, 3]
-    results = AssessmentResults.model_validate_json(ended.results)
-    assert comparable(results) == comparable(undisturbed.results)
-    after = archive.get(task_id)
-    assert (after.status, archive.results(after)) == ("completed", results)
-    assert after.run_id != before.run_id
-    assert [turn.turn for turn in archive.turns(after)] == [1, 2, 3]
+        assert [update.turn_number for update in told if isinstance(update, TurnStartedUpdate)] == [1, 2, 3]
+        assert ended.state == "completed", ended.sentence
+        assert participant.played == [2, 3]
+        results = AssessmentResults.model_validate_json(ended.results)
+        assert comparable(results) == comparable(undisturbed.results)
+        after = archive.get(task_id)
+        assert (after.status, archive.results(after)) == ("completed", results)
+        assert after.run_id != before.run_id
+        assert [turn.turn for turn in archive.turns(after)] == [1, 2, 3]
+        await judging_again_plays_no_turn_again(stack, client, participant, ended)
+
+
+async def judging_again_plays_no_turn_again(stack, client, participant, ended):
+    first = AssessmentResults.model_validate_json(ended.results)
+    played = [*participant.played]
+    points = await reset_points(client, first.assessment_id)
+    assert [point.turn for point in points] == [1, 2, 3, None]
+    await reset(client, first.assessment_id, choose(points, None, from_judging=True))
+    again = await follow(stack, first.assessment_id)
+    assert participant.played == played
+    assert comparable(AssessmentResults.model_validate_json(again.results)) == comparable(first)
+    with pytest.raises(UsageError, match="--from-turn 40: this assessment has played turns 1 to 3"):
+        choose(points, 40, from_judging=False)
 
 
 async def test_a_reset_after_the_failure_says_where_to_reset_to(stack):
@@ -107,24 +121,6 @@ async def test_a_reset_after_the_failure_says_where_to_reset_to(stack):
         ended = await follow(stack, task_id)
     assert ended.state == "completed", ended.sentence
     assert participant.played == [2]
-
-
-async def test_judging_again_plays_no_turn_again(stack):
-    participant = Participant()
-    participant.is_ill = False
-    async with serving(participant) as url:
-        first = await assess(stack, url, "tiny", max_turns=2)
-        participant.played.clear()
-        client = await connect(stack.config)
-        task_id = first.results.assessment_id
-        points = await reset_points(client, task_id)
-        assert [point.turn for point in points] == [1, 2, None]
-        await reset(client, task_id, choose(points, None, from_judging=True))
-        ended = await follow(stack, task_id)
-    assert participant.played == []
-    assert comparable(AssessmentResults.model_validate_json(ended.results)) == comparable(first.results)
-    with pytest.raises(UsageError, match="--from-turn 40: this assessment has played turns 1 to 2"):
-        choose(points, 40, from_judging=False)
 
 
 async def test_an_unknown_task_is_a_sentence(stack):
