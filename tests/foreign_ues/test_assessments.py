@@ -77,13 +77,14 @@ async def test_the_server_dies_in_a_turn_and_under_the_judges(
     served: Stack, limited: Program, embedded: AssessmentResults
 ) -> None:
     limited.trap.unlink(missing_ok=True)
-    script = diligent
-    for turn, when, requests, _ in (IN_A_TURN, UNDER_THE_JUDGES):
-        script = interrupted(turn, of=script, **{when: partial(limited.die_at, *requests)})
+    first, _, requests, tries = IN_A_TURN
+    second, _, more_requests, _ = UNDER_THE_JUDGES
+    script = interrupted(first, before=partial(limited.die_at, *requests))
+    script = interrupted(second, after=partial(limited.die_at, *more_requests), of=script)
     results = await play(served, "tiny", script)
     assert limited.trap.read_text() == "", "it did not die"
     assert judged(results) == judged(embedded)
-    assert results.turn_tries == IN_A_TURN[-1]
+    assert results.turn_tries == tries
 
 
 @only_nightly  # by default: the test above
