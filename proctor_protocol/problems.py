@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 _LONGEST_VALUE = 80
 _UNABLE = re.compile(r", unable to (?:parse|interpret) .*$")
-"""What pydantic's messages repeat after they have said what the value must be."""
+"""The part of pydantic's messages that repeats the type of the value."""
 
 _BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 
