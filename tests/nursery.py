@@ -72,7 +72,7 @@ class Nursery:
         *,
         environment: Mapping[str, str],
         descriptors: Collection[int],
-        **_: Any,
+        **_more: Any,
     ) -> SimpleNamespace:
         """Have a fork server forked; the command line is that of its own program."""
         *_, path, _fd, _parent, protection = command

@@ -35,7 +35,7 @@ def _nothing_is_left(limited: Program) -> Iterator[None]:
 Act = Callable[[], Any]
 
 
-def interrupted(turn: int, before: Act = lambda: None, after: Act = lambda: None, of: Script = diligent) -> Script:
+def interrupted(turn: int, of: Script = diligent, /, before: Act = lambda: None, after: Act = lambda: None) -> Script:
     """A script in which something happens once in the first try of a turn, before its actions or after them."""
     happened: list[bool] = []
 
@@ -60,8 +60,9 @@ async def test_with_a_server_like_ours_all_is_as_embedded(
     assert judged(await play(served, "tiny", diligent)) == judged(embedded)
 
 
-IN_A_TURN = (1, "before", ["POST /email/send"], {"1": 2})
-UNDER_THE_JUDGES = (2, "after", ["DELETE /keys", "GET /email/state", "GET /email/state"], {})
+Death = tuple[int, str, list[str], dict[str, int]]
+IN_A_TURN: Death = (1, "before", ["POST /email/send"], {"1": 2})
+UNDER_THE_JUDGES: Death = (2, "after", ["DELETE /keys", "GET /email/state", "GET /email/state"], {})
 DEATHS = {
     "in a turn, the action done": IN_A_TURN,
     "under the judges": UNDER_THE_JUDGES,
@@ -80,7 +81,7 @@ async def test_the_server_dies_in_a_turn_and_under_the_judges(
     first, _, requests, tries = IN_A_TURN
     second, _, more_requests, _ = UNDER_THE_JUDGES
     script = interrupted(first, before=partial(limited.die_at, *requests))
-    script = interrupted(second, after=partial(limited.die_at, *more_requests), of=script)
+    script = interrupted(second, script, after=partial(limited.die_at, *more_requests))
     results = await play(served, "tiny", script)
     assert limited.trap.read_text() == "", "it did not die"
     assert judged(results) == judged(embedded)
