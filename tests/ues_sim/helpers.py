@@ -1,5 +1,7 @@
 """Helpers for tests over HTTP: a server in its own process, and simulations on it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import IO, Any
 
@@ -94,28 +96,33 @@ class Sim(httpx.Client):
 
     def advance(self, seconds: float) -> Any:
         """Move the clock on, as it can be while the simulation runs. Whether it runs stays as it was."""
-        return self._running("/simulator/time/advance", {"seconds": seconds})
+        with self._running():
+            return self.ok("POST", "/simulator/time/advance", {"seconds": seconds})
 
     def run_due(self) -> Any:
         """Run what is due now, without time passing."""
-        return self.set_time(self.ok("GET", "/simulator/time")["current_time"])
+        with self._running() as now:
+            now = now or self.ok("GET", "/simulator/time")["current_time"]
+            return self.ok("POST", "/simulator/time/set", {"target_time": now})
 
     def set_time(self, target: str) -> Any:
         """Move the clock to an instant, as it can be while the simulation runs."""
-        return self._running("/simulator/time/set", {"target_time": target})
+        with self._running():
+            return self.ok("POST", "/simulator/time/set", {"target_time": target})
 
     def skip(self) -> Any:
         """Move the clock to the next event, as it can be while the simulation runs."""
-        return self._running("/simulator/time/skip-to-next", None)
+        with self._running():
+            return self.ok("POST", "/simulator/time/skip-to-next")
 
-    def _running(self, path: str, body: Any) -> Any:
-        runs = self.ok("GET", "/simulation/status")["is_running"]
-        if not runs:
-            self.ok("POST", "/simulation/start", {})
+    @contextmanager
+    def _running(self) -> Iterator[str | None]:
+        """Have the simulation run; gives its time if it didn't before, and then stops it again."""
+        started = self.post("/simulation/start", json={})
         try:
-            return self.ok("POST", path, body)
+            yield started.json()["current_time"] if started.is_success else None
         finally:
-            if not runs:
+            if started.is_success:
                 self.ok("POST", "/simulation/stop")
 
     def state(self, modality: str, **params: Any) -> Any:
