@@ -7,8 +7,7 @@ import httpx
 import pytest
 
 from tests.ues_sim.contract.permissions import ENDPOINTS, Endpoint
-from tests.ues_sim.helpers import Server, Sim
-from tests.waiting import PATIENCE
+from tests.ues_sim.helpers import PlainTransport, Server, Sim
 from tests.work import some_of
 from ues_sim import ENDPOINT_PERMISSIONS, USER_PERMISSIONS
 
@@ -38,8 +37,8 @@ def keys(server: Server) -> Iterator[Keys]:
     permissions = sorted({endpoint.permission for endpoint in ENDPOINTS})
     keys = Keys(
         admin=sim,
-        none=httpx.Client(base_url=sim.base_url, timeout=PATIENCE, verify=False),
-        unknown=httpx.Client(base_url=sim.base_url, headers={"X-API-Key": "made-up"}, timeout=PATIENCE, verify=False),
+        none=httpx.Client(base_url=sim.base_url, transport=PlainTransport()),
+        unknown=httpx.Client(base_url=sim.base_url, headers={"X-API-Key": "made-up"}, transport=PlainTransport()),
         revoked=revoked,
         participant=sim.key(*sorted({endpoint.permission for endpoint in ENDPOINTS if endpoint.participant})),
         everything_else={one: sim.key(*(other for other in permissions if other != one)) for one in permissions},
