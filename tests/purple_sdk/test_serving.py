@@ -1,6 +1,7 @@
 """The process around an agent: how it starts, what it shows of itself, how it ends."""
 
 import asyncio
+import os
 import signal
 import socket
 import subprocess
@@ -86,6 +87,7 @@ def test_a_port_that_is_taken_is_named() -> None:
         )
     assert ended.returncode != 0
     assert f"can't listen on 127.0.0.1:{port}" in ended.stderr
+    assert f"(pid {os.getpid()}) has it" in ended.stderr
     assert "choose another --host or --port" in ended.stderr
 
 
