@@ -37,7 +37,15 @@ CALLER_VARIABLES = (TOKEN_VARIABLE, TOKEN_FILE_VARIABLE, GATEWAY_VARIABLE)
 """Where commands that ask a gateway for something find the token that they send; the file has it alone."""
 
 
-class _CommonVariables(EnvSettingsSource):
+class _Variables(EnvSettingsSource):
+    """Environment variables; where none has the prefix, the fields are not looked at one by one, which takes 2 ms."""
+
+    def __call__(self) -> dict[str, Any]:
+        is_one_set = any(name.startswith(self.env_prefix.lower()) for name in self.env_vars)
+        return super().__call__() if is_one_set else {}
+
+
+class _CommonVariables(_Variables):
     """``AGENTBEATS_HOST`` and its like, for the settings that every agent has."""
 
     def __init__(self, kind: type[BaseSettings]) -> None:
@@ -84,7 +92,7 @@ class AgentBeatsConfig(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Where values come from, strongest first: see ``pydantic_settings``."""
-        return init_settings, env_settings, _CommonVariables(settings_cls)
+        return init_settings, _Variables(settings_cls), _CommonVariables(settings_cls)
 
     @classmethod
     def variable_of(cls, name: str) -> str:

@@ -16,14 +16,14 @@ PATIENCE = 120.0
 
 async def eventually(condition: Callable[[], Any], seconds: float = PATIENCE) -> None:
     """Wait until a condition (which may be a coroutine function) holds; it is looked at ever more rarely."""
-    pause = 0.02
+    pause = 0.005
     async with asyncio.timeout(seconds):
         while True:
             holds = condition()
             if await holds if inspect.isawaitable(holds) else holds:
                 return
             await asyncio.sleep(pause)
-            pause = min(1.1 * pause, 0.25)
+            pause = min(1.2 * pause, 0.25)
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = PATIENCE) -> bool:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -95,7 +95,7 @@ async def _answers(address: str) -> bool:
 def temporal() -> Iterator[str]:
     address, process = start_temporal()
     yield address
-    stop_temporal(process)
+    end(process, signal.SIGKILL)  # after hundreds of workflows an orderly end takes it a second of work
 
 
 def make_config(temporal: str, folder: Path) -> GreenAgentConfig:
@@ -169,16 +169,31 @@ async def running_gateway(
     listener.bind(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     app = create_app(config.model_copy(update={"port": port}), factory or partial(connect, config))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1))
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    await eventually(lambda: server.started)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+    server.config.load()
+    server.lifespan = server.config.lifespan_class(server.config)
+    await server.startup(sockets=[listener])
+    await server.on_tick(0)
     url = f"http://127.0.0.1:{port}/"
     try:
         async with httpx.AsyncClient(base_url=url, timeout=PATIENCE, verify=tls()) as http:
             yield Gateway(url, http)
     finally:
-        server.should_exit = True
-        await serving
+        await shut_down(server)
+        listener.close()
+
+
+async def shut_down(server: uvicorn.Server) -> None:
+    """End a server as uvicorn does, but without its pauses, which are most of what many tests take."""
+    for listening in server.servers:
+        listening.close()
+    state = server.server_state
+    for connection in list(state.connections):
+        connection.shutdown()
+    with suppress(TimeoutError):
+        await eventually(lambda: not state.connections and not state.tasks, 1)
+    for task in state.tasks:
+        task.cancel()
 
 
 @pytest_asyncio.fixture

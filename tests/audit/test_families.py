@@ -1,6 +1,6 @@
 """Instances of families pass the audit in its cheapest form, nightly four of each; planted faults are named.
 
-By default two families are audited. In the others the oracle earns everything, and who does nothing nothing;
+By default one family is audited. In the others the oracle earns everything, and who does nothing nothing;
 ``tests/docs/test_families.py`` fails where days are others than those that were audited.
 """
 
@@ -28,7 +28,7 @@ def test_there_are_twelve_families() -> None:
 
 
 SHORT_DAYS = [(family, DIFFICULTIES[place % 2]) for place, family in enumerate(FAMILIES)]
-AUDITED = SHORT_DAYS[::12]
+AUDITED = SHORT_DAYS[:1]
 OTHERS = [day for day in SHORT_DAYS if day not in AUDITED]
 ALL_DAYS = [(family, difficulty) for family in FAMILIES for difficulty in DIFFICULTIES]
 
@@ -119,7 +119,7 @@ def test_an_honest_family_passes(family: Path) -> None:
     indirect=["family"],
 )
 def test_planted_faults_are_named(family: Path, check: int, sentence: str) -> None:
-    found = audit_instance(family, 2, 3).violations
+    found = audit_instance(family, 2, 3, quick=True).violations
     assert any(number == check and sentence in said for number, said in found), found
 
 

@@ -13,7 +13,7 @@ from proctor_language.text_tests import TextTest
 from proctor_protocol.scenario import RubricCheck, ScriptedReply
 
 WEDNESDAY = date(2026, 6, 10)
-LONG = 60_000
+LONG = 20_000
 read = partial(Reading, first_day=WEDNESDAY, foreign="Berlin|CEST")
 
 
@@ -47,13 +47,18 @@ def test_what_cant_be_searched_in_linear_time_is_refused_with_a_remedy(pattern: 
             make()
 
 
-@pytest.mark.parametrize(
-    "text", ["a " * LONG, "a" * LONG, " " * LONG, "re" + " " * LONG, "Friday 13:30 " * (LONG // 13), "\n>" * LONG]
-)
+LONG_TEXTS = ["a " * LONG, "a" * LONG, " " * LONG, "re" + " " * LONG, "Friday 13:30 " * (LONG // 13), "\n>" * LONG]
+
+
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|a )*b", r"(?:a ){3}.{0,200}b", r"\A(\s*re\s*(\[\d+\])?\s*:)+"])
-def test_no_text_makes_a_search_stand_still(pattern: str, text: str) -> None:
+def test_no_text_makes_a_search_stand_still(pattern: str) -> None:
     """Python's own engine takes minutes, or for ever, for several of these."""
-    assert compiled(pattern).search(text + "c") is None
+    for text in LONG_TEXTS:
+        assert compiled(pattern).search(text + "c") is None
+
+
+@pytest.mark.parametrize("text", LONG_TEXTS)
+def test_no_text_makes_reading_it_stand_still(text: str) -> None:
     said = read(text)
     assert said.text == text
     assert said.moments == said.moments

@@ -11,9 +11,8 @@ import pytest
 from tests.ues_sim.contract import MODELS, OPENAPI, departures
 from tests.ues_sim.contract.compare import Difference, Schema, differences
 from tests.ues_sim.contract.examples import TIME, example
-from tests.ues_sim.helpers import Server, Sim
+from tests.ues_sim.helpers import PlainTransport, Server, Sim
 from tests.ues_sim.test_every_modality import tell
-from tests.waiting import PATIENCE
 from ues_sim.modalities import MODALITIES
 
 ADMIN = "admin-secret-of-the-contract-tests"
@@ -29,7 +28,7 @@ class Single:
 
     def __init__(self) -> None:
         self.server = Server("--single", UES_ADMIN_KEY=ADMIN)
-        self.client = httpx.Client(base_url=self.server.url, headers={"X-API-Key": ADMIN}, timeout=PATIENCE)
+        self.client = httpx.Client(base_url=self.server.url, headers={"X-API-Key": ADMIN}, transport=PlainTransport())
         self.document = self.client.get("/openapi.json").json()
 
     def call(self, method: str, path: str, body: Any = None) -> httpx.Response:

@@ -117,7 +117,7 @@ def test_a_scheduled_event_runs_at_its_time(sim, name):
 
 
 def test_the_whole_environment_fits_on_a_page(sim):
-    for _ in range(3):
+    for _ in range(2):
         for name in MODALITIES:
             tell(sim, name)
             sim.advance(1)

@@ -8,7 +8,7 @@ import pytest
 from tests.ues_sim.helpers import Server, at
 from ues_sim.memory import _find_trim
 
-SIMULATIONS, MAILS = 10, 250
+SIMULATIONS, MAILS = 5, 150
 WAIT_SECONDS = 60
 
 

@@ -24,14 +24,14 @@ from viewer.app import create_app
 
 @pytest.fixture(scope="session")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
-    """Two ordinary days that part in turn 1, a hostile one, one whose first subject has a million characters; and
+    """Two ordinary days that part in turn 1, a hostile one, one whose first subject has 300,000 characters; and
     campaigns of assessments and of trials, ordinary and hostile.
     """
     kept = Archive(str(tmp_path_factory.mktemp("archive")))
     write_day(kept, "day-one", transcripts=2)
     write_day(kept, "day-two", did="fyi")
     write_day(kept, "hostile", text=HOSTILE, transcripts=2)
-    write_day(kept, "huge", turns=1, text="huge " * 200_000, transcripts=1)
+    write_day(kept, "huge", turns=1, text="huge " * 60_000, transcripts=1)
     write_campaign(kept, "campaign-1")
     write_run(kept, "run-1", doubtful=2)
     write_campaign(kept, "hostile-campaign", text=HOSTILE + ESCAPES)

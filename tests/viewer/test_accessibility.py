@@ -30,7 +30,8 @@ async def test_axe_finds_no_serious_violation(site: str, reading: Reading, width
     async with reading(width, scheme) as reader:
         for name in names:
             await reader.opens(f"{site}{PAGES[name]}")
-            for violation in (await Axe().run(reader.page)).response["violations"]:
+            found_by_axe = await Axe().run(reader.page, options={"resultTypes": ["violations"]})
+            for violation in found_by_axe.response["violations"]:
                 if violation["impact"] in ("serious", "critical"):
                     some = [node["target"][0] for node in violation["nodes"]][:3]
                     found.append(f"{name}: {violation['id']}: {violation['help']}: {some} of {len(violation['nodes'])}")

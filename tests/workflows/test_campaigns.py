@@ -26,7 +26,6 @@ from proctor_terminal.plan import Collected, CollectInput, StepInput, TrialPlan,
 from tests.a2a_gateway.callers import data_part, message, send, state_name
 from tests.waiting import eventually
 from tests.workflows.replaying import replayed
-from tests.workflows.scripted import fails
 from tests.workflows.scripted_trials import ScriptedTrials
 from workflows import limits, names
 
@@ -98,8 +97,20 @@ async def test_every_attempt_is_a_trial_and_the_artifact_sums_them_up(
     assert await replayed(client, ended.id) == 1
     assert await replayed(client, f"{ended.id}.easy.1") == 1
 
+    async def is_listed_without_its_trials() -> bool:
+        listed = await caller.list_tasks(ListTasksRequest(page_size=100))
+        return [task.id for task in listed.tasks if task.id.startswith(ended.id)] == [ended.id]
 
-async def test_a_run_and_its_trials_are_archived_with_what_the_agent_did(
+    await eventually(is_listed_without_its_trials)
+
+
+SEEDS_WORDS = (
+    'Launch terminal-bench evaluation for agent at http://localhost:8001.\n<task_config>\n{"task_ids": ["easy"], '
+    '"white_agent_url": "http://localhost:8001", "n_attempts": 1, "n_concurrent_trials": 1}\n</task_config>'
+)
+
+
+async def test_a_run_by_the_seeds_words_and_its_trials_are_archived_with_what_the_agent_did(
     caller: Caller, config: GreenAgentConfig, trials: ScriptedTrials
 ) -> None:
     store, archive = BlobStore(config.storage_url), Archive(config.archive_url)
@@ -112,7 +123,9 @@ async def test_a_run_and_its_trials_are_archived_with_what_the_agent_did(
         return Collected(files=[Blob(name=n, sha256=ref.sha256, size=ref.size) for n, ref in blobs], seconds=0)
 
     trials.replacements["collect_logs"] = collected
-    ended = await play(caller, request("easy"))
+    ended = await play(caller, SEEDS_WORDS)
+    assert ended.results is not None
+    assert ended.results.resolved_ids == ["easy"]
     campaign, trial = archive.find(ended.id), archive.find(f"{ended.id}.easy.1")
     assert (campaign.kind, campaign.campaign_kind, campaign.status) == ("campaign", "terminal-bench", "completed")
     assert archive.campaign_results(campaign) == ended.results
@@ -124,17 +137,6 @@ async def test_a_run_and_its_trials_are_archived_with_what_the_agent_did(
     assert (told.command, len(told.output)) == ("ls", 100_000)
     assert set(trial.files) == {"result.json", "updates.jsonl", "transcript.jsonl", "recording.cast", "logs/x"}
     assert trial.files["logs/x"].size < 600_000
-
-
-async def test_the_seeds_words_start_a_run(caller: Caller, trials: ScriptedTrials) -> None:
-    ended = await play(
-        caller,
-        'Launch terminal-bench evaluation for agent at http://localhost:8001.\n<task_config>\n{"task_ids": ["easy"], '
-        '"white_agent_url": "http://localhost:8001", "n_attempts": 1, "n_concurrent_trials": 1}\n</task_config>',
-    )
-    assert ended.state == "completed"
-    assert ended.results is not None
-    assert ended.results.resolved_ids == ["easy"]
 
 
 async def test_a_bad_request_is_rejected_with_a_sentence(caller: Caller, trials: ScriptedTrials) -> None:
@@ -202,30 +204,36 @@ async def test_a_lost_environment_begins_again_from_the_image(caller: Caller, tr
     assert trials.of("easy") == [*STEPS[:3], "take_down_trial", *STEPS]
 
 
-async def test_an_agent_that_fails_is_tested_all_the_same(caller: Caller, trials: ScriptedTrials) -> None:
-    trials.replacements["hand_over"] = fails(failures.PARTICIPANT_FAILED, "The participant failed: no idea.")
-    ended = await play(caller, request("easy", "hard"))
+async def test_what_goes_wrong_in_a_trial_is_told_of_it(caller: Caller, trials: ScriptedTrials) -> None:
+    """An agent that fails is tested all the same. One that ended its own container is not, nor is it played again."""
+
+    async def hand_over(given: StepInput) -> Worked | None:
+        if given.plan.task_id == "mute":
+            raise failures.PARTICIPANT_FAILED.final("The participant failed: no idea.")
+        if given.plan.task_id == "ended":
+            now, mode = activity.info().started_time, FailureMode.UNKNOWN_AGENT_ERROR
+            return Worked(failure_mode=mode, failure="It ended.", is_over=True, started_at=now, ended_at=now)
+        return None
+
+    async def run_tests(given: StepInput) -> trial_plan.Tested | None:
+        now = activity.info().started_time
+        if given.plan.task_id != "slow":
+            return None
+        return trial_plan.Tested(
+            failure_mode=FailureMode.TEST_TIMEOUT, failure="Too slow.", blame="task", started_at=now, ended_at=now
+        )
+
+    trials.replacements |= {"hand_over": hand_over, "run_trial_tests": run_tests}
+    ended = await play(caller, request("mute", "ended", "slow"))
     assert ended.results is not None
-    assert [trial.is_resolved for trial in ended.results.results] == [True, False]
-    assert ended.results.failure_modes == {"unknown_agent_error": 2}
-    assert ended.results.results[0].failure == "The participant failed: no idea."
-
-
-async def test_an_agent_that_ended_its_own_container_is_not_played_again(
-    caller: Caller, trials: ScriptedTrials
-) -> None:
-    """Nor is anything tested, since nothing stands; one more try would be what it wants."""
-
-    async def hand_over(given: StepInput) -> trial_plan.Worked:
-        now, mode = activity.info().started_time, FailureMode.UNKNOWN_AGENT_ERROR
-        return trial_plan.Worked(failure_mode=mode, failure="It ended.", is_over=True, started_at=now, ended_at=now)
-
-    trials.replacements["hand_over"] = hand_over
-    ended = await play(caller, request("easy"))
-    assert ended.results is not None
-    (trial,) = ended.results.results
-    assert (trial.is_resolved, trial.failure_mode, trial.failure) == (None, "unknown_agent_error", "It ended.")
-    assert trials.of("easy") == [step for step in STEPS if step != "run_trial_tests"]
+    told = {trial.task_id: (trial.is_resolved, trial.failure_mode, trial.failure) for trial in ended.results.results}
+    assert told == {
+        "mute": (True, "unknown_agent_error", "The participant failed: no idea."),
+        "ended": (None, "unknown_agent_error", "It ended."),
+        "slow": (None, "test_timeout", "Too slow."),
+    }
+    assert ended.results.failure_modes == {"unknown_agent_error": 2, "test_timeout": 1}
+    assert trials.of("ended") == [step for step in STEPS if step != "run_trial_tests"]
 
 
 async def test_doubtful_verdicts_are_counted_and_the_accuracy_has_a_second_value(
@@ -253,20 +261,6 @@ async def test_doubtful_verdicts_are_counted_and_the_accuracy_has_a_second_value
     assert results.accuracy_if_settled == (0.333333, 0.666667)
     assert [bool(trial.doubts) for trial in results.results] == [False, False, True]
     assert "1 verdict is doubtful: accuracy 50.0% without, 33.3% to 66.7% if settled." in ended.sentence
-
-
-async def test_a_test_timeout_is_its_own_failure(caller: Caller, trials: ScriptedTrials) -> None:
-    async def run_tests(given: StepInput) -> trial_plan.Tested:
-        now = activity.info().started_time
-        return trial_plan.Tested(
-            failure_mode=FailureMode.TEST_TIMEOUT, failure="Too slow.", blame="task", started_at=now, ended_at=now
-        )
-
-    trials.replacements["run_trial_tests"] = run_tests
-    ended = await play(caller, request("easy"))
-    assert ended.results is not None
-    assert ended.results.failure_modes == {"test_timeout": 1}
-    assert ended.results.accuracy == 0
 
 
 async def test_a_campaign_is_cancelled_as_a_whole_and_keeps_what_has_ended(
@@ -358,18 +352,6 @@ async def test_a_campaign_grows_while_it_runs(
     ended = await look(caller, task.id)
     assert ended.results is not None
     assert ended.results.resolved_ids == ["easy", "more"]
-
-
-async def test_campaigns_are_listed_among_the_tasks_and_their_trials_are_not(
-    caller: Caller, trials: ScriptedTrials
-) -> None:
-    ended = await play(caller, request("easy"))
-
-    async def is_listed() -> bool:
-        listed = await caller.list_tasks(ListTasksRequest(page_size=100))
-        return [task.id for task in listed.tasks if task.id.startswith(ended.id)] == [ended.id]
-
-    await eventually(is_listed)
 
 
 def _of_task(sentence: str) -> Exception:
