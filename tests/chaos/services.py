@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -97,7 +97,6 @@ class Services(Stack):
     """A running evaluator, its moments, and the means to kill its processes. ``case`` is what is played on it."""
 
     moments: Moments
-    workers: Sequence[str] = WORKERS
     case: Case = USUAL
     colleague_url = ""
 
