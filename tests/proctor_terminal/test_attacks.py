@@ -19,6 +19,7 @@ from proctor_terminal.failures import (
     TerminalError,
 )
 from proctor_terminal.images import prepare_image, remove_images
+from proctor_terminal.quotas import quotas_reached
 from proctor_terminal.tasks import load_task
 from tests.proctor_terminal.conftest import LIMITS, Trial, Trials
 from tests.proctor_terminal.writing import DONE, format_one, format_two
@@ -110,19 +111,18 @@ async def test_a_fork_bomb(trials: Trials, tmp_path: Path) -> None:
 async def test_more_processes_than_tests_can_run_beside_are_ended(trials: Trials, tmp_path: Path) -> None:
     trials.engine.limits = LIMITS.model_copy(update={"processes": 40})
     trial = await trials.of(format_two(tmp_path / "task"))
-    await trial.act("for each in $(seq 25); do setsid sleep 900 & done; touch /app/done")
-    outcome = await trial.test()
-    assert (outcome.is_resolved, outcome.left_running) == (True, ())
+    await trial.act("for each in $(seq 25); do setsid sleep 900 & done")
+    assert await environments.close_to_agent(trials.engine, trial.ref, trial.task) == ()
+    assert (await trial.act("ps -e | grep -c [s]leep")).output == "1\n", "only the container's own is left"
 
 
 async def test_memory_has_an_end(trials: Trials, tmp_path: Path) -> None:
     trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nmemory_mb = 64"))
-    eaten = await trial.act("python3 -c 'x = bytearray(500_000_000); print(len(x))'; echo $?; touch /app/done")
+    eaten = await trial.act("python3 -c 'x = bytearray(500_000_000); print(len(x))'; echo $?")
     assert eaten.output.split()[-1] == "137"
     assert await environments.stands(trial.engine, trial.ref)
-    outcome = await trial.test()
-    assert outcome.is_resolved, outcome.log
-    assert outcome.quotas.in_words() == ["memory: the kernel killed 1 of the agent's processes"]
+    quotas = await quotas_reached(trials.engine, trial.ref)
+    assert quotas.in_words() == ["memory: the kernel killed 1 of the agent's processes"]
 
 
 @only_nightly
