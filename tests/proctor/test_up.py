@@ -13,15 +13,19 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 
+from activities.attempts import failures
 from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
+from proctor_settings.config import GreenAgentConfig
+from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import message03
 from tests.docs.blocks import of_language
 from tests.proctor.commands import Running, Sandbox
 from tests.proctor.test_commands import scenario
+from tests.proctor.worker_processes import failed_attempts, process_at_work
 from tests.stack import SCENARIOS, assess, serving
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, eventually
 from tests.work import NIGHTLY, only_nightly
 
 FLAGS = ("--port", "--ues-port", "--temporal-port", "--ui-port")
@@ -44,17 +48,35 @@ async def take_a_second(turn: int, ues: AsyncUESClient, now: datetime) -> None:
     await asyncio.sleep(1.0)
 
 
-async def test_an_assessment_goes_on_after_everything_was_ended_and_started_again(sandbox: Sandbox) -> None:
-    """The second time others may reach it, too: a participant elsewhere is told an address that it can reach."""
+async def test_an_assessment_goes_on_after_a_process_died_and_everything_was_started_again(sandbox: Sandbox) -> None:
+    """One of two worker processes is killed in the first turn, then all is ended. The second time others may reach it,
+    too: a participant elsewhere is told an address that it can reach.
+    """
     ports, quiet = free_ports(4), short_day(sandbox)
     gateway = f"http://127.0.0.1:{ports[0]}"
-    async with serving(take_a_second) as agent:
-        with sandbox.started(*up(ports, scenarios=quiet)) as first:
+    temporal = GreenAgentConfig(temporal_address=f"127.0.0.1:{ports[2]}")
+    killed: list[psutil.Process] = []
+
+    async def play(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+        if not killed:
+            worker = sandbox.process_running("worker").pid
+            killed.append(await process_at_work(await connect(temporal), worker))
+            killed[0].kill()
+        await take_a_second(turn, ues, now)
+
+    async with serving(play) as agent:
+        with sandbox.started(*up(ports, scenarios=quiet), AGENTBEATS_GREEN_WORKER_PROCESSES="2") as first:
             await asyncio.to_thread(first.wait_for, "proctor is up")
             assert gateway in first.output
             asked = ("assess", "quiet", "--agent", agent, "--gateway", gateway)
             with sandbox.started(*asked, "--offline", "--json", "r.json") as caller:
                 await asyncio.to_thread(caller.wait_for, "turn 1/3")
+                (task_id,) = set(re.findall(r"/workflows/([0-9a-f-]+)", caller.output))
+                failed = await failed_attempts(await connect(temporal), task_id)
+                assert failed == {failures.WORKERS_LOST}, "given back by its parent: no one waited for a heartbeat"
+                log = sandbox.folder / "state" / "logs" / "worker.log"
+                await eventually(lambda: "works again" in log.read_text())
+                assert "was killed by SIGKILL; starting it again" in log.read_text()
                 assert await asyncio.to_thread(first.end, signal.SIGINT) == 0
                 assert "all ended" in first.output
                 with sandbox.started(*up(ports, *open_to_others(ports), scenarios=quiet)) as second:
@@ -70,6 +92,7 @@ async def test_an_assessment_goes_on_after_everything_was_ended_and_started_agai
     assert told == sorted(set(told))
     results = AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes())
     assert (results.turns_taken, results.actions_taken) == (3, 3)
+    assert results.turn_tries == {}
     assert not sandbox.processes()
     if NIGHTLY:
         for file in (sandbox.folder / "state").glob("temporal.db*"):
