@@ -31,7 +31,7 @@ DIAGONAL = [
 ]
 
 
-@only_nightly  # by default: tests/proctor/test_worker_processes.py kills one, tests/activities/test_settling.py a step
+@only_nightly  # by default: tests/proctor/test_up.py kills a worker, tests/activities/test_settling.py a step
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("phase", "process"), DIAGONAL)
 async def test_killed_and_recovered(
