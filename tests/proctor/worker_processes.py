@@ -3,6 +3,8 @@
 import psutil
 from temporalio.client import Client
 
+from tests.waiting import eventually
+
 
 def processes_of(pid: int) -> list[psutil.Process]:
     """The worker's processes, in their order."""
@@ -15,15 +17,20 @@ def processes_of(pid: int) -> list[psutil.Process]:
 
 
 async def process_at_work(client: Client, worker: int) -> psutil.Process:
-    """The process of a worker that has the only turn which is played."""
-    async for workflow in client.list_workflows("WorkflowType = 'Assessment' AND ExecutionStatus = 'Running'"):
-        described = await client.get_workflow_handle(workflow.id).describe()
-        for activity in described.raw_description.pending_activities:
-            if activity.activity_type.name == "purple_turn":
-                parent, _, number = activity.last_worker_identity.partition("@")[0].partition(".")
-                assert parent == str(worker)
-                return processes_of(worker)[int(number)]
-    raise AssertionError("no turn is played")
+    """The process of a worker that has the only turn which is played, once Temporal's lists have its assessment."""
+    identities: list[str] = []
+
+    async def is_listed() -> bool:
+        async for workflow in client.list_workflows("WorkflowType = 'Assessment' AND ExecutionStatus = 'Running'"):
+            described = await client.get_workflow_handle(workflow.id).describe()
+            pending = described.raw_description.pending_activities
+            identities.extend(each.last_worker_identity for each in pending if each.activity_type.name == "purple_turn")
+        return any(identities)
+
+    await eventually(is_listed)
+    parent, _, number = identities[-1].partition("@")[0].partition(".")
+    assert parent == str(worker)
+    return processes_of(worker)[int(number)]
 
 
 async def failed_attempts(client: Client, workflow_id: str) -> set[str]:
