@@ -64,6 +64,7 @@ lint: $(INSTALLED) ## ruff: rules and format
 types: $(INSTALLED) ## mypy --strict
 	$(BIN)/mypy $(addprefix -p ,$(PACKAGES))
 	$(BIN)/mypy --explicit-package-bases scenarios/families/*/family.py
+	$(BIN)/mypy --explicit-package-bases benchmarks
 	@# A scenario's modules name each other as they do when its evaluators run: from its own folder.
 	@for folder in $(dir $(wildcard scenarios/*/evaluators.py)); do (cd $$folder && MYPYPATH=../.. ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache/$$folder \
 		--explicit-package-bases *.py $$(ls source/*.py 2>/dev/null)) || exit 1; done

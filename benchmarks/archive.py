@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from proctor_protocol.archive import ENTRY, ArchiveEntry
-from proctor_storage.archive import Archive, content_of
+from proctor_storage.archive import Archive
+from proctor_storage.blobs import blob_ref
 from proctor_storage.day_index import DayIndex
 from proctor_storage.folder import Folder
 
@@ -70,7 +71,7 @@ def entries(count: int) -> Iterator[ArchiveEntry]:
             judges=["gpt-4o"],
             started_at=began,
             ended_at=began + timedelta(seconds=180),
-            files={name: content_of(name.encode()) for name in ("result.json", "updates.jsonl", "turns.jsonl")},
+            files={name: blob_ref(name.encode()) for name in ("result.json", "updates.jsonl", "turns.jsonl")},
         )
 
 
@@ -152,7 +153,7 @@ def _list(url: str, table: str) -> Callable[[], object]:
     from proctor_storage.entry_table import EntryQuery
 
     archive_commands._running = lambda config: []  # Temporal has its own time
-    archive_commands.open_archive = lambda archive, state: (Archive(url, table), cast("Any", None))
+    vars(archive_commands)["open_archive"] = lambda archive, state: (Archive(url, table), cast("Any", None))
 
     def list_entries() -> None:
         with redirect_stdout(StringIO()):

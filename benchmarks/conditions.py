@@ -101,7 +101,7 @@ HABITS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def lapses_of(habit: str, duties: Sequence[Duty]) -> dict[str, Lapse]:
-    found = {}
+    found: dict[str, Lapse] = {}
     for duty in duties:
         names = HABITS[habit].get(kind_of(duty) or "", ())
         found.update((duty.key, lapse) for lapse in duty.lapses if lapse.name in names)

@@ -28,6 +28,8 @@ TASKS = {"tb": "hello-file", "harbor": "find-secret"}
 
 def command(harnesses: Harnesses, harness: str, task: str, name: str, trials: int) -> Sequence[str]:
     """A command line that plays a task so often, one trial at a time."""
+    run: tuple[str, ...]
+    place: tuple[str, ...]
     folder = str(harnesses.work / ("one" if TASKS["tb"] == task else "two"))
     many = ("--n-attempts", str(trials))
     if harness == "tb":

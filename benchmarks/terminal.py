@@ -44,7 +44,11 @@ async def measure_runs(url: str, count: int) -> None:
             took[at_once] = time.perf_counter() - began
             trials = ended.results.results
             assert ended.results.accuracy == 1.0, ended.sentence
-            whole = [(t.trial_ended_at - t.trial_started_at).total_seconds() for t in trials]
+            whole = [
+                (t.trial_ended_at - t.trial_started_at).total_seconds()
+                for t in trials
+                if t.trial_ended_at and t.trial_started_at
+            ]
             theirs = [sum(t.phases[name] for name in ("build", "agent", "tests")) for t in trials]
             own = [a - b for a, b in zip(whole, theirs, strict=True)]
             print(f"\n{count} trials of a run, {at_once} at once: {took[at_once]:.1f} s")

@@ -1,5 +1,6 @@
 """Our own servers: they listen before they do anything else, say when they are ready, and end on request."""
 
+import errno
 import signal
 import socket
 import threading
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from proctor_processes.announcing import announce
+from proctor_processes.ports import listener_on
 
 _BACKLOG = 2048
 
@@ -33,7 +35,9 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as problem:
         listener.close()
-        reason = f"{who} can't listen on {host}:{port} ({problem.strerror}): choose another --host or --port"
+        taken_by = listener_on(port) if problem.errno == errno.EADDRINUSE else None
+        cause = f"{taken_by} has it" if taken_by else problem.strerror
+        reason = f"{who} can't listen on {host}:{port} ({cause}): choose another --host or --port"
         raise OSError(problem.errno, reason) from None
     return listener
 

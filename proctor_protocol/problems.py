@@ -9,6 +9,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 _LONGEST_VALUE = 80
+_UNABLE = re.compile(r", unable to (?:parse|interpret) .*$")
+"""The part of pydantic's messages that repeats the type of the value."""
+
 _BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -87,6 +90,13 @@ def find_text_flaw(value: Any, path: str = "") -> tuple[str, str] | None:
     return None
 
 
+def demand_of(error: ErrorDetails) -> str:
+    """What a value must be, for example ``it must be a valid integer``."""
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    message = _UNABLE.sub("", message.replace("Input should", "it must", 1))
+    return f"{message[:1].lower()}{message[1:]}"
+
+
 def _sentence(error: ErrorDetails, root: str) -> str:
     path = field_path(error["loc"], root)
     message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
@@ -94,7 +104,7 @@ def _sentence(error: ErrorDetails, root: str) -> str:
         return f"{path} is missing: add it"
     if error["type"] == "value_error" and (not error["loc"] or isinstance(error["input"], dict | list)):
         return message if not error["loc"] else f"{path}: {message}"
-    return f"{path} is {show_value(error['input'])}: {message[:1].lower()}{message[1:]}"
+    return f"{path} is {show_value(error['input'])}: {demand_of(error)}"
 
 
 def describe(error: ValidationError, root: str = "", most: int = 3) -> str:

@@ -200,7 +200,9 @@ class Archive:
         if prefix and own is not None:
             total, some = self._local.ask(lambda table: table.ids_with(prefix, own.owner, _NAMED + 1))
         if not some:
-            raise NoSuchEntryError(f"the archive at {self.folder.place} has no entry {prefix!r}")
+            raise NoSuchEntryError(
+                f"the archive at {self.folder.place} has no entry {prefix!r}: `proctor list` shows what it has"
+            )
         if len(some) > 1:
             named = ", ".join(some[:_NAMED])
             raise SeveralEntriesError(f"{total} entries begin with {prefix!r}: {named}{', …' * (len(some) > _NAMED)}")

@@ -1,13 +1,10 @@
 """What the simulator counts."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from prometheus_client import Counter, Gauge, Histogram
 
 from proctor_observing.requests import CountedRequests
-
-if TYPE_CHECKING:
-    from ues_sim.host import Host
 
 REQUESTS = Counter("proctor_simulator_requests", "Requests to the simulator, by the status of the answer.", ["status"])
 REQUEST_SECONDS = Histogram(
@@ -15,11 +12,11 @@ REQUEST_SECONDS = Histogram(
     "How long the simulator takes for a request.",
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
 )
-SIMULATIONS = Gauge("proctor_simulations", "Simulations that stand on this host.")
+SIMULATIONS = Gauge("proctor_simulations", "Simulations on this host.")
 FENCES_REFUSED = Counter("proctor_simulator_fences_refused", "Requests that were refused for a fence from the past.")
 
 
-def counted(app: object, host: "Host") -> CountedRequests:
+def counted(app: object, count_simulations: Callable[[], int]) -> CountedRequests:
     """The simulator's application, with its requests and simulations counted."""
-    SIMULATIONS.set_function(lambda: len(host.simulations))
+    SIMULATIONS.set_function(count_simulations)
     return CountedRequests(app, REQUESTS, REQUEST_SECONDS)

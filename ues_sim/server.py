@@ -85,7 +85,7 @@ def serve(
     """
     served = _build(single=single, host_key=host_key, admin_key=admin_key, public_url=public_url, seed=seed)
     listener = listen(host, port, "the simulator")
-    app: Any = counted(served.app, served.app.host)
+    app: Any = counted(served.app, lambda: len(served.app.host.simulations))
     if start_tracing("proctor-simulator"):
         app = TracedRequests(app, _without_ids)
     config = settings_for(

@@ -23,7 +23,7 @@ from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.runs import RunResults
 from proctor_protocol.statistics import Run
 from proctor_protocol.terminal import TerminalResults
-from proctor_storage.archive import Archive, EntryDamagedError
+from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.entry_table import EntryQuery, MatrixCell
 from viewer import words
 from viewer.actions import Action, ActionRequest
@@ -195,6 +195,8 @@ class Pages:
 
     def recording(self, entry: ArchiveEntry) -> str:
         """A trial's recording, as asciicast; raises as ``assessment``."""
+        if RECORDING not in entry.files:
+            raise NoSuchEntryError(f"{entry.id} has no recording: only agents in a terminal have one")
         return self.archive.read(entry, RECORDING).decode(errors="replace")
 
     def _logs(self, entry: ArchiveEntry) -> list[tuple[str, str, str]]:

@@ -15,7 +15,6 @@ from langchain_core.outputs import LLMResult
 
 from activities.attempts.metrics import MODEL_CALLS, MODEL_COST, MODEL_SECONDS, MODEL_TOKENS
 from activities.models.factory import LLMFactory, LLMProvider
-from activities.models.usage import cached_tokens
 from proctor_observing import tracing
 from proctor_protocol.provenance import ModelUse
 from proctor_settings.prices import Price, Prices
@@ -81,7 +80,7 @@ class Counter(BaseCallbackHandler):
         model, has_failed = self.use.model, isinstance(came, BaseException)
         MODEL_CALLS.labels(model, "failed" if has_failed else "answered").inc()
         if usage is not None:
-            cached = min(cached_tokens(usage) or 0, usage["input_tokens"])
+            cached = min(_cached_tokens(usage) or 0, usage["input_tokens"])
             MODEL_TOKENS.labels(model, "input").inc(usage["input_tokens"] - cached)
             MODEL_TOKENS.labels(model, "cached_input").inc(cached)
             MODEL_TOKENS.labels(model, "output").inc(usage["output_tokens"])
@@ -108,7 +107,7 @@ class Counter(BaseCallbackHandler):
             calls=1,
             input_tokens=usage["input_tokens"] if usage else None,
             output_tokens=usage["output_tokens"] if usage else None,
-            cached_tokens=cached_tokens(usage) if usage else None,
+            cached_tokens=_cached_tokens(usage) if usage else None,
             cost=_cost(self._price, usage) if usage and self._price else None,
         )
         if self.use.calls:
@@ -119,8 +118,15 @@ class Counter(BaseCallbackHandler):
         self._on_answer()
 
 
+def _cached_tokens(usage: UsageMetadata) -> int | None:
+    """How many of an answer's input tokens its provider had read before, where it tells."""
+    details: Any = usage.get("input_token_details") or {}
+    cached = details.get("cache_read")
+    return cached if isinstance(cached, int) else None
+
+
 def _cost(price: Price, usage: UsageMetadata) -> float:
-    return price.of(usage["input_tokens"], usage["output_tokens"], cached_tokens(usage) or 0)
+    return price.of(usage["input_tokens"], usage["output_tokens"], _cached_tokens(usage) or 0)
 
 
 def _usage_in(completion: Any) -> UsageMetadata | None:

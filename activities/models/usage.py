@@ -1,7 +1,7 @@
 """What is asked of models, in calls and tokens, and what that costs by the operator's table of prices."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from proctor_protocol.provenance import ModelUse, added_up
@@ -11,16 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from langchain_core.language_models.chat_models import BaseChatModel
-    from langchain_core.messages.ai import UsageMetadata
 
     from activities.models.counting import Counter
-
-
-def cached_tokens(usage: "UsageMetadata") -> int | None:
-    """How many of an answer's input tokens its provider had read before, where it tells."""
-    details: Any = usage.get("input_token_details") or {}
-    cached = details.get("cache_read")
-    return cached if isinstance(cached, int) else None
 
 
 @dataclass

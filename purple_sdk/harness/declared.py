@@ -134,7 +134,9 @@ def config_file(path: str, template: str) -> Callable[[Launch], Mapping[str, str
         places = {"model": launch.model, "relay": launch.relay, "mcp": launch.mcp, "home": str(launch.home)}
         values = {**places, "variable": TOKEN_VARIABLE, "server": SERVER}
         # JSON, and so strings in double quotes of TOML and YAML.
-        return {path: text.substitute({name: json.dumps(value)[1:-1] for name, value in values.items()})}
+        return {
+            path: text.substitute({name: json.dumps(value, ensure_ascii=False)[1:-1] for name, value in values.items()})
+        }
 
     return fill_in
 

@@ -247,7 +247,7 @@ TABLE = [
     Row("GET /viewer.js", "/viewer.js", 200, None),
     Row("GET /asciinema-player.min.js", "/asciinema-player.min.js", 200, None),
     Row("GET /asciinema-player.css", "/asciinema-player.css", 200, None),
-    Row("GET /view/{id}/recording.cast", "/view/DAY/recording.cast", 500),
+    Row("GET /view/{id}/recording.cast", "/view/DAY/recording.cast", 404),
     Row("GET /view/{id}/files/{sha256}", "/view/DAY/files/" + 64 * "a", 404),
     Row("GET /view/{id}/do/{action}", "/view/DAY/do/judge-again", 200),
     Row("POST /view/{id}/do/{action}", "/view/DAY/do/judge-again", 403),

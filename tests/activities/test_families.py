@@ -206,7 +206,7 @@ def test_a_family_is_described_by_its_toml(tmp_path: Path) -> None:
     assert (found["one_question"].title, found["one_question"].ability) == ("One question", "answering")
     description = folder / "families" / "one_question" / "family.toml"
     for content, problem in {
-        "title = 5": "one_question/family.toml: title is 5: input should be a valid string",
+        "title = 5": "one_question/family.toml: title is 5: it must be a valid string",
         "": "one_question/family.toml: title is missing: add it",
         "title": "one_question/family.toml isn't TOML: ",
     }.items():

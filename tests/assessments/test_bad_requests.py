@@ -149,7 +149,7 @@ CASES = [
     ),
     Case(
         "an address that is no text",
-        "Bad request: participants.assistant is 5: input should be a valid string.",
+        "Bad request: participants.assistant is 5: it must be a valid string.",
         request={**GOOD, "participants": {"assistant": 5}},
     ),
     Case(
@@ -194,19 +194,19 @@ CASES = [
     ),
     Case(
         "max_turns 0",
-        "Bad request: config.max_turns is 0: input should be greater than or equal to 1.",
+        "Bad request: config.max_turns is 0: it must be greater than or equal to 1.",
         config={"max_turns": 0},
     ),
     Case(
         "wrong types",
-        "Bad request: config.seed is 1.5: input should be a valid integer, got a number with a fractional part; "
-        'config.max_turns is "many": input should be a valid integer, unable to parse string as an integer; '
-        'config.offline is "perhaps": input should be a valid boolean, unable to interpret input.',
+        "Bad request: config.seed is 1.5: it must be a valid integer, got a number with a fractional part; "
+        'config.max_turns is "many": it must be a valid integer; '
+        'config.offline is "perhaps": it must be a valid boolean.',
         config={"max_turns": "many", "offline": "perhaps", "seed": 1.5},
     ),
     Case(
         "seed out of range",
-        "Bad request: config.seed is 9223372036854775808: input should be less than 9223372036854775808.",
+        "Bad request: config.seed is 9223372036854775808: it must be less than 9223372036854775808.",
         parts=[Part(text=HUGE_SEED)],
     ),
     Case(

@@ -151,7 +151,7 @@ async def test_what_can_not_be_forked_is_a_sentence(stack: Stack) -> None:
         await assess_by(stack, request_json(url, "unheard_of"), on_accepted=rejected.append)
         cases: list[tuple[dict[str, Any], str]] = [
             ({"fork_of": task, "from_turn": 4}, f"config.from_turn is 4: {task} can be forked from turns 1 to 3"),
-            ({"fork_of": task, "from_turn": 0}, "config.from_turn is 0: input should be greater than or equal to 1"),
+            ({"fork_of": task, "from_turn": 0}, "config.from_turn is 0: it must be greater than or equal to 1"),
             ({"fork_of": task}, "fork_of is there and from_turn is not: say from which turn on the fork plays"),
             ({"from_turn": 2, "scenario_id": "tiny"}, "from_turn is there and fork_of is not: name the assessment"),
             ({"fork_of": task, "from_turn": 3}, "config.max_turns is 2, which counts inherited turns, too"),

@@ -111,7 +111,7 @@ def test_several_participants_are_those_of_the_scenarios_roles_in_their_order():
         (people(a="http://x:99999"), "participants.a"),
         (people(a="http://x y"), "participants.a"),
         ({**GOOD, "config": {}}, "config.scenario_id is missing"),
-        (config(max_turns=0), "config.max_turns is 0: input should be greater than or equal to 1"),
+        (config(max_turns=0), "config.max_turns is 0: it must be greater than or equal to 1"),
         (config(max_turns="many"), 'config.max_turns is "many"'),
         (config(seed=2**64), "config.seed"),
         (config(turn_timeout=-1), "config.turn_timeout is -1"),

@@ -154,7 +154,7 @@ BROKEN_ONE: dict[str, tuple[dict[str, str | None], str]] = {
     "a list": ({"task.yaml": "- a\n- b\n"}, 'task.yaml is ["a", "b"]: write fields there'),
     "empty": ({"task.yaml": ""}, "task.yaml is empty"),
     "parser": ({"task.yaml": f"{ONE}parser_name: junit\n"}, 'parser_name is "junit": use one of mlebench, pytest'),
-    "timeout": ({"task.yaml": f"{ONE}max_agent_timeout_sec: -1\n"}, "max_agent_timeout_sec is -1: input should be"),
+    "timeout": ({"task.yaml": f"{ONE}max_agent_timeout_sec: -1\n"}, "max_agent_timeout_sec is -1: it must be"),
     "endless": ({"task.yaml": f"{ONE}max_test_timeout_sec: .inf\n"}, "max_test_timeout_sec is"),
     "no number": ({"task.yaml": f"{ONE}max_test_timeout_sec: soon\n"}, 'max_test_timeout_sec is "soon"'),
     "no tests": ({"run-tests.sh": None}, "run-tests.sh is missing"),

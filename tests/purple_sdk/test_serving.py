@@ -1,6 +1,7 @@
 """The process around an agent: how it starts, what it shows of itself, how it ends."""
 
 import asyncio
+import os
 import signal
 import socket
 from datetime import UTC, datetime
@@ -74,9 +75,9 @@ def test_a_port_that_is_taken_is_named() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        config = PurpleAgentConfig(host="127.0.0.1", port=port)
-        with pytest.raises(OSError, match=f"can't listen on 127.0.0.1:{port}.* choose another --host or --port"):
-            serve(ProbeAgent, config)
+        taken_by = rf"can't listen on 127.0.0.1:{port} .*\(pid {os.getpid()}\) has it.*choose another --host or --port"
+        with pytest.raises(OSError, match=taken_by):
+            serve(ProbeAgent, PurpleAgentConfig(host="127.0.0.1", port=port))
 
 
 async def test_the_key_of_an_assessment_is_not_shown_to_others(probe: tuple[str, object]) -> None:

@@ -1,11 +1,13 @@
 """A CLI agent that is missing, too old or not installable is a sentence with the remedy, before anything is played."""
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from purple_sdk.harness.declared import HarnessError
+from purple_sdk.harness.clis.codex import CODEX
+from purple_sdk.harness.declared import HarnessError, Launch
 from purple_sdk.harness.installing import cache_folder, find_program, install, read_version
 from tests.purple_sdk.harness.playing import FAKE
 
@@ -60,3 +62,9 @@ async def test_an_installation_without_npm_or_that_fails_is_named(
     (tmp_path / "npm").chmod(0o755)
     with pytest.raises(HarnessError, match=r"Fake can't be installed \(.*npm install failed\): no such package"):
         await install(FAKE)
+
+
+def test_any_name_of_a_model_makes_a_configuration_that_can_be_read(tmp_path: Path) -> None:
+    name = 'naïve "gpt" 😀\\'
+    launch = Launch("codex", name, "", None, "", home=tmp_path, work=tmp_path, relay="http://127.0.0.1:1")
+    assert tomllib.loads(CODEX.files(launch)[".codex/config.toml"])["model"] == name
