@@ -2,24 +2,16 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from tests.chaos.rehearsals import Outcome, undisturbed
-from tests.chaos.services import USUAL, WORKERS, Services, running_services
-from tests.stack import Stack
-from tests.work import NIGHTLY
+from tests.chaos.services import Services, running_services
 
 
 @pytest.fixture(scope="session")
-def services(stack: Stack) -> Iterator[Services]:
-    """By default only what dies by default is started, and no model is asked; all else is the evaluator that tests
-    share.
-    """
-    with running_services() if NIGHTLY else running_services(WORKERS[:1], beside=stack) as running:
-        if not NIGHTLY:  # a worker spends more on the library for models than on the whole assessment
-            running.case = replace(USUAL, conditions={"offline": True})
+def services() -> Iterator[Services]:
+    with running_services() as running:
         yield running
 
 

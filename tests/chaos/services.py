@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -97,7 +97,6 @@ class Services(Stack):
     """A running evaluator, its moments, and the means to kill its processes. ``case`` is what is played on it."""
 
     moments: Moments
-    workers: Sequence[str] = WORKERS
     case: Case = USUAL
     colleague_url = ""
 
@@ -140,7 +139,7 @@ class Services(Stack):
 
     def service_of(self, name: str, number: int = 0) -> str:
         """The service that is one of ``PROCESSES``, or relays one of ``CUTS``; of the workers, the ``number``-th."""
-        worker = self.workers[number % len(self.workers)]
+        worker = WORKERS[number % len(WORKERS)]
         by_worker = {"worker": worker, CUTS[0]: _TO_SIMULATOR, CUTS[1]: _TO_TEMPORAL[worker]}
         return by_worker.get(name) or _SERVICE.get(name, name)
 
@@ -158,7 +157,7 @@ class Services(Stack):
 
     async def worker_at(self, task_id: str, seen: Seen) -> str:
         """The worker whose activity it is: it made the request, or it is said to run the pending activity."""
-        pids = {pid: name for name in self.workers if (pid := self.pid(name))}
+        pids = {pid: name for name in WORKERS if (pid := self.pid(name))}
         if seen.who != "participant":
             for pid, name in pids.items():
                 ports = {link.laddr.port for link in psutil.Process(pid).net_connections("tcp") if link.laddr}
@@ -218,21 +217,17 @@ def serving_models(moments: Moments, port: int) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def running_services(
-    workers: Sequence[str] = WORKERS, *, for_abilities: bool = False, beside: Stack | None = None
-) -> Iterator[Services]:
+def running_services(*, for_abilities: bool = False) -> Iterator[Services]:
     """Start everything on free ports in a temporary folder; nothing of it is left afterwards.
 
     Args:
-        workers: which of ``WORKERS``; a lone one that dies is followed by the one that the supervisor starts.
         for_abilities: whether a second participant runs, and a proxy is before the simulator as participants reach it.
-        beside: an evaluator whose Temporal server and simulator are used; then nothing can be done to these two.
     """
     moments = Moments()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True)))
         write_scenario(folder)
-        gateway, ues, temporal, ui, agent, *own_ports = free_ports(10 + 1 + len(workers))
+        gateway, ues, temporal, ui, agent, *own_ports = free_ports(10 + 1 + len(WORKERS))
         post, model_port, ues_port, tools_port, colleague, *relay_ports = own_ports
         local = LocalStack(
             config=GreenAgentConfig(host="127.0.0.1", scenarios_dir=str(folder / "scenarios"), worker_processes=1),
@@ -241,10 +236,7 @@ def running_services(
             is_durable=True,
         )
         to_simulator, *to_temporal = (f"127.0.0.1:{port}" for port in relay_ports)
-        if beside:
-            local = _using(local, beside)
-            to_simulator, to_temporal = f"127.0.0.1:{local.ports.ues}", [local.temporal_address] * len(workers)
-        addresses = dict(zip(workers, to_temporal, strict=True))
+        addresses = dict(zip(WORKERS, to_temporal, strict=True))
         ues_url = stack.enter_context(proxy(moments, "simulator", f"http://{to_simulator}", ues_port))
         for_workers = {
             **stack.enter_context(serving_models(moments, model_port)),
@@ -261,14 +253,10 @@ def running_services(
             *(relay(_TO_TEMPORAL[worker], at, local.temporal_address) for worker, at in addresses.items()),
             *_all_services(local, for_workers, addresses, asks_leave_at, colleague if for_abilities else None),
         ]
-        if beside:
-            each_service = [
-                replace(each, after=()) for each in each_service if each.name in ("agent", "gateway", *workers)
-            ]
         loop = stack.enter_context(loop_of_its_own())
         supervisor = Supervisor(each_service, local.logs, say=lambda _: None, longest_pause=0.2)
         services = Services(local, supervisor, loop)
-        services.moments, services.each_service, services.workers = moments, each_service, workers
+        services.moments, services.each_service = moments, each_service
         services.colleague_url = f"http://127.0.0.1:{colleague}"
         services.run(supervisor.__aenter__())
         try:
@@ -276,14 +264,6 @@ def running_services(
             yield services
         finally:
             services.run(supervisor.stop())
-
-
-def _using(local: LocalStack, other: Stack) -> LocalStack:
-    """The same, with the Temporal server and the simulator of another evaluator, and a task queue of its own."""
-    shared = other.local
-    ports = replace(shared.ports, gateway=local.ports.gateway, agent=local.ports.agent)
-    config = local.config.model_copy(update={"secret": shared.config.secret, "task_queue": "chaos"})
-    return replace(local, config=config, ports=ports)
 
 
 def relay(name: str, address: str, *upstreams: str) -> Service:

@@ -1,4 +1,4 @@
-"""A part of the table: each process is killed once, each at another moment. ``make chaos`` plays all of it."""
+"""A part of the table, nightly: each process is killed once, at another moment. ``make chaos`` plays all of it."""
 
 import json
 import threading
@@ -21,16 +21,17 @@ from ues_sim.noise import Noise
 from ues_sim.problems import Broken
 
 DIAGONAL = [
-    pytest.param("turn: during", "simulator", marks=only_nightly),
+    ("turn: during", "simulator"),
     ("quiet turn: settling", "worker"),
-    pytest.param("settling", "worker", marks=only_nightly),
-    pytest.param("quiet turn: moving on", "worker", marks=only_nightly),
-    pytest.param("start message", "participant", marks=only_nightly),
-    pytest.param("advancing", "gateway", marks=only_nightly),
-    pytest.param("judging", "temporal", marks=only_nightly),
+    ("settling", "worker"),
+    ("quiet turn: moving on", "worker"),
+    ("start message", "participant"),
+    ("advancing", "gateway"),
+    ("judging", "temporal"),
 ]
 
 
+@only_nightly  # by default: tests/proctor/test_up.py kills a worker, tests/activities/test_settling.py a step
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("phase", "process"), DIAGONAL)
 async def test_killed_and_recovered(

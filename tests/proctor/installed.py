@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from importlib.util import cache_from_source
 from pathlib import Path
 
+import pip as pip_of_the_tests
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -24,10 +26,13 @@ def build_wheels(folder: Path, projects: Sequence[Path] = PROJECTS) -> dict[str,
 
 def new_environment(folder: Path, *wheels: Path) -> Path:
     """An environment with these wheels and nothing that they need; the path of its ``site-packages``."""
-    _run(sys.executable, "-m", "venv", "--without-pip", str(folder))
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(folder / "bin" / "python")]
-    _run(*pip, "install", "--quiet", "--no-compile", "--no-index", "--no-deps", *map(str, wheels))
+    _run(sys.executable, "-I", "-m", "venv", "--without-pip", str(folder))
     (packages,) = folder.glob("lib/python*/site-packages")
+    if not wheels:
+        return packages
+    # What `pip --python` does in a second process.
+    pip = [str(folder / "bin" / "python"), str(Path(pip_of_the_tests.__file__).parent), "--disable-pip-version-check"]
+    _run(*pip, "install", "--quiet", "--no-compile", "--no-index", "--no-deps", *map(str, wheels))
     _bring_what_is_compiled(packages)
     return packages
 

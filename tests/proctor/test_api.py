@@ -12,6 +12,7 @@ from proctor.caller import Accepted, CallEvent, Ended
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.local import LocalStack
 from proctor.supervisor import Service
+from proctor_protocol.messages import EarlyCompletionMessage
 from tests.assessments.scripts import diligent
 from tests.processes import is_running
 from tests.stack import Stack, serving
@@ -71,11 +72,11 @@ def test_packages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, tm
 
 
 async def test_a_script_is_rehearsed_within_a_running_loop() -> None:
-    async def only_greets(turn: int, ues: Any, _now: Any) -> None:
-        if turn == 1:
-            await ues.chat.send(role="assistant", content="Good morning!")
+    async def greets(_turn: int, ues: Any, _now: Any) -> EarlyCompletionMessage:
+        await ues.chat.send(role="assistant", content="Good morning!")
+        return EarlyCompletionMessage(reason="That was all.")
 
-    results = proctor.rehearse("email_triage_basic", only_greets)
+    results = proctor.rehearse("email_triage_basic", greets)
     assert results.offline
     assert results.status == "completed"
 

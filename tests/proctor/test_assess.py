@@ -39,13 +39,13 @@ def turns_told(output: str) -> list[int]:
 
 def test_an_assessment_is_shown_and_its_exact_result_written(stack: Stack, sandbox: Sandbox) -> None:
     with stack.serving(speak) as url:
-        more = ("--seed", str(2**62 + 1), "--max-turns", "3", "--json", "r.json")
-        done = sandbox.call(*arguments(stack, url, *more))
+        more = ("--seed", str(2**62 + 1), "--max-turns", "2", "--json", "r.json")
+        done = sandbox.call(*arguments(stack, url, *more, scenario="tiny"))
     assert done.returncode == 0, done.stderr
     results = AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes())
-    assert results.turns_taken == 3
+    assert results.turns_taken == 2
     assert results.seed == 2**62 + 1, "a seed travels exactly"
-    assert turns_told(done.stdout) == [1, 2, 3]
+    assert turns_told(done.stdout) == [1, 2]
     assert "chat.send_message “This is round 2.”" in done.stdout
     link = re.escape(f"{stack.local.ui_url}/namespaces/default/workflows/{results.assessment_id}")
     assert re.search(rf"^workflow +{link}$", done.stdout, re.M)
@@ -86,7 +86,7 @@ def test_a_rejected_request_is_2_with_the_sentence(
 
 def test_a_failed_assessment_is_1_with_the_sentence_and_what_was_scored(stack: Stack, sandbox: Sandbox) -> None:
     nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
-    done = sandbox.call(*arguments(stack, nobody, "--json", "r.json"))
+    done = sandbox.call(*arguments(stack, nobody, "--json", "r.json", scenario="tiny"))
     assert done.returncode == 1
     assert "the assessment failed" in done.stderr
     assert nobody in done.stderr
@@ -94,14 +94,14 @@ def test_a_failed_assessment_is_1_with_the_sentence_and_what_was_scored(stack: S
     told = " ".join((done.stdout + done.stderr).split())
     again = told.count(f"is tried again: {sentence}")
     assert told.count(sentence) - again == 1
-    assert "nothing was judged: 19 criteria, 100 points" in done.stdout
+    assert "nothing was judged: 3 criteria, 20 points" in done.stdout
     assert AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes()).status == "failed"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=only_nightly)])
 async def test_ctrl_c_cancels_the_assessment(stack: Stack, sandbox: Sandbox, number: int) -> None:
     async with serving(speak_slowly) as url:
-        with sandbox.started(*arguments(stack, url, "--json", "r.json")) as running:
+        with sandbox.started(*arguments(stack, url, "--json", "r.json", scenario="tiny")) as running:
             await asyncio.to_thread(running.wait_for, "turn  1/12")
             code = await asyncio.to_thread(running.end, number)
     assert code == 4

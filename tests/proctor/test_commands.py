@@ -162,7 +162,7 @@ def test_the_scenarios_that_came_with_proctor_are_listed_and_a_variable_that_is_
     ]
 
 
-@pytest.mark.parametrize("command", some_of(["gateway", "ues", "agent triage"], 1))
+@pytest.mark.parametrize("command", some_of(["ues", "gateway", "agent triage"], 1))
 def test_a_service_listens_on_this_machine_only_unless_told_otherwise_and_ends_well_at_ctrl_c(
     sandbox: Sandbox, command: str
 ) -> None:

@@ -1,5 +1,6 @@
 """``proctor demo``: from nothing to a score; the archived assessment is all that is left of it."""
 
+import json
 import re
 import signal
 from pathlib import Path
@@ -34,21 +35,30 @@ def full_of_traps(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
+def cut_to_two_turns(proctor: Path) -> None:
+    """Have the demo's scenario end after two turns of twelve in the environment of an installed ``proctor``."""
+    (scenario,) = proctor.parents[1].glob("lib/python*/site-packages/scenarios/email_triage_basic/scenario.json")
+    day = json.loads(scenario.read_text())
+    scenario.write_text(json.dumps({**day, "end_time": "2026-03-10T09:00:00+00:00"}))
+
+
 def test_a_demo_of_the_installed_wheel_ends_with_a_score_and_leaves_an_assessment_to_look_at(tmp_path: Path) -> None:
     (tmp_path / "played").mkdir()
     traps = full_of_traps(tmp_path / "played")
-    sandbox = Sandbox(tmp_path / "played", program=(str(install(tmp_path)),))
+    proctor = install(tmp_path)
+    cut_to_two_turns(proctor)
+    sandbox = Sandbox(tmp_path / "played", program=(str(proctor),))
     done = sandbox.run("demo", "--seed", "5")
     assert done.returncode == 0, done.stdout + done.stderr
     results = AssessmentResults.model_validate_json((sandbox.folder / "assessment_results.json").read_bytes())
     assert (results.status, results.scenario_id, results.seed) == ("completed", "email_triage_basic", 5)
     assert results.scores.overall.score > 0
-    assert "turn 12/12" in done.stdout
+    assert "turn  2/2" in done.stdout or "turn 2/2" in done.stdout
     assert "result: assessment_results.json, checked against AssessmentResults" in done.stdout
     assert leftovers(sandbox) == ([], [])
     left = {"assessment_results.json", "tmp", "user-state"}
     assert {path.name for path in sandbox.folder.iterdir()} == {*left, *traps}
-    assert "http://127.0.0.1" not in done.stdout.partition("turn  1/12")[2], "a link into what has ended"
+    assert "http://127.0.0.1" not in done.stdout.partition("turn 1/2")[2], "a link into what has ended"
     (looks,) = re.findall(r"Look at the assessment: (\S+/proctor) view (\w+)$", done.stdout.strip())
     assert looks == (sandbox.program[0], results.assessment_id[:8])
     assert results.assessment_id[:8] in sandbox.call("list").stdout
@@ -63,9 +73,8 @@ def test_a_demo_of_the_installed_wheel_ends_with_a_score_and_leaves_an_assessmen
 
 def test_python_m_proctor_imports_nothing_from_where_it_is_typed(sandbox: Sandbox) -> None:
     full_of_traps(sandbox.folder)
-    done = sandbox.run("scenarios", "show", "email_triage_basic")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "What the user asks for" in done.stdout
+    done = sandbox.run("list", "--json")
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=only_nightly)])

@@ -1,32 +1,21 @@
-"""A worker of several processes: one that dies comes back while the others go on, and all of them end together."""
+"""A worker of several processes: what is wrong is said once, and all end together. ``test_up`` has one of them die."""
 
-import asyncio
 import json
 import os
-import signal
 import subprocess
-from datetime import datetime
 from pathlib import Path
 
-import psutil
 import pytest
-from temporalio.client import Client
 
-from activities.attempts import failures
 from proctor.settings import count_worker_processes, usable_cores
 from proctor_processes.child import python_command
 from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
-from proctor_protocol.results import AssessmentResults
 from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
-from purple_sdk.ues import AsyncUESClient
-from tests.a2a_gateway.conftest import running_gateway
-from tests.assessments.normalising import normalised
 from tests.proctor.commands import Sandbox
-from tests.stack import Stack, assess, play, serving
-from tests.waiting import eventually, wait_until
+from tests.proctor.worker_processes import processes_of
+from tests.stack import Stack
+from tests.waiting import wait_until
 
-QUEUE = "of-two-processes"
 COMMAND = ("worker", "--processes", "2", "--state", "state")
 
 
@@ -40,87 +29,6 @@ def beside(stack: Stack, queue: str) -> dict[str, str]:
         "AGENTBEATS_GREEN_UES_URL": stack.ues_url,
         "AGENTBEATS_GREEN_SCENARIOS_DIR": stack.local.config.scenarios_dir,
     }
-
-
-def with_its_key_and_storage(stack: Stack) -> dict[str, str]:
-    config = stack.config
-    return {
-        **beside(stack, QUEUE),
-        "AGENTBEATS_GREEN_SECRET": config.secret.get_secret_value(),
-        "AGENTBEATS_GREEN_STORAGE_URL": str(config.storage_url),
-        "AGENTBEATS_GREEN_ARCHIVE_URL": str(config.archive_url),
-    }
-
-
-def processes_of(pid: int) -> list[psutil.Process]:
-    """The worker's processes, in their order."""
-    found = {}
-    for child in psutil.Process(pid).children():
-        line = child.cmdline()
-        if "proctor.worker_process" in line:
-            found[line[-1]] = child
-    return [found[line] for line in sorted(found)]
-
-
-async def says_hello(turn: int, ues: AsyncUESClient, now: datetime) -> None:
-    await ues.chat.send(role="assistant", content=f"This is round {turn}.")
-
-
-async def holder(client: Client) -> str:
-    """Who has the turn, as Temporal knows it."""
-    running = f"TaskQueue = '{QUEUE}' AND WorkflowType = 'Assessment' AND ExecutionStatus = 'Running'"
-    async for workflow in client.list_workflows(running):
-        described = await client.get_workflow_handle(workflow.id).describe()
-        for activity in described.raw_description.pending_activities:
-            if activity.activity_type.name == "purple_turn":
-                return activity.last_worker_identity
-    return ""
-
-
-async def test_one_of_two_processes_is_killed_in_a_turn_and_the_assessment_goes_on_until_ctrl_c_ends_both(
-    stack: Stack, sandbox: Sandbox
-) -> None:
-    undisturbed = await play(stack, "tiny", says_hello, seed=3, max_turns=3)
-    config = stack.config.model_copy(update={"task_queue": QUEUE})
-    with sandbox.started(*COMMAND, **with_its_key_and_storage(stack)) as worker:
-        parent = worker.process.pid
-        await asyncio.to_thread(worker.wait_for_that, lambda: len(processes_of(parent)) == 2)
-        async with running_gateway(config) as gateway:
-            results, dead = await one_is_killed_in_the_second_turn(config, gateway.url, parent)
-        assert normalised(results) == normalised(undisturbed)
-        assert results.turn_tries == {}
-        await eventually(lambda: dead not in (now := [p.pid for p in processes_of(parent)]) and len(now) == 2)
-        await asyncio.to_thread(worker.wait_for, "works again")
-        assert "was killed by SIGKILL; starting it again" in worker.output
-        assert await asyncio.to_thread(worker.end, signal.SIGINT) == 0
-        assert "Traceback" not in worker.output
-    assert await asyncio.to_thread(wait_until, lambda: not sandbox.processes()), "the guard ends a moment later"
-
-
-async def one_is_killed_in_the_second_turn(
-    config: GreenAgentConfig, gateway: str, parent: int
-) -> tuple[AssessmentResults, int]:
-    """What came of an assessment in which the process died that had a turn; and that process."""
-    client = await connect(config)
-    processes, killed = processes_of(parent), []
-
-    async def says_hello_while_the_process_dies(turn: int, ues: AsyncUESClient, now: datetime) -> None:
-        if turn == 2 and not killed:
-            who = await holder(client)
-            assert who.startswith(f"{parent}."), who
-            killed.append(processes[int(who.partition("@")[0].partition(".")[2])])
-            killed[0].kill()
-        await says_hello(turn, ues, now)
-
-    async with serving(says_hello_while_the_process_dies) as agent:
-        assessed = await assess(gateway, agent, "tiny", seed=3, max_turns=3)
-    assert assessed.results is not None, assessed.sentence
-    history = await client.get_workflow_handle(assessed.results.assessment_id).fetch_history()
-    begun = [event.activity_task_started_event_attributes for event in history.events]
-    again = {each.last_failure.application_failure_info.type for each in begun if each.attempt > 1}
-    assert again == {failures.WORKERS_LOST}, "its parent has given back what it was at: nobody waited for a heartbeat"
-    [dead] = killed
-    return assessed.results, dead.pid
 
 
 def test_a_wrong_key_is_said_once_with_what_to_set_and_kill_ends_all(stack: Stack, sandbox: Sandbox) -> None:

@@ -19,8 +19,9 @@ from proctor_terminal.failures import (
     TerminalError,
 )
 from proctor_terminal.images import prepare_image, remove_images
+from proctor_terminal.quotas import quotas_reached
 from proctor_terminal.tasks import load_task
-from tests.proctor_terminal.conftest import Trial, Trials
+from tests.proctor_terminal.conftest import LIMITS, Trial, Trials
 from tests.proctor_terminal.writing import DONE, format_one, format_two
 from tests.waiting import PATIENCE
 from tests.work import NIGHTLY, only_nightly
@@ -48,9 +49,9 @@ def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_disk_that_is_filled(trials: Trials, tmp_path: Path) -> None:
-    trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nstorage_mb = 50"))
-    filling = asyncio.create_task(trial.act("cat /dev/zero | head -c 80000000 > /app/big; sleep 1000"))
-    with pytest.raises(LimitExceededError, match="its container may hold 50 MB") as problem:
+    trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nstorage_mb = 5"))
+    filling = asyncio.create_task(trial.act("cat /dev/zero | head -c 8000000 > /app/big; sleep 1000"))
+    with pytest.raises(LimitExceededError, match="its container may hold 5 MB") as problem:
         await asyncio.wait_for(environments.watch(trials.engine, trial.ref, trial.task), PATIENCE)
     assert (problem.value.failure_mode, problem.value.blame) == (FailureMode.UNKNOWN_AGENT_ERROR, "participant")
     assert not await environments.stands(trials.engine, trial.ref)
@@ -59,9 +60,9 @@ async def test_a_disk_that_is_filled(trials: Trials, tmp_path: Path) -> None:
 
 async def test_a_file_of_holes_does_not_fill_the_evaluators_disk(trials: Trials, tmp_path: Path) -> None:
     """It takes no room in the container, and all of its size in a copy."""
-    trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nstorage_mb = 50"))
+    trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nstorage_mb = 5"))
     await trial.act("touch /app/done; truncate -s 2T /app/holes")
-    with pytest.raises(LimitExceededError, match="more than 50 MB in all") as problem:
+    with pytest.raises(LimitExceededError, match="more than 5 MB in all") as problem:
         await asyncio.wait_for(trial.test(verifier="separate"), PATIENCE)
     assert problem.value.blame == "participant"
 
@@ -108,20 +109,20 @@ async def test_a_fork_bomb(trials: Trials, tmp_path: Path) -> None:
 
 
 async def test_more_processes_than_tests_can_run_beside_are_ended(trials: Trials, tmp_path: Path) -> None:
+    trials.engine.limits = LIMITS.model_copy(update={"processes": 40})
     trial = await trials.of(format_two(tmp_path / "task"))
-    await trial.act("for each in $(seq 150); do setsid sleep 900 & done; touch /app/done")  # of 200
-    outcome = await trial.test()
-    assert (outcome.is_resolved, outcome.left_running) == (True, ())
+    await trial.act("for each in $(seq 25); do setsid sleep 900 & done")
+    assert await environments.close_to_agent(trials.engine, trial.ref, trial.task) == ()
+    assert (await trial.act("ps -e | grep -c [s]leep")).output == "1\n", "only the container's own is left"
 
 
 async def test_memory_has_an_end(trials: Trials, tmp_path: Path) -> None:
     trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nmemory_mb = 64"))
-    eaten = await trial.act("python3 -c 'x = bytearray(500_000_000); print(len(x))'; echo $?; touch /app/done")
+    eaten = await trial.act("python3 -c 'x = bytearray(500_000_000); print(len(x))'; echo $?")
     assert eaten.output.split()[-1] == "137"
     assert await environments.stands(trial.engine, trial.ref)
-    outcome = await trial.test()
-    assert outcome.is_resolved, outcome.log
-    assert outcome.quotas.in_words() == ["memory: the kernel killed 1 of the agent's processes"]
+    quotas = await quotas_reached(trials.engine, trial.ref)
+    assert quotas.in_words() == ["memory: the kernel killed 1 of the agent's processes"]
 
 
 @only_nightly

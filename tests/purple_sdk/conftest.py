@@ -1,7 +1,11 @@
 from collections.abc import AsyncIterator, Iterator
+from typing import NamedTuple
 
 import pytest
 
+from activities.simulation.keys import host_key
+from proctor.own_simulator import own_simulator
+from proctor_settings.config import GreenAgentConfig
 from tests.processes import Process, serving
 from tests.purple_sdk.evaluator import Evaluator
 from tests.scenarios.playing import Rehearsal, rehearsing
@@ -12,6 +16,20 @@ def rehearsal() -> Iterator[Rehearsal]:
     """Plays days of the shipped scenarios; one simulator for all."""
     with rehearsing() as made:
         yield made
+
+
+class Simulator(NamedTuple):
+    """Where a simulator is, and the key with which simulations are made in it."""
+
+    url: str
+    host_key: str
+
+
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[Simulator]:
+    """A real one over HTTP, on a thread of this process."""
+    with own_simulator(GreenAgentConfig()) as settings:
+        yield Simulator(str(settings.ues_url), host_key(settings.secret.get_secret_value()))
 
 
 @pytest.fixture(scope="session")

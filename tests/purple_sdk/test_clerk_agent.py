@@ -107,7 +107,7 @@ def test_its_program_serves_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [agent.__name__ for agent in served] == ["ClerkAgent"]
 
 
-@only_nightly  # by default test_triage_agent.py starts an example's process
+@only_nightly  # by default: test_demo.py, which starts the triage agent's process
 async def test_it_serves_and_fails_a_turn_without_a_simulator() -> None:
     with serving("purple_sdk.examples.clerk_agent", "--host", "127.0.0.1", "--port", "0") as (url, _):
         async with Evaluator(url) as evaluator:

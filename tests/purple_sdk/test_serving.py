@@ -4,8 +4,6 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
-import sys
 from datetime import UTC, datetime
 
 import httpx
@@ -18,8 +16,8 @@ from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
 from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import create_app
 from purple_sdk.conversations import Conversations, NoAssessmentError
-from purple_sdk.server import BoundedTaskStore
-from tests.processes import ROOT, serving
+from purple_sdk.server import BoundedTaskStore, serve
+from tests.processes import serving
 from tests.purple_sdk.evaluator import Evaluator, Heard, start, turn
 from tests.purple_sdk.probe_agent import ProbeAgent
 from tests.waiting import PATIENCE
@@ -77,18 +75,9 @@ def test_a_port_that_is_taken_is_named() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        ended = subprocess.run(
-            [sys.executable, "-m", *PROBE[:-1], str(port)],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-    assert ended.returncode != 0
-    assert f"can't listen on 127.0.0.1:{port}" in ended.stderr
-    assert f"(pid {os.getpid()}) has it" in ended.stderr
-    assert "choose another --host or --port" in ended.stderr
+        taken_by = rf"can't listen on 127.0.0.1:{port} .*\(pid {os.getpid()}\) has it.*choose another --host or --port"
+        with pytest.raises(OSError, match=taken_by):
+            serve(ProbeAgent, PurpleAgentConfig(host="127.0.0.1", port=port))
 
 
 async def test_the_key_of_an_assessment_is_not_shown_to_others(probe: tuple[str, object]) -> None:

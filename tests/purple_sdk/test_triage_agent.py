@@ -1,17 +1,19 @@
-"""The baseline in its own process, at work in a real simulation, on mail that stands in no scenario."""
+"""The baseline, at work in a real simulation, on mail that stands in no scenario."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from purple_sdk import create_app
+from purple_sdk.examples.triage_agent import TriageAgent
 from purple_sdk.ues import UESClient, UESHost
-from tests.processes import serving
+from tests.purple_sdk.conftest import Simulator
 from tests.purple_sdk.evaluator import Evaluator, start, turn
 from tests.purple_sdk.test_triage_rules import ORDERS
+from tests.stack import agent_config, listening
 
-HOST_KEY = "a host key for these tests"
 USER = "user@example.com"
 PERMISSIONS = [
     "time:read",
@@ -21,21 +23,15 @@ PERMISSIONS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def simulator() -> Iterator[str]:
-    with serving("ues_sim", "--port", "0", UES_HOST_KEY=HOST_KEY) as (url, _):
-        yield url
-
-
-@pytest.fixture(scope="module")
-def agent() -> Iterator[str]:
-    with serving("purple_sdk.examples.triage_agent", "--host", "127.0.0.1", "--port", "0") as (url, _):
+@pytest.fixture
+async def agent() -> AsyncIterator[str]:
+    async with listening(lambda url: create_app(TriageAgent, agent_config(url))) as url:
         yield url
 
 
 @pytest.fixture
-def admin(simulator: str) -> Iterator[UESClient]:
-    with UESHost(simulator, HOST_KEY) as host:
+def admin(simulator: Simulator) -> Iterator[UESClient]:
+    with UESHost(*simulator) as host:
         made = host.create(seed=3)
         with host.simulation(made.simulation_id, made.admin_key) as client:
             client.simulation.clear(reset_time_to=datetime(2026, 3, 4, 9, tzinfo=UTC))

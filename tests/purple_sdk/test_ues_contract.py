@@ -10,21 +10,14 @@ import pytest
 
 from purple_sdk import ues
 from purple_sdk.ues._call import Endpoint, Room
-from tests.processes import serving
+from tests.purple_sdk.conftest import Simulator
 
-HOST_KEY = "a host key for these tests"
 PREFIX = "/simulations/{simulation_id}"
 
 
-@pytest.fixture(scope="module")
-def simulator() -> Iterator[str]:
-    with serving("ues_sim", "--port", "0", UES_HOST_KEY=HOST_KEY) as (url, _):
-        yield url
-
-
 @pytest.fixture
-def client(simulator: str) -> Iterator[ues.UESClient]:
-    with ues.UESHost(simulator, HOST_KEY) as host:
+def client(simulator: Simulator) -> Iterator[ues.UESClient]:
+    with ues.UESHost(*simulator) as host:
         made = host.create(seed=7)
         with host.simulation(made.simulation_id, made.admin_key) as admin:
             yield admin
@@ -32,9 +25,9 @@ def client(simulator: str) -> Iterator[ues.UESClient]:
 
 
 @pytest.fixture(scope="module")
-def served(simulator: str) -> dict[tuple[str, str], dict[str, Any]]:
+def served(simulator: Simulator) -> dict[tuple[str, str], dict[str, Any]]:
     """Method and path of every endpoint of a simulation, with its request's fields."""
-    document = httpx.get(f"{simulator}/openapi.json").json()
+    document = httpx.get(f"{simulator.url}/openapi.json").json()
     return {
         (method.upper(), path.removeprefix(PREFIX)): _request_fields(operation, document)
         for path, operations in document["paths"].items()
@@ -190,8 +183,8 @@ def test_a_users_key_and_what_it_opens(client: ues.UESClient) -> None:
     assert client.keys.list(include_revoked=True).revoked == 1
 
 
-async def test_a_scenario_moves_from_one_simulation_to_another(simulator: str) -> None:
-    async with ues.AsyncUESHost(simulator, HOST_KEY) as host:
+async def test_a_scenario_moves_from_one_simulation_to_another(simulator: Simulator) -> None:
+    async with ues.AsyncUESHost(*simulator) as host:
         one, two = [await host.create(seed=number) for number in (1, 2)]
         first = host.simulation(one.simulation_id, one.admin_key)
         second = host.simulation(two.simulation_id, two.admin_key)

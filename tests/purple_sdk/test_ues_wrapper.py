@@ -8,17 +8,15 @@ import pytest
 from purple_sdk import PurpleUESClient
 from purple_sdk.actions import ActionRecorder
 from purple_sdk.ues import AsyncUESClient, NotFoundError, UESClient, UESHost
-from tests.processes import serving
+from tests.purple_sdk.conftest import Simulator
 
-HOST_KEY = "a host key for these tests"
 NOW = datetime(2026, 3, 4, 9, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def admin() -> Iterator[UESClient]:
+def admin(simulator: Simulator) -> Iterator[UESClient]:
     with (
-        serving("ues_sim", "--port", "0", UES_HOST_KEY=HOST_KEY) as (url, _),
-        UESHost(url, HOST_KEY) as host,
+        UESHost(*simulator) as host,
         host.simulation((made := host.create(seed=3)).simulation_id, made.admin_key) as client,
     ):
         yield client
