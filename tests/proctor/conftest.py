@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.kept_fork_server import keep_fork_server
 from tests.proctor.commands import Sandbox
 
 
@@ -14,6 +13,5 @@ def sandbox(tmp_path: Path) -> Sandbox:
 
 
 @pytest.fixture(autouse=True)
-def _one_fork_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What tests call in their own process shares one; the services' own workers have theirs."""
-    keep_fork_server(monkeypatch)
+def _quick(quick_fork_servers: None) -> None:
+    """What tests call in their own process; the services' own workers start theirs."""
