@@ -31,7 +31,7 @@ async def find_problem_of_store(url: str, name: str = "store", seconds: float = 
 
 
 def _try(folder: Folder, name: str) -> Problem | None:
-    path = f"trying/{uuid.uuid4().hex}"
+    path = f"trying-{uuid.uuid4().hex}"  # at the top, where new folders come
     folder.write(path, _CONTENT)
     try:
         if folder.read(path) != _CONTENT:

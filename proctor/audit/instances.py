@@ -202,7 +202,8 @@ class _Audit:
             if isinstance(self.checks[check_id], ReportCheck) and check_id not in lapse.loses and lapse.reports is None:
                 continue
             if holds != expected[check_id]:
-                self.report.say(3, f"{where}: {'keeps' if holds else 'loses'} {check_id}")
+                verb, remedy = ("keeps", "take it out of") if holds else ("loses", "add it to")
+                self.report.say(3, f"{where}: {verb} {check_id}: {remedy} the lapse's `loses`, or mend the check")
         found = outcome.side_effects
         if len(found) != lapse.side_effects:
             self.report.say(3, f"{where}: {len(found)} side effects, it says {lapse.side_effects} {found[:2]}")

@@ -233,3 +233,8 @@ class Counting(BlobStore):
         self.puts += 1
         await asyncio.sleep(0)
         return await super().put(content)
+
+
+async def test_a_store_is_tried_where_new_folders_come_and_nothing_is_left(tmp_path: Path) -> None:
+    assert await find_problem_of_store(str(tmp_path)) is None
+    assert list(tmp_path.iterdir()) == []

@@ -365,7 +365,10 @@ class Day:
     def _require_consistency(self) -> None:
         facts, ids = self.facts, [record.id for record in self.records]
         if twice := {each for each in ids if ids.count(each) > 1} if len(set(ids)) < len(ids) else set():
-            raise InconsistentDayError("", f"records share the id {min(twice)}")
+            first = next(record for record in self.records if record.id in twice)
+            raise InconsistentDayError(
+                "", f"records share the id {first.id} ({first.title!r}): give each a name of its own"
+            )
         names = [check.id for duty in self.duties for check in duty.checks]
         if len(set(names)) < len(names):
             raise InconsistentDayError("", f"checks share the id {next(n for n in names if names.count(n) > 1)}")
