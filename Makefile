@@ -42,7 +42,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: $(RUNNABLE) ## play email_triage_basic with the baseline agent; writes assessment_results.json
 	@$(BIN)/proctor demo $(DEMO_ARGS)
 
-test: $(INSTALLED) engine ## all tests (7 to 9 minutes on 2 idle cores; none of them measures time)
+test: $(INSTALLED) engine ## all tests (6 minutes on 2 idle cores; none of them measures time)
 	@$(BIN)/python -m tests.system_programs
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
