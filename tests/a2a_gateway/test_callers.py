@@ -371,6 +371,33 @@ async def test_nobody_cancels_or_joins_anothers(place: Place) -> None:
         assert (await http.post(f"/tasks/{held}:cancel")).json()["status"]["state"] == "TASK_STATE_CANCELED"
 
 
+async def test_a_task_that_only_the_archive_knows_is_its_callers_alone(used: Place) -> None:
+    answers = {}
+    for who in ("own", "admin", "other"):
+        async with used.coming(who, **V1) as http:
+            read, follow = await http.get(f"/tasks/{used.day}"), await http.get(f"/tasks/{used.day}:subscribe")
+            answers[who] = (read.status_code, follow.status_code)
+    assert answers == {"own": (200, 400), "admin": (200, 400), "other": (404, 404)}
+
+
+async def test_what_runs_has_a_page_for_its_caller_alone(place: Place) -> None:
+    mine, connected = await place.start("own", hold=True), partial(connect, place.config)
+    place.app = create_app(place.config, connected, routes(place.config.archive_url, live=UnderWay(place.config)))
+    seen = {}
+    for who in ("own", "admin", "other"):
+        async with place.coming(who) as http:
+            seen[who] = (await http.get(f"/view/{mine}")).status_code
+    assert seen == {"own": 200, "admin": 200, "other": 404}
+
+
+async def test_files_of_a_run_are_its_callers_alone_after_they_were_found(used: Place) -> None:
+    path, unknown = f"/runs/{used.ended}/files/{'0' * 64}", f"/runs/nothing/files/{'0' * 64}"
+    async with used.coming("own") as http:
+        assert "names no such file" in (await http.get(path)).text
+    async with used.coming("other") as http:
+        assert (await http.get(path)).text == (await http.get(unknown)).text.replace("nothing", used.ended)
+
+
 @pytest.mark.parametrize("setting", ["grows", "fork_of"])
 async def test_nothing_builds_on_anothers(used: Place, setting: str) -> None:
     answers = {}

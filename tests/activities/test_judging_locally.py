@@ -38,7 +38,8 @@ FAULTY = ["hangs", "raises", "exits", "lies"]
 def with_faulty_ones(scenario: dict[str, Any]) -> None:
     asked, told, manners = scenario["criteria"]
     faulty = [asked | {"criterion_id": name, "name": name, "evaluator_id": name} for name in FAULTY]
-    scenario["criteria"] = [*faulty, asked, told, manners]
+    asks = {"criterion_id": "asks", "evaluator_id": "raises", "needs_model_for": asked["max_score"]}
+    scenario["criteria"] = [*faulty, asked | asks, asked, told, manners]
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +96,7 @@ def test_a_faulty_evaluator_fails_and_its_neighbours_are_judged(
 
     assert found(rehearsal, "faulty", Faulty(rehearsal)) == {
         **dict.fromkeys(FAULTY, "EvaluatorFailed"),
+        "asks": (0, 0),  # which needs a model for all its points, so it isn't called
         "asked": (10, 10),
         "told": (3, 6),
         "manners": (0, 2),

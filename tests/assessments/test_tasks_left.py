@@ -3,10 +3,23 @@
 The participants speak protocol 0.3, which has no way to ask them what they are at: the evaluator has to remember it.
 """
 
+import asyncio
 import os
 import signal
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+from temporalio.activity import ActivityCancellationDetails
+from temporalio.testing import ActivityEnvironment
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
+
+from activities.attempts.heartbeats import Heartbeats
+from activities.attempts.notes import TaskNote
+from activities.participant.activities import ParticipantActivities
 from proctor.replay import choose, reset, reset_points
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
 from tests.assessments.observers import running
 from tests.assessments.participants import DONE, ByHand, Json, by_hand, data, message
@@ -86,3 +99,49 @@ async def test_the_task_of_a_try_that_took_too_long_is_canceled_again_before_the
     assert canceled == [[], [first] * 2]
     assert participant.canceled[:3] == [first, first, second]
     assert second in participant.canceled[3:]
+
+
+class Waiting(ActivityInboundInterceptor):
+    """An attempt that waits for an answer that never comes, with no simulator and no Temporal."""
+
+    def __init__(self, url: str) -> None:
+        self._plan: Any = SimpleNamespace(participant_url=url, assessment_id="an assessment", turn_timeout=600)
+        self.waits = asyncio.Event()
+
+    async def execute_activity(self, input: Any) -> None:  # noqa: A002
+        async def wait(_participant: Any) -> None:
+            self.waits.set()
+            await asyncio.Event().wait()
+
+        nothing: Any = SimpleNamespace()
+        speaker = ParticipantActivities(GreenAgentConfig(), nothing, nothing)
+        try:
+            await speaker._converse(self._plan, "turn 1", wait)
+        finally:
+            await speaker.aclose()
+
+
+@pytest.mark.parametrize(
+    ("why", "canceled"),
+    [
+        pytest.param(ActivityCancellationDetails(cancel_requested=True), ["task-a"], id="the assessment is cancelled"),
+        pytest.param(ActivityCancellationDetails(worker_shutdown=True), [], id="its worker stops"),
+        pytest.param(ActivityCancellationDetails(timed_out=True), [], id="another attempt took its place"),
+    ],
+)
+async def test_an_attempt_that_ends_leaves_its_task_to_the_next_one_if_there_is_one(
+    why: ActivityCancellationDetails, canceled: list[str]
+) -> None:
+    surroundings = ActivityEnvironment()
+    noted = TaskNote(task_id="task-a").model_dump(mode="json")
+    surroundings.info = replace(surroundings.info, attempt=2, heartbeat_details=[noted])
+    given: Any = ExecuteActivityInput(fn=start_again, args=(), executor=None, headers={})
+    async with by_hand(AtFirst(), streams=True) as participant:
+        waiting = Waiting(participant.url)
+        attempt = surroundings.run(Heartbeats().intercept_activity(waiting).execute_activity, given)
+        working = asyncio.ensure_future(attempt)
+        await eventually(waiting.waits.is_set)
+        surroundings.cancel(cancellation_details=why)
+        with pytest.raises(asyncio.CancelledError):
+            await working
+        assert participant.canceled == canceled

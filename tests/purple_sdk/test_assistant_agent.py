@@ -208,6 +208,17 @@ async def test_a_turn_ends_when_its_tokens_are_used_up(rehearsal: Rehearsal, end
     assert all(tokens_in(json.dumps(request["messages"])) < 7_000 for request in endpoint.requests)
 
 
+async def test_a_turn_ends_when_a_model_goes_round_in_circles(
+    rehearsal: Rehearsal, endpoint: OpenAIEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("purple_sdk.examples.assistant_agent.agent._MOST_ROUNDS", 3)
+    endpoint.decide = natively(lambda request: [("email_query", {})])
+    agent = assistant(endpoint, tokens_per_turn=14_000, context_tokens=10_000, answer_tokens=500)
+    _, played = await one_turn(rehearsal, agent)
+    assert played.answers[0].notes.startswith("stopped: 3 rounds")  # type: ignore[union-attr]
+    assert endpoint.calls == 3
+
+
 async def test_a_model_is_told_what_it_did_wrong(rehearsal: Rehearsal, endpoint: OpenAIEndpoint) -> None:
     wrong = [
         ("email_shred", {}),

@@ -12,7 +12,7 @@ from activities.characters import prompts as character_prompts
 from activities.judging import model_judge
 from proctor_protocol.messages import EarlyCompletionMessage
 from proctor_protocol.results import AssessmentResults, CriterionResult
-from proctor_protocol.updates import ErrorOccurredUpdate, ResponsesGeneratedUpdate
+from proctor_protocol.updates import ErrorOccurredUpdate, ResponsesGeneratedUpdate, ScenarioLoadedUpdate
 from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments.observers import running, simulations_left
@@ -160,6 +160,7 @@ async def test_a_judge_out_of_quota_fails_the_assessment(modelled: Stack, endpoi
     assert manners.judged_by == "nobody"
     assert [u.error_message for u in assessed.updates if isinstance(u, ErrorOccurredUpdate)] == [assessed.sentence]
     assert calls_told(results) == [1, 1]
+    assert [u.warnings for u in assessed.updates if isinstance(u, ScenarioLoadedUpdate)] == [[]], "a model judges all"
     assert await simulations_left(modelled) == []
 
 
