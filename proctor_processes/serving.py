@@ -37,7 +37,8 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         listener.close()
         taken_by = listener_on(port) if problem.errno == errno.EADDRINUSE else None
         cause = f"{taken_by} has it" if taken_by else problem.strerror
-        reason = f"{who} can't listen on {host}:{port} ({cause}): choose another --host or --port"
+        where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        reason = f"{who} can't listen on {where} ({cause}): choose another --host or --port"
         raise OSError(problem.errno, reason) from None
     return listener
 
