@@ -93,7 +93,8 @@ def find_text_flaw(value: Any, path: str = "") -> tuple[str, str] | None:
 def demand_of(error: ErrorDetails) -> str:
     """What a value must be, for example ``it must be a valid integer``."""
     message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    message = _UNABLE.sub("", message.replace("Input should", "it must", 1))
+    if message.startswith("Input should"):
+        return f"it must{_UNABLE.sub('', message.removeprefix('Input should'))}"
     return f"{message[:1].lower()}{message[1:]}"
 
 

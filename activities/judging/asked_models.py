@@ -41,7 +41,16 @@ class AskedModels:
         """The models' names; without judges in the plan, the one of the settings."""
         return list(self.plan.judges or [self.configured.judge_name])
 
-    def judges(self, prompt_version: str | None) -> list[Judge]:
+    @cached_property
+    def panel(self) -> list[Judge]:
+        """The models that judge, none offline; see ``_judges``."""
+        return self._judges(PROMPT_VERSION)
+
+    @cached_property
+    def _first(self) -> Judge:
+        return self._judges(None)[0]
+
+    def _judges(self, prompt_version: str | None) -> list[Judge]:
         """The panel, none offline: each model as often as it votes, with seeds one apart. An attempt that follows one
         whose answers were refused asks with another seed. ``prompt_version`` is None for evaluators' own questions.
         """
@@ -64,21 +73,13 @@ class AskedModels:
         try:
             if "facts" in question:
                 asked = FactsAsked.model_validate(question)
-                facts = await read_facts(asked, self.user_prompt, self._panel, self.configured.judge_window)
+                facts = await read_facts(asked, self.user_prompt, self.panel, self.configured.judge_window)
                 return json.dumps(facts).encode()
             return await answer(question, self._first.llm)
         except ModelError:
             raise
         except Exception as problem:
             raise classified(problem, self.configured.judge_name) from problem
-
-    @cached_property
-    def _panel(self) -> list[Judge]:
-        return self.judges(PROMPT_VERSION)
-
-    @cached_property
-    def _first(self) -> Judge:
-        return self.judges(None)[0]
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
         """A verdict with what is known of the models that were asked for it."""

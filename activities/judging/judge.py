@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from temporalio import activity
 
 from activities.judging.asked_models import AskedModels
-from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge, judge_by_panel
 from activities.judging.payloads import JudgeInput
 from activities.judging.records import records_of, windows
@@ -45,7 +44,7 @@ async def judge_by_rubric(
         llm=None,
         turn_notes=dict(record.turn_notes),
     )
-    judges = models.judges(PROMPT_VERSION)
+    judges = models.panel
     is_last_resort = activity.info().attempt >= _LAST_RESORT
     window = models.configured.judge_window
     result = await judge(criterion, scenario, context, judges, window, is_last_resort=is_last_resort)
