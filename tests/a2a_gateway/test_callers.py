@@ -118,7 +118,8 @@ def config(temporal: str, tmp_path: Path) -> GreenAgentConfig:
 
 
 @pytest_asyncio.fixture
-async def place(config: GreenAgentConfig, client: Client) -> AsyncIterator[Place]:
+async def place(config: GreenAgentConfig, client: Client, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Place]:
+    monkeypatch.setattr(quotas, "_DECIDED_WITHIN", PATIENCE)
     tokens = write_tokens(Path(config.state) / "tokens.json", next(_numbers))
     connected = partial(connect, config)
     pages = routes(config.archive_url, "http://ui.example", actions=page_actions(config, connected))
@@ -316,16 +317,21 @@ def without_noise(text: str) -> str:
     return re.sub(r'"(timestamp|traceId)": ?"[^"]*"', "", text)
 
 
+async def is_well(http: httpx.AsyncClient, path: str) -> bool:
+    answer = await http.get(path)
+    return (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
 async def test_what_is_public_is_there_for_strangers(place: Place) -> None:
     for route, expected in PUBLIC.items():
         method, _, path = route.partition(" ")
         for who in ("", "wrong", "own"):
             async with place.coming(who) as http:
-                answer = await http.request(method, path)
-                assert answer.status_code == expected, route
+                if path in ("/health", "/ready"):  # once the worker has asked for work
+                    await eventually(partial(is_well, http, path))
+                else:
+                    assert (await http.request(method, path)).status_code == expected, route
     async with place.coming() as http:
-        assert (await http.get("/health")).json() == {"status": "ok"}
-        assert (await http.get("/ready")).json() == {"status": "ok"}
         card = (await http.get("/.well-known/agent-card.json")).json()
     assert card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"] == "Bearer"
     assert card["securityRequirements"] == [{"schemes": {"bearer": {}}}]
@@ -380,7 +386,8 @@ async def test_a_task_that_only_the_archive_knows_is_its_callers_alone(used: Pla
     assert answers == {"own": (200, 400), "admin": (200, 400), "other": (404, 404)}
 
 
-async def test_what_runs_has_a_page_for_its_caller_alone(place: Place) -> None:
+async def test_what_runs_has_a_page_for_its_caller_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viewer.app._LIVE_SECONDS", PATIENCE)
     mine, connected = await place.start("own", hold=True), partial(connect, place.config)
     place.app = create_app(place.config, connected, routes(place.config.archive_url, live=UnderWay(place.config)))
     seen = {}

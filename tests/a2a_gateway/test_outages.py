@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ from tests.a2a_gateway.conftest import (
     start_temporal,
     stop_temporal,
 )
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 
 async def health(gateway: Gateway) -> tuple[str, str]:
@@ -79,8 +80,7 @@ async def test_a_gateway_without_a_worker_says_so(client: Client, config: GreenA
         "give workers and gateway the same AGENTBEATS_GREEN_TASK_QUEUE.",
     }
     for path, told in (("/health", found), ("/ready", found | {"store": "ok"})):
-        unhealthy = await gateway.http.get(path)
-        assert (unhealthy.status_code, unhealthy.json()) == (503, told)
+        await eventually(partial(_answers, gateway, path, told))
     async with standin_worker(client, config):
         await eventually(lambda: _healthy(gateway))
 
@@ -160,7 +160,10 @@ async def stream_over_an_outage(
         stop_temporal(process)
 
 
-async def test_a_stream_outlives_a_restart_of_temporal(config: GreenAgentConfig, tmp_path: Path) -> None:
+async def test_a_stream_outlives_a_restart_of_temporal(
+    config: GreenAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriptions, "OUTAGE_PATIENCE", PATIENCE)
     async with stream_over_an_outage(config, tmp_path) as (gateway, caller, stream, bring_back):
         await asyncio.sleep(2)
         await bring_back()
@@ -179,6 +182,12 @@ async def test_a_stream_ends_with_a_sentence_when_temporal_stays_away(
         with pytest.raises(A2AError, match="Temporal can't serve this request now"):
             await collect(stream)
         assert (await health(gateway))[0] == "degraded"
+
+
+async def _answers(gateway: Gateway, path: str, told: dict[str, str]) -> bool:
+    answer = await gateway.http.get(path)
+    assert answer.status_code == 503
+    return bool(answer.json() == told)
 
 
 async def _healthy(gateway: Gateway) -> bool:

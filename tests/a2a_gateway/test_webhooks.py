@@ -3,9 +3,9 @@
 import asyncio
 import json
 import socket
-import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +28,7 @@ from temporalio.worker import Worker
 from a2a_gateway.task_events import TaskEvents
 from a2a_gateway.webhooks import MOST
 from activities.attempts.heartbeats import Heartbeats
-from activities.notifications.activities import NotificationActivities, NotificationSource
+from activities.notifications.activities import STANDSTILL, NotificationActivities, NotificationSource
 from activities.notifications.plan import Notification
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.webhooks import is_forbidden
@@ -139,7 +139,7 @@ async def test_03_callers_get_tasks(gateway: Gateway, receiver: Receiver) -> Non
     wanted = {"url": receiver.url, "token": "T"}
     params["configuration"] = {"blocking": False, "pushNotificationConfig": wanted}
     task_id = (await call03(gateway.http, "message/send", params))["result"]["id"]
-    more = {"taskId": task_id, "pushNotificationConfig": {"id": "more", "url": receiver.url + "&more"}}
+    more = {"taskId": task_id, "pushNotificationConfig": {"id": "more", "url": "http://127.0.0.1:9/"}}
     made = await call03(gateway.http, "tasks/pushNotificationConfig/set", more)
     assert made["result"]["pushNotificationConfig"]["id"] == "more"
     found = (await call03(gateway.http, "tasks/pushNotificationConfig/list", {"id": task_id}))["result"]
@@ -197,14 +197,15 @@ async def test_a_worker_that_was_frozen_says_nothing_old(
     gateway: Gateway, client: Client, config: GreenAgentConfig, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another one may have gone on meanwhile: what it would say next is left to the next attempt."""
-    monkeypatch.setattr("activities.notifications.activities.STANDSTILL", 0.5)
-    tellings: list[int] = []
+    now, tellings = 0.0, list[int]()
+    monkeypatch.setattr("activities.notifications.activities.time", SimpleNamespace(monotonic=lambda: now))
 
     async def story(_task_id: str, _protocol: str) -> AsyncGenerator[Notification]:
+        nonlocal now
         tellings.append(len(receiver.taken))
         for number in range(4):
             if number == 2 and len(tellings) == 1:
-                time.sleep(1.0)  # noqa: ASYNC251 - as SIGSTOP and SIGCONT
+                now += 2 * STANDSTILL  # as between SIGSTOP and SIGCONT
             yield Notification(number, {"task": number})
 
     async with notifying(client, config, story), sdk_client(gateway.url, streaming=False) as caller:
