@@ -1,11 +1,12 @@
 """An agent that does what the evaluator's instructions (JSON) say, and tells what it remembers.
 
 ``{"slow": {"turn.try": seconds}, "failing_tries": {"turn": tries}, "nonsense": [turn], "early": turn, "enough": turn,
-"refuse": true}``
+"refuse": true, "held": turn, "gate": path}``. The turn that is held ends when there is a file at the gate.
 """
 
 import asyncio
 import json
+from pathlib import Path
 from typing import ClassVar
 
 from proctor_protocol.messages import AssessmentStartMessage, EarlyCompletionMessage, TurnCompleteMessage
@@ -35,6 +36,8 @@ class ProbeAgent(BasePurpleAgent):
         self.state["turns"].append(f"{turn}.{self.attempt}")
         try:
             await asyncio.sleep(plan.get("slow", {}).get(f"{turn}.{self.attempt}", 0))
+            while turn == plan.get("held") and not Path(plan["gate"]).exists():
+                await asyncio.sleep(0.02)
             if self.attempt <= plan.get("failing_tries", {}).get(str(turn), 0):
                 raise RuntimeError("lost my keys")
             if turn in plan.get("nonsense", []):

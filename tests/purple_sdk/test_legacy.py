@@ -2,6 +2,8 @@
 
 import json
 import uuid
+from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -22,21 +24,28 @@ def test_message_send(probe: tuple[str, object]) -> None:
         assert http.post("/", json=legacy_request("message/send", COMPLETE, context)).json()["result"]["status"]
 
 
-def test_message_stream(probe: tuple[str, object]) -> None:
-    context = str(uuid.uuid4())
-    plan = {"slow": {"1.1": 0.4}}
+def test_message_stream(probe: tuple[str, object], tmp_path: Path) -> None:
+    context, gate = str(uuid.uuid4()), tmp_path / "gate"
+    plan = {"held": 1, "gate": str(gate)}
+    events: list[dict[str, Any]] = []
+
+    def is_working(event: dict[str, Any]) -> bool:
+        return bool(event.get("status", {}).get("state") == "working")
+
     with httpx.Client(base_url=probe[0]) as http:
         http.post("/", json=legacy_request("message/send", start(plan), context))
         with http.stream("POST", "/", json=legacy_request("message/stream", turn(1), context)) as stream:
-            lines = [line for line in stream.iter_lines() if line.startswith("data:")]
-    events = [json.loads(line.removeprefix("data:"))["result"] for line in lines]
+            for line in stream.iter_lines():
+                if line.startswith("data:"):
+                    events.append(json.loads(line.removeprefix("data:"))["result"])
+                if sum(map(is_working, events)) >= 2:
+                    gate.touch()
     kinds = [event["kind"] for event in events]
     assert kinds[0] == "task"
     assert kinds.count("artifact-update") == 1
     assert kinds[-1] == "status-update"
     assert events[-1]["final"] is True
     assert events[-1]["status"]["state"] == "completed"
-    assert sum(event.get("status", {}).get("state") == "working" for event in events) >= 2
 
 
 def test_rest(probe: tuple[str, object]) -> None:

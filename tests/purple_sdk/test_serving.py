@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -103,16 +104,18 @@ async def test_only_so_many_tasks_are_kept() -> None:
 
 
 def begin(conversations: Conversations, context_id: str) -> asyncio.Task[None]:
-    message = AssessmentStartMessage.model_validate(start({"slow": {"1.1": 1}}))
+    message = AssessmentStartMessage.model_validate(start({"slow": {"1.1": 2 * PATIENCE}}))
     return asyncio.create_task(conversations.start(context_id, f"start of {context_id}", message))
 
 
-async def test_an_idle_context_is_dropped_and_a_busy_one_is_not() -> None:
-    conversations = Conversations(ProbeAgent, PurpleAgentConfig(), idle_limit=0.1)
+async def test_an_idle_context_is_dropped_and_a_busy_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("purple_sdk.conversations.time", SimpleNamespace(monotonic=lambda: now[0]))
+    conversations = Conversations(ProbeAgent, PurpleAgentConfig(), idle_limit=60.0)
     await begin(conversations, "idle")
     await begin(conversations, "busy")
     playing = await conversations.take_turn("busy", "t1", TurnStartMessage.model_validate(turn(1)))
-    await asyncio.sleep(0.2)
+    now[0] += 61
     await begin(conversations, "new")
     assert len(conversations) == 2
     with pytest.raises(NoAssessmentError, match="no assessment runs in context idle"):

@@ -3,11 +3,12 @@
 import asyncio
 import json
 import uuid
+from pathlib import Path
 
 import pytest
 
 from tests.purple_sdk.evaluator import COMPLETE, Evaluator, Heard, start, turn
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, eventually
 from tests.work import NIGHTLY
 
 MANY = 20 if NIGHTLY else 8
@@ -124,11 +125,14 @@ async def test_a_repeated_message_joins_the_running_turn(evaluator: Evaluator) -
     assert first.notes["turns"] == ["1.1"]
 
 
-async def test_a_long_turn_shows_signs_of_life(evaluator: Evaluator) -> None:
-    await begun(evaluator, slow={"1.1": 0.5})
-    heard = await evaluator.say(turn(1))
-    assert heard.states.count("working") >= 3
+async def test_a_long_turn_shows_signs_of_life(evaluator: Evaluator, tmp_path: Path) -> None:
+    await begun(evaluator, held=1, gate=str(tmp_path / "gate"))
+    heard = Heard()
+    playing = asyncio.create_task(evaluator.say(turn(1), seen=heard))
+    await eventually(lambda: heard.states.count("working") >= 3)
     assert "still playing turn 1, try 1" in heard.sentences
+    (tmp_path / "gate").touch()
+    assert (await playing).state == "completed"
 
 
 async def test_a_new_try_starts_clean(evaluator: Evaluator) -> None:
