@@ -49,6 +49,17 @@ Returns None (turn done), a ``TurnCompleteMessage`` or an ``EarlyCompletionMessa
 """
 
 
+def holding(held: int, goes_on: asyncio.Event) -> Script:
+    """A script that acts once in each turn, and ends the turn ``held`` only when the test says so."""
+
+    async def play(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+        await ues.chat.send(role="assistant", content=f"This is round {turn}.")
+        if turn == held:
+            await goes_on.wait()
+
+    return play
+
+
 class Stack:
     """A running evaluator; its processes live in a supervisor on a thread of its own."""
 

@@ -13,7 +13,7 @@ from proctor_processes.ports import free_ports
 from proctor_protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.proctor.commands import Sandbox
-from tests.stack import Stack, serving
+from tests.stack import Stack, holding, serving
 from tests.waiting import PATIENCE
 from tests.work import only_nightly
 
@@ -100,7 +100,7 @@ def test_a_failed_assessment_is_1_with_the_sentence_and_what_was_scored(stack: S
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=only_nightly)])
 async def test_ctrl_c_cancels_the_assessment(stack: Stack, sandbox: Sandbox, number: int) -> None:
-    async with serving(speak_slowly) as url:
+    async with serving(holding(2, asyncio.Event())) as url:
         with sandbox.started(*arguments(stack, url, "--json", "r.json", scenario="tiny")) as running:
             await asyncio.to_thread(running.wait_for, "turn  1/12")
             code = await asyncio.to_thread(running.end, number)

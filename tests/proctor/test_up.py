@@ -24,7 +24,7 @@ from tests.docs.blocks import of_language
 from tests.proctor.commands import Running, Sandbox
 from tests.proctor.test_commands import scenario
 from tests.proctor.worker_processes import failed_attempts, process_at_work
-from tests.stack import SCENARIOS, Script, assess, serving
+from tests.stack import SCENARIOS, assess, holding, serving
 from tests.waiting import PATIENCE, eventually
 from tests.work import NIGHTLY, only_nightly
 
@@ -41,17 +41,6 @@ def short_day(sandbox: Sandbox) -> str:
     """A folder with the scenario "quiet" of three turns."""
     scenario(sandbox.folder / "mine" / "quiet", end_time="2026-03-02T11:00:00+00:00")
     return "mine"
-
-
-def holding(turn_held: int, goes_on: asyncio.Event) -> Script:
-    """A participant that acts once in each turn. One turn takes until the test lets it go on."""
-
-    async def play(turn: int, ues: AsyncUESClient, now: datetime) -> None:
-        await ues.chat.send(role="assistant", content=f"This is round {turn}.")
-        if turn == turn_held:
-            await goes_on.wait()
-
-    return play
 
 
 async def test_an_assessment_goes_on_after_a_process_died_and_everything_was_started_again(sandbox: Sandbox) -> None:
