@@ -1,15 +1,19 @@
 """A model's server gets only N requests at once; waiting for a place takes nothing of a request's time."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
 
+from activities.models import endpoint_queue
 from activities.models.dialects import invoke
 from activities.models.endpoint_queue import requests_at_once, set_requests_at_once
 from activities.models.factory import LLMFactory
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.waiting import PATIENCE, eventually
 
 
 @pytest.fixture(autouse=True)
@@ -40,13 +44,29 @@ async def test_no_more_requests_are_under_way_than_the_setting_says(endpoint: Op
     assert endpoint.most_at_once == (most or 1)
 
 
-async def test_waiting_for_a_place_takes_nothing_of_a_requests_time(endpoint: OpenAIEndpoint) -> None:
-    """Six requests of a quarter of a second, one after the other; each may take one second."""
-    endpoint.answer("hello", "hi")
-    endpoint.delay = 0.25
-    model = LLMFactory.create("openai/hasty", base_url=endpoint.base_url, timeout=1.0)
-    answers = await asyncio.gather(*(invoke(model, [_hello()]) for _ in range(6)))
-    assert [answer.content for answer in answers] == ["hi"] * 6
+async def test_waiting_for_a_place_takes_nothing_of_a_requests_time(
+    endpoint: OpenAIEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request's limit begins when it has a place: while the first one is under way, no other limit has begun."""
+    begun, may_answer, seconds = list[Any](), threading.Event(), endpoint_queue._seconds
+
+    def noted(model: Any) -> float | None:
+        begun.append(model)
+        return seconds(model)
+
+    def answer(_request: Any) -> dict[str, Any]:
+        may_answer.wait(PATIENCE)
+        return {"content": "hi"}
+
+    monkeypatch.setattr(endpoint_queue, "_seconds", noted)
+    endpoint.decide = answer
+    model = LLMFactory.create("openai/patient", base_url=endpoint.base_url, timeout=PATIENCE)
+    asking = asyncio.gather(*(invoke(model, [_hello()]) for _ in range(6)))
+    await eventually(lambda: endpoint.calls == 1)
+    assert begun == [model]
+    may_answer.set()
+    assert [answer.content for answer in await asking] == ["hi"] * 6
+    assert len(begun) == 6
 
 
 async def test_a_cancelled_wait_gives_its_place_back(endpoint: OpenAIEndpoint) -> None:

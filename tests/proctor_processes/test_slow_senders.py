@@ -64,8 +64,9 @@ async def test_an_answer_is_waited_for_and_its_request_can_be_slow(monkeypatch: 
     monkeypatch.setattr(slow_senders, "HEAD_WITHIN", 0.1)
     go_on = asyncio.Event()
     async with serving(go_on) as port:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(HEAD + b"Content-Length: 9\r\n\r\nhalf")
+        client = socket.create_connection(("127.0.0.1", port))
+        client.sendall(HEAD + b"Content-Length: 9\r\n\r\nhalf")  # it is there when the server takes the connection
+        reader, writer = await asyncio.open_connection(sock=client)
         assert b"begun" in await reader.readuntil(b"begun")
         slow, _ = await asyncio.open_connection("127.0.0.1", port)
         assert await ended(slow) == b""  # so the time is over; ours is another case

@@ -119,8 +119,12 @@ async def test_a_criterion_without_a_verdict_is_judged_by_an_ordinary_activity(
     scripted.replacements[LOCAL_JUDGEMENT] = _for_two(action)
     over = await played(caller)
     assert (over.state, over.problems) == ("completed", [])
-    assert judged(scripted) == [*[LOCAL_JUDGEMENT] * len(NAMES), "judge_criterion", "judge_criterion"]
-    assert sorted(given.criterion_id for given in scripted.inputs["judge_criterion"]) == ["c1", "c3"]
+    ordinary = [given.criterion_id for given in scripted.inputs["judge_criterion"]]
+    assert judged(scripted) == [*[LOCAL_JUDGEMENT] * len(NAMES), *["judge_criterion"] * len(ordinary)]
+    if action is _hangs:  # in so short a time, a busy machine may not get to the others either
+        assert {"c1", "c3"} <= set(ordinary)
+    else:
+        assert sorted(ordinary) == ["c1", "c3"]
     assert sorted(told(over)) == NAMES  # once each
     assert over.results is not None
     assert [each.criterion_id for each in over.results.criteria_results] == NAMES

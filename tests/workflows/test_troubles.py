@@ -15,6 +15,7 @@ from activities.attempts.scrubbing import REMOVED, Scrubbing
 from proctor.replay import choose, reset, reset_points
 from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import UESConnectionError
+from tests.waiting import PATIENCE
 from tests.work import only_nightly
 from tests.workflows.asking import looked_at, played
 from tests.workflows.scripted import Replacement, ScriptedActivities, fails, plan
@@ -80,7 +81,11 @@ async def test_every_step_tells_of_its_tries(
     assert told.get("turn_number") == turn
 
 
-async def test_a_step_that_soon_succeeds_is_not_worth_a_word(caller: Caller, activities: ScriptedActivities) -> None:
+async def test_a_step_that_soon_succeeds_is_not_worth_a_word(
+    caller: Caller, activities: ScriptedActivities, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert troubles.TELL_AFTER == 5.0
+    monkeypatch.setattr(troubles, "TELL_AFTER", PATIENCE)
     activities.replacements["apply"] = fails("UESConnectionError", AWAY, times=2)
     over = await played(caller)
     assert (over.state, over.problems) == ("completed", [])

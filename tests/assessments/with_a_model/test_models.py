@@ -1,7 +1,7 @@
 """Characters and judges with a model: a real endpoint that speaks OpenAI's protocol, as the worker finds it."""
 
 import asyncio
-import time
+import threading
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.assessments.scripts import BEN, ask_ben
 from tests.assessments.with_a_model.conftest import JUDGE, PEOPLE, Telltale
 from tests.openai_endpoint import OpenAIEndpoint, prompt_of, quoting
 from tests.stack import Assessed, Script, Stack, assess, serving
+from tests.waiting import PATIENCE
 from tests.work import only_nightly, some_of
 
 RUBRIC = {
@@ -186,12 +187,12 @@ async def test_tokens_of_a_step_that_is_cancelled_are_counted(
     question: str, update: str, calls: list[int], modelled: Stack, endpoint: OpenAIEndpoint
 ) -> None:
     """The model has answered once and is at its second answer, of that step, when the assessment is cancelled."""
-    is_asked = asyncio.Event()
+    is_asked, has_ended = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
     def answer_late(_prompt: str) -> dict[str, object]:
         loop.call_soon_threadsafe(is_asked.set)
-        time.sleep(3)
+        has_ended.wait(PATIENCE)
         return {}
 
     endpoint.forget()
@@ -208,6 +209,7 @@ async def test_tokens_of_a_step_that_is_cancelled_are_counted(
         await is_asked.wait()
         await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         ended = await assessment.end()
+        has_ended.set()
     assert ended.state == "canceled"
     assert calls_told(ended.results) == calls
 
