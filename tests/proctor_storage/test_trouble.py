@@ -7,8 +7,9 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import REGISTRY
@@ -113,9 +114,13 @@ async def test_a_store_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.fixture
 def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder in which no write ever ends."""
-    answers = threading.Event()
-    monkeypatch.setattr(folder, "ANSWERS_WITHIN", 0.05)
+    """A folder in which no write ever ends. Only writes have a short time."""
+    answers, wait = threading.Event(), Folder._wait
+
+    def wait_for_writes_briefly(own: Folder, work: Callable[[], Any], done: str, limit: float) -> Any:
+        return wait(own, work, done, 0.05 if done == "written" else limit)
+
+    monkeypatch.setattr(Folder, "_wait", wait_for_writes_briefly)
     monkeypatch.setattr(os, "fsync", lambda _: answers.wait())
     yield tmp_path
     answers.set()

@@ -130,8 +130,8 @@ async def test_tests_whose_fresh_container_is_lost_begin_again_with_the_agents_f
     trials: Trials, tmp_path: Path
 ) -> None:
     """Not the trial: the agent's container and its files are there."""
-    slow = f"sleep 1\nif {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\nsleep 1\n"
-    trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": slow}))
+    test = f"if {DONE}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n"
+    trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": f"{test}sleep 900\n"}))
     trial.task = trial.task.model_copy(update={"needs_processes": False})
     await trial.act("touch /app/done; nohup sleep 900 >/dev/null 2>&1 &")
     assert not await fresh.is_kept(trials.engine, trial.ref)
@@ -141,6 +141,7 @@ async def test_tests_whose_fresh_container_is_lost_begin_again_with_the_agents_f
     await trials.engine.ask("POST", f"containers/{place.container_id}/kill")
     with pytest.raises(EnvironmentLostError):
         await testing
+    (tmp_path / "task" / "tests" / "test.sh").write_text(test)
     assert await environments.ended_by_itself(trials.engine, place) is None
     assert await fresh.is_kept(trials.engine, trial.ref)
     assert await _tested(trial) == (True, ())
