@@ -27,7 +27,7 @@ from tests.assessments.observers import running, simulations_left
 from tests.assessments.scripts import BEN, ask_ben, diligent
 from tests.assessments.test_cancel import CASES, dawdling
 from tests.stack import Assessed, Stack, assess, serving
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 
 def entry_of(archive: Archive, task_id: str):
@@ -146,13 +146,16 @@ async def test_a_canceled_assessment_keeps_the_turn_that_it_was_in(stack: Stack)
     ):
         await assessment.until("turn_started")
         await eventually(lambda: "turn" in seen)
-        async with httpx.AsyncClient(trust_env=False) as http:
-            overview = await http.get(f"{stack.gateway_url}/?search={assessment.task_id}")
-            page = await http.get(f"{stack.gateway_url}/view/{assessment.task_id}")
-        assert f'href="/view/{assessment.task_id}"' in overview.text
-        assert "Under way" in overview.text
-        assert 'data-page="running"' in page.text
-        assert "in turn 1" in page.text
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+
+            async def shows(path: str, *texts: str) -> bool:
+                page = await http.get(f"{stack.gateway_url}{path}")
+                return all(text in page.text for text in texts)
+
+            # Temporal lists it a moment later, and a page waits for Temporal briefly only.
+            listed = (f'href="/view/{assessment.task_id}"', "Under way")
+            await eventually(lambda: shows(f"/?search={assessment.task_id}", *listed))
+            await eventually(lambda: shows(f"/view/{assessment.task_id}", 'data-page="running"', "in turn 1"))
         await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         ended = await assessment.end()
         assert (ended.state, ended.sentence) == ("canceled", "The assessment was cancelled.")

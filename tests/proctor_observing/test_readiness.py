@@ -20,7 +20,7 @@ async def answered(url: str, said: dict[str, str]) -> None:
 
     async def is_said() -> bool:
         ready = await get(url)
-        return (ready.status_code, ready.json()) == (200, said)
+        return ready.status_code == 200 and ready.json() == {**ready.json(), **said}
 
     await eventually(is_said)
 
@@ -36,6 +36,7 @@ async def test_each_service_says_what_it_needs_and_that_it_has_it(observed: Obse
         alive = await get(f"{address}/health")
         assert (alive.status_code, alive.json()) == (200, {"status": "ok"})
         await answered(f"{address}/ready", {"status": "ready", **dict.fromkeys(names, "ok")})
+        assert list((await get(f"{address}/ready")).json()) == ["status", *names]
     await answered(f"{observed.evaluator.gateway_url}/ready", {"status": "ok"})
 
 
