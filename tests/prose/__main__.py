@@ -117,6 +117,9 @@ def _of_python(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if id(node) in inner:
             continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split":
+            inner.add(id(node.func.value))  # a list of words
+            continue
         if isinstance(node, ast.JoinedStr):
             inner.update(id(part) for part in ast.walk(node))
             text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)

@@ -1,0 +1,523 @@
+"""Days: ``31 August``, ``August the 31st``, ``31. 8. 2027``, ``31-08-2027``, ``next Friday``, ``übermorgen``."""
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from proctor_language.reader.mentions import Mention
+from proctor_language.reader.tokens import Tokens
+from proctor_language.reader.words import (
+    GERMAN_ORDINALS,
+    MONTHS,
+    ORDINALS,
+    RELATIVE_DAYS,
+    SHORT_GERMAN_WEEKDAYS,
+    TENS,
+    WEEKDAYS,
+    number_of,
+)
+
+_SUFFIXES = frozenset(("st", "nd", "rd", "th", "ter", "ten"))
+_ARTICLES = frozenset(("the", "den", "dem", "der", "of"))
+_NEXT = frozenset(("next", "nächsten", "nächster", "nächste", "naechsten", "naechste"))
+_LAST = frozenset(("last", "letzten", "letzte", "vergangenen", "vorigen", "letzter"))
+_THIS = frozenset(("this", "coming", "diesen", "kommenden", "dieser", "kommender", "diese", "kommende"))
+_ENGLISH_WORDS = frozenset(("sun", "sat", "wed", "mon"))
+_BEFORE_WEEKDAY = frozenset((*_NEXT, *_THIS, "on", "by", "until"))
+_NUMBER_SIGNS = ("-", "/", ".")
+
+
+class Dated(NamedTuple):
+    """A day in a text: the days it may mean, the place after it, how it was written, and whether it is one for sure."""
+
+    days: tuple[date, ...]
+    after: int
+    is_weekday: bool = False
+    is_weak: bool = False
+    is_doubtful: bool = False
+
+
+def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
+    """The day that begins at a token; a weekday and a date beside each other are one."""
+    first = _read_one(tokens, place, today)
+    if first is None:
+        return None
+    here = first.after
+    steps = 0
+    while steps < 3 and (
+        tokens[here].text in (",", ".", "(", "-", "/") or tokens[here].low in (*_ARTICLES, "a", "am", "on", "ein")
+    ):
+        here, steps = here + 1, steps + 1
+    if tokens[here].text == "\n":
+        return first
+    second = _read_one(tokens, here, today, after_weekday=first.is_weekday)
+    if second is None or first.is_weekday == second.is_weekday:
+        return first
+    if tokens[first.after].text == "," and tokens[here - 1].low in ("on", "am") and not first.is_weekday:
+        return first
+    weekday, dated = (first, second) if first.is_weekday else (second, first)
+    after = second.after + (tokens[second.after].text == ")")
+    if steps and not first.is_weekday and tokens[first.after].text not in ("(", ",") and tokens[first.after].low != "a":
+        return first
+    wanted = weekday.days[0].weekday()
+    fitting = tuple(day for day in dated.days if day.weekday() == wanted)
+    if not fitting and not first.is_weekday and tokens[first.after].text == ",":
+        return first
+    if not fitting and dated.is_weak:
+        return first if first.is_weekday else None
+    return Dated(fitting or dated.days, after, is_doubtful=not fitting)
+
+
+def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = False) -> Dated | None:
+    token = tokens[place]
+    if token.is_number:
+        return _dated_by_figures(tokens, place, today, after_weekday=after_weekday)
+    if not token.is_word:
+        return None
+    low = token.low
+    if low in MONTHS and (low != "may" or token.text != "may" or tokens[place + 1].is_number):
+        return _month_first(tokens, place, today)
+    if low in RELATIVE_DAYS:
+        return _relative(tokens, place, today)
+    if low in WEEKDAYS:
+        return _weekday(tokens, place, today)
+    if low in SHORT_GERMAN_WEEKDAYS and _is_short_weekday(tokens, place):
+        after = place + 1 + (tokens[place + 1].text == "." and tokens.is_glued(place + 1))
+        return _of_weekday(SHORT_GERMAN_WEEKDAYS[low], today, after)
+    if low in ORDINALS or low in GERMAN_ORDINALS or low in TENS:
+        return _ordinal_in_words(tokens, place, today)
+    return _phrase(tokens, place, today)
+
+
+def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
+    token = tokens[place]
+    before = tokens[place - 1]
+    if (
+        place > 0
+        and not token.gap
+        and (
+            before.is_word
+            or (before.text in (".", "/", ":", ",", "-") and tokens[place - 2].is_number and not before.gap)
+        )
+    ):
+        return None
+    number, after = int(token.text) if len(token.text) <= 8 else 0, place + 1
+    if len(token.text) == 8 and token.text.startswith("20"):
+        return _exact(int(token.text[:4]), int(token.text[4:6]), int(token.text[6:]), after, today)
+    if len(token.text) == 4 and 1990 <= number <= 2100:
+        return _year_first(tokens, place, today)
+    if len(token.text) > 2 or not 0 < number <= 31:
+        return None
+    suffixed = tokens[after].low in _SUFFIXES and not tokens[after].gap
+    if suffixed:
+        after += 1
+    dotted = tokens[after].text == "." and not tokens[after].gap and not suffixed
+    here = after + 1 if dotted else after
+    while tokens[here].low == "of" or (tokens[here].text == "-" and tokens[here + 1].low in MONTHS):
+        here += 1
+    if tokens[here].text == "/" and tokens[here + 1].low in MONTHS:
+        here += 1
+    if tokens[here].low in MONTHS and not (
+        tokens[here].low in ("dec", "mar", "may")
+        and tokens[here].text == tokens[here].low
+        and tokens[here].low == "may"
+        and tokens[here + 1].low in ("be", "have", "not")
+    ):
+        return _with_year(tokens, number, MONTHS[tokens[here].low], here + 1, today)
+    if not suffixed and (found := _numeric(tokens, place, today, after_weekday=after_weekday)):
+        return found
+    is_nth = suffixed or (
+        dotted and before.low in ("am", "den", "dem", "zum", "vom", "bis", "der") and not tokens[here].is_number
+    )
+    if is_nth and (
+        before.low in (*_ARTICLES, "on", "by", "am", "zum", "vom", "until", "before", "bis") or after_weekday
+    ):
+        if tokens[after].low in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
+            return None
+        days = _of_day(number, today)
+        end = here if dotted else after
+        return Dated(days, end) if days else None
+    if (
+        after_weekday
+        and not tokens[after].text.startswith(":")
+        and tokens[after].low not in ("am", "pm", "uhr", "h", "p", "a")
+    ):
+        if tokens[after].text in (".", ":") and tokens[after + 1].is_number and tokens.is_glued(after + 1):
+            return None
+        days = _of_day(number, today)
+        return Dated(days, after, is_weak=True) if days else None
+    return None
+
+
+def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
+    """``31.8.2027``, ``31. 8.``, ``31/8``, ``31-08-2027``, ``8/31/2027``."""
+    sign = tokens[place + 1].text
+    second = tokens[place + 2]
+    if sign not in _NUMBER_SIGNS or not second.is_number or len(second.text) > 2 or tokens[place + 1].gap:
+        return None
+    if second.gap and sign != ".":
+        return None
+    one, two = int(tokens[place].text), int(second.text)
+    after = place + 3
+    year: int | None = None
+    has_second_sign = tokens[after].text == sign and not tokens[after].gap
+    if has_second_sign:
+        third = tokens[after + 1]
+        is_year = (
+            third.is_number
+            and len(third.text) in (2, 4)
+            and (not third.gap or (sign == "." and (second.gap or len(third.text) == 4)))
+        )
+        if is_year and len(third.text) == 4 and not 1990 <= int(third.text) <= 2100:
+            is_year = False
+        if is_year and sign == "." and third.gap and len(third.text) == 2:
+            is_year = False
+        if is_year:
+            year, after = int(third.text) % 100 + 2000 if len(third.text) == 2 else int(third.text), after + 2
+            if (
+                tokens[after].text in (".", ":")
+                and tokens.is_glued(after)
+                and tokens[after + 1].is_number
+                and tokens.is_glued(after + 1)
+            ):
+                return None
+        elif third.is_number and not third.gap:
+            return None
+        elif sign == ".":
+            after += 1
+            # "um 15.10." ends a sentence; a date goes on, or has "am" before it.
+            before = tokens[place - 1].low
+            has_second_sign = not _ends_sentence(tokens, after) or after_weekday or before in _DATE_BEFORE
+    if sign == "." and year is None and second.gap and not has_second_sign:
+        return None
+    if sign in ("-", "/") and year is None and has_second_sign and tokens[after + 1].is_number:
+        return None
+    if sign == "-" and year is None:
+        return None
+    is_weak = year is None and not has_second_sign and not after_weekday
+    if (
+        is_weak
+        and tokens[place - 1].low in ("on", "by", "am", "until", "before", "the", "vom", "zum", "bis", "for")
+        and sign == "/"
+    ):
+        is_weak = False
+    if sign == "." and is_weak and tokens[after].low in ("uhr", "h", "am", "pm", "a", "p", "euro", "eur"):
+        return None
+    if tokens[after].is_word and tokens.is_glued(after) and tokens[after].low != "t":
+        return None
+    found: list[date] = []
+    orders = [(one, two), (two, one)] if sign == "/" or (two > 12 and sign == "-") else [(one, two)]
+    for day, month in orders:
+        found += [each for each in _dates(day, month, today, year) if each not in found]
+    if not found:
+        return None
+    if sign == "/" and year is None:
+        found.sort(key=lambda each: (each.month != two, abs((each - today).days)))
+    return Dated(tuple(found), after, is_weak=is_weak)
+
+
+def _ends_sentence(tokens: Tokens, place: int) -> bool:
+    token = tokens[place]
+    return token.text in ("", "\n") or (token.text[:1].isupper() and token.gap)
+
+
+_DATE_BEFORE = frozenset("am den dem vom zum bis der ab on by until seit".split())
+
+
+def _year_first(tokens: Tokens, place: int, today: date) -> Dated | None:
+    sign, month, other, day = (tokens[place + step] for step in (1, 2, 3, 4))
+    if sign.text not in _NUMBER_SIGNS or other.text != sign.text or not (month.is_number and day.is_number):
+        return None
+    if sign.gap or month.gap or other.gap or day.gap or len(day.text) > 2 or len(month.text) > 2:
+        return None
+    return _exact(int(tokens[place].text), int(month.text), int(day.text), place + 5, today)
+
+
+def _exact(year: int, month: int, day: int, after: int, today: date) -> Dated | None:
+    try:
+        return Dated((date(year, month, day),), after)
+    except ValueError:
+        return None
+
+
+def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
+    month, here = MONTHS[tokens[place].low], place + 1
+    if tokens[here].text in (".", "-", "/") and tokens[here + 1].is_number | (tokens[here + 1].low in _ARTICLES):
+        here += 1
+    if tokens[here].low == "the":
+        here += 1
+    token = tokens[here]
+    if token.is_number and len(token.text) <= 2 and 0 < int(token.text) <= 31:
+        after = here + 1
+        follower = tokens[after]
+        if follower.low in _SUFFIXES and not follower.gap:
+            after += 1
+        elif (
+            follower.text in (":", ".", "h", "%")
+            and tokens.is_glued(after)
+            and tokens[after + 1].is_number
+            and tokens.is_glued(after + 1)
+        ) or (follower.low in ("am", "pm", "uhr", "people", "guests") and tokens[here - 1].low != "the"):
+            return None
+        return _with_year(tokens, int(token.text), month, after, today)
+    ordinal = _ordinal(tokens, here)
+    if ordinal is not None:
+        return _with_year(tokens, ordinal[0], month, ordinal[1], today)
+    return None
+
+
+def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) -> Dated | None:
+    here = after
+    if (
+        tokens[here].text == "."
+        and tokens.is_glued(here)
+        and tokens[here + 1].is_number
+        and len(tokens[here + 1].text) == 4
+    ):
+        here += 1
+    if tokens[here].text in (",", "-", "/") and tokens[here + 1].is_number and len(tokens[here + 1].text) == 4:
+        here += 1
+    is_short = tokens[here].text == "'" and tokens[here + 1].is_number and len(tokens[here + 1].text) == 2
+    token = tokens[here + 1] if is_short else tokens[here]
+    if token.is_number and (is_short or (len(token.text) == 4 and 1990 <= int(token.text) <= 2100)):
+        after_year = here + (2 if is_short else 1)
+        is_time = tokens[after_year].low in ("h", "hrs", "hours", "uhr")
+        if not is_time:
+            year = 2000 + int(token.text) if is_short else int(token.text)
+            return _exact(year, month, day, after_year, today)
+    if (
+        tokens[after].text == "-"
+        and tokens[after + 1].is_number
+        and len(tokens[after + 1].text) == 2
+        and tokens.is_glued(after + 1)
+    ):
+        return _exact(2000 + int(tokens[after + 1].text), month, day, after + 2, today)
+    days = _dates(day, month, today)
+    return Dated(tuple(days), after) if days else None
+
+
+def _dates(day: int, month: int, today: date, year: int | None = None) -> list[date]:
+    """The dates of a day and month, the nearest first; without a year, those of three years around."""
+    found = []
+    for each in [year] if year else [today.year, today.year + 1, today.year - 1]:
+        try:
+            found.append(date(each, month, day))
+        except ValueError:
+            continue
+    return sorted(found, key=lambda found_day: abs((found_day - today).days - 60)) if year is None else found
+
+
+def _of_day(number: int, today: date) -> tuple[date, ...]:
+    """ "The 31st": of this month, the next, or the last one."""
+    first = today.replace(day=1)
+    following = (first + timedelta(days=32)).replace(day=1)
+    before = (first - timedelta(days=1)).replace(day=1)
+    found = []
+    for month in (first, following, before, (following + timedelta(days=32)).replace(day=1)):
+        try:
+            found.append(month.replace(day=number))
+        except ValueError:
+            continue
+    return tuple(sorted(found, key=lambda day: (day < today, abs((day - today).days))))
+
+
+def _relative(tokens: Tokens, place: int, today: date) -> Dated | None:
+    low = tokens[place].low
+    return Dated((today + timedelta(days=RELATIVE_DAYS[low]),), place + 1)
+
+
+def _weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
+    token = tokens[place]
+    is_english_word = token.low in _ENGLISH_WORDS and token.text == token.low
+    if is_english_word and tokens[place - 1].low not in _BEFORE_WEEKDAY and not _is_before_date(tokens, place + 1):
+        return None
+    after = place + 1
+    if (
+        tokens[after].text == "."
+        and tokens.is_glued(after)
+        and len(token.text) <= 5
+        and _is_before_date(tokens, after + 1)
+    ):
+        after += 1
+    return _of_weekday(WEEKDAYS[token.low], today, after, tokens=tokens, place=place)
+
+
+def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None = None, place: int = 0) -> Dated | None:
+    ahead = (number - today.weekday()) % 7
+    soon = today + timedelta(days=ahead)
+    days: Iterable[date] = (soon, soon - timedelta(days=7)) if ahead else (soon, soon + timedelta(days=7))
+    if ahead == 6:
+        days = (soon - timedelta(days=7), soon)
+    if tokens is not None:
+        before = tokens[place - 1].low
+        monday = today - timedelta(days=today.weekday())
+        following = monday + timedelta(days=7 + number)
+        if before in _NEXT:
+            coming = soon if ahead else soon + timedelta(days=7)
+            days = (following, coming) if following != coming else (coming,)
+        elif before in _LAST:
+            days = (soon - timedelta(days=7), soon - timedelta(days=14))
+        elif before in _THIS:
+            days = (soon if ahead else soon + timedelta(days=7), soon)
+        elif before in ("week",) and tokens[place - 2].low in (*_NEXT,):
+            days = (following,)
+        words = [tokens[after + step].low for step in range(4)]
+        if words[:2] == ["next", "week"] or words[:2] == ["nächster", "woche"] or words[:2] == ["kommender", "woche"]:
+            days, after = (following,), after + 2
+        elif words[:3] == ["of", "next", "week"] or words[:3] == ["in", "next", "week"]:
+            days, after = (following,), after + 3
+        elif words[0] == "week" and before != "this":
+            days, after = (soon + timedelta(days=7),), after + 1
+        elif words[:2] in (["this", "week"], ["dieser", "woche"]):
+            days, after = (monday + timedelta(days=number),), after + 2
+    return Dated(tuple(days), after, is_weekday=True)
+
+
+def _is_before_date(tokens: Tokens, place: int) -> bool:
+    here = place
+    while tokens[here].text in (".", ",") or tokens[here].low in ("the", "den", "dem"):
+        here += 1
+        if here - place > 3:
+            return False
+    return tokens[here].is_number or tokens[here].low in MONTHS
+
+
+def _is_short_weekday(tokens: Tokens, place: int) -> bool:
+    token, follower = tokens[place], tokens[place + 1]
+    if not token.text[:1].isupper():
+        return False
+    if follower.text in (".", ",") and tokens.is_glued(place + 1):
+        return (
+            tokens[place + 2].is_number
+            or tokens[place + 2].text in (",", "")
+            or tokens[place + 2].low in ("um", "ab", "den")
+        )
+    return follower.is_number and tokens[place + 2].text == "."
+
+
+def _ordinal(tokens: Tokens, place: int) -> tuple[int, int] | None:
+    low = tokens[place].low
+    if low in GERMAN_ORDINALS:
+        return GERMAN_ORDINALS[low], place + 1
+    if low in ORDINALS:
+        return ORDINALS[low], place + 1
+    if low in ("twenty", "thirty"):
+        here = place + 1
+        if tokens[here].text == "-":
+            here += 1
+        if tokens[here].low in ORDINALS and ORDINALS[tokens[here].low] < 10:
+            return TENS[low] + ORDINALS[tokens[here].low], here + 1
+    return None
+
+
+def _ordinal_in_words(tokens: Tokens, place: int, today: date) -> Dated | None:
+    """``the thirty-first of August``, ``am ersten April``."""
+    ordinal = _ordinal(tokens, place)
+    if ordinal is None or ordinal[0] > 31:
+        return None
+    number, after = ordinal
+    here = after
+    while tokens[here].low in ("of", "day"):
+        here += 1
+    if tokens[here].low in MONTHS:
+        return _with_year(tokens, number, MONTHS[tokens[here].low], here + 1, today)
+    month = GERMAN_ORDINALS.get(tokens[here].low)
+    if month is not None and month <= 12 and tokens[place].low in GERMAN_ORDINALS and here == after:
+        days = _dates(number, month, today)
+        return Dated(tuple(days), here + 1) if days else None
+    return None
+
+
+def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
+    words = [tokens[place + step].low for step in range(6)]
+    match words:
+        case ["day", "after", "tomorrow", *_]:
+            return Dated((today + timedelta(days=2),), place + 3)
+        case ["day", "before", "yesterday", *_]:
+            return Dated((today - timedelta(days=2),), place + 3)
+        case ["day" | "date", "of", "today", *_]:
+            return Dated((today,), place + 3)
+        case ["morgen", *_]:
+            return _morgen(tokens, place, today)
+        case ["new", "'", "s", "eve" | "year", *_]:
+            return Dated(tuple(_dates(31, 12, today)), place + 4) if words[3] == "eve" else None
+        case ["new", "year", "'", "s", "eve", *_]:
+            return Dated(tuple(_dates(31, 12, today)), place + 5)
+        case ["christmas", "eve", *_]:
+            return Dated(tuple(_dates(24, 12, today)), place + 2)
+        case ["christmas", "day", *_]:
+            return Dated(tuple(_dates(25, 12, today)), place + 2)
+        case ["heiligabend" | "heiligen", *_]:
+            return Dated(tuple(_dates(24, 12, today)), place + 1)
+        case ["silvester", *_]:
+            return Dated(tuple(_dates(31, 12, today)), place + 1)
+        case [
+            ("in" | "within"),
+            count,
+            ("days" | "day" | "tagen" | "tag" | "weeks" | "week" | "wochen" | "woche") as unit,
+            *_,
+        ]:
+            number = (
+                1
+                if count in ("a", "einer", "einem")
+                else int(count)
+                if count.isdigit() and len(count) < 3
+                else number_of(count)
+            )
+            if number is None or words[0] == "within" or number > 60:
+                return None
+            days = number * (7 if unit.startswith("w") else 1)
+            after = place + 3 + (2 if words[3:5] == ["'", "time"] else 0)
+            return Dated((today + timedelta(days=days),), after)
+        case ["end" | "ende" | "last", *_]:
+            return _end_of(tokens, place, words, today)
+        case ["month" | "monatsende", *_]:
+            if words[0] == "monatsende" or words[1:2] == ["end"] or words[1:3] == ["-", "end"]:
+                after = place + (1 if words[0] == "monatsende" else 3 if words[1] == "-" else 2)
+                return Dated((_last_of(today.year, today.month),), after)
+    return None
+
+
+def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:
+    """German "morgen": tomorrow, but not in "guten Morgen", "heute Morgen", "am Morgen"."""
+    before = tokens[place - 1].low
+    if before in ("guten", "heute", "gestern", "diesen", "am", "schönen", "jeden", "der", "den") or before in WEEKDAYS:
+        return None
+    if tokens[place].text == "Morgen" and tokens[place - 1].text not in ("", "\n", ".", "!", "?", ":", "-", "*"):
+        return None
+    if (tokens[place].text == "Morgen" and tokens[place + 1].text in (",", "!")) or tokens[place + 1].text == "\n":
+        return None
+    return Dated((today + timedelta(days=1),), place + 1)
+
+
+def _end_of(tokens: Tokens, place: int, words: list[str], today: date) -> Dated | None:
+    match words:
+        case ["end", "of", "the" | "this", "month", *_]:
+            return Dated((_last_of(today.year, today.month),), place + 4)
+        case ["end", "of", "month", *_]:
+            return Dated((_last_of(today.year, today.month),), place + 3)
+        case ["ende", "des" | "dieses", "monats", *_]:
+            return Dated((_last_of(today.year, today.month),), place + 3)
+        case ["last", "day", "of", month, *_] if month in MONTHS:
+            return _end_of_month(MONTHS[month], place + 4, today)
+        case ["end", "of", month, *_] if month in MONTHS and words[3] not in ("st",):
+            return _end_of_month(MONTHS[month], place + 3, today)
+        case ["ende", month, *_] if month in MONTHS:
+            return _end_of_month(MONTHS[month], place + 2, today)
+    return None
+
+
+def _end_of_month(month: int, after: int, today: date) -> Dated:
+    year = today.year + (month < today.month)
+    return Dated((_last_of(year, month),), after, is_weak=True)
+
+
+def _last_of(year: int, month: int) -> date:
+    return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
+
+
+def mention_of(dated: Dated, tokens: Tokens, place: int) -> Mention:
+    """The mention of a day."""
+    start, end = tokens[place].start, tokens[dated.after - 1].end
+    role = "doubtful" if dated.is_doubtful else ""
+    return Mention("day", tuple(day.isoformat() for day in dated.days), start, end, "", dated.is_weak, role)

@@ -1,0 +1,248 @@
+"""Codes, addresses, names and phrases: values that are found by their letters and digits."""
+
+import re
+from functools import lru_cache
+
+from proctor_language.reader.mentions import Mention
+from proctor_language.reader.numbers import read_number
+from proctor_language.reader.text import fold
+from proctor_language.reader.tokens import Tokens
+from proctor_language.reader.words import ONES, number_of
+
+_MAIL = re.compile(
+    r"(?<![\w.+-])[\w.+-]{1,64} ?(?:@|[\[(] ?at ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?dot ?[\])] ?|\.)[\w-]{1,64}){1,8}"
+)
+_PHONE = re.compile(r"(?:\+|\b00)?\(?\d[\d ()/.-]{5,28}\d\b")
+_DATE = re.compile(r"[0-2]\d[0-5]\d ?- ?[0-2]\d[0-5]\d\b|\(?\d{1,2}[./-]\d{1,2}[./-](?:\d\d){1,2}\b")
+_CODE = re.compile(r"\b(?=[A-Za-z]{0,6}[-/ ]?\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b")
+_IBAN = re.compile(r"\b[A-Za-z]{2} ?\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,4})?\b")
+_DIGIT_WORDS = {**{word: str(number) for word, number in ONES.items() if number < 10}, "oh": "0", "null": "0"}
+_DIGIT_WORDS |= dict(zip("eins zwei zwo drei vier fünf sechs sieben acht neun".split(), "1223456789", strict=True))
+_JOINTS = frozenset("-./_: \n'()*\"#|,")
+_GLUE = frozenset("-_/")
+_TITLES = frozenset(
+    "mr mrs ms miss mx dr prof sir madam herr frau herrn hr fr dame lord lady professor doctor doktor".split()
+)
+
+
+class Squeezed:
+    """A text without anything but letters and digits, with the place of each in the text.
+
+    ``find`` gives the stretches that say the same as a value when what parts its letters is left out, and that are
+    not parts of a longer word or code.
+    """
+
+    def __init__(self, text: str) -> None:
+        folded: list[str] = []
+        places: list[int] = []
+        for place, char in enumerate(text):
+            if char.isalnum():
+                for each in fold(char):
+                    folded.append(each)
+                    places.append(place)
+        self.text = text
+        self.letters = "".join(folded)
+        self.places = places
+
+    def find(self, value: str, *, is_code: bool) -> list[tuple[int, int]]:
+        """The stretches of the text that say a value."""
+        wanted = squeeze(value)
+        if not wanted:
+            return []
+        found, begin = [], self.letters.find(wanted)
+        while begin >= 0:
+            start, end = self.places[begin], self.places[begin + len(wanted) - 1] + 1
+            if self._is_whole(start, end, value, is_code=is_code):
+                found.append((start, end))
+            begin = self.letters.find(wanted, begin + 1)
+        return found
+
+    def _is_whole(self, start: int, end: int, value: str, *, is_code: bool) -> bool:
+        text = self.text
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if before.isalnum() or (after.isalnum() and not (not is_code and self._is_inflected(end))):
+            return False
+        inside = text[start:end]
+        if not inside.isalnum() and not self._is_parted_well(inside):
+            return False
+        if not is_code:
+            return True
+        # A digit or capital that is glued on makes another code: "K-4711-2", "17/K4711".
+        if before in _GLUE and text[start - 2 : start - 1].isdigit() and text[start - 1] != "/":
+            return False
+        beyond = text[end + 1 : end + 3]
+        if after in ("-", "_") and beyond[:1].isalnum() and (beyond[:1].isdigit() or beyond.isupper()):
+            return False
+        if after == "/" and beyond[:1].isdigit():
+            return False
+        if after in (".", ",") and beyond[:1].isdigit() and value[-1:].isdigit():
+            return False
+        is_grouped = " " in inside and inside.replace(" ", "").isalnum() and value.isalnum() and len(value) > 6
+        return not (is_grouped and after == " " and beyond[:1].isdigit() and _is_group(text, end + 1))
+
+    def _is_inflected(self, end: int) -> bool:
+        rest = self.text[end : end + 3]
+        return rest[:1] in ("s", "S", "n") and not rest[1:2].isalnum()
+
+    @staticmethod
+    def _is_parted_well(inside: str) -> bool:
+        run = 0
+        for char in inside:
+            if char.isalnum():
+                run = 0
+                continue
+            run += 1
+            if char not in _JOINTS or run > 3:
+                return False
+        return True
+
+
+def _is_group(text: str, place: int) -> bool:
+    """Whether a group of digits begins here that belongs to the code before it."""
+    match = re.compile(r"\d{1,4}\b(?![.,:]\d)").match(text, place)
+    return match is not None
+
+
+@lru_cache(maxsize=256)
+def squeezed_of(text: str) -> Squeezed:
+    """The letters and digits of a readable text."""
+    return Squeezed(text)
+
+
+def squeeze(value: str) -> str:
+    """A value's letters and digits, in lower case and without accents."""
+    return "".join(each for char in value if char.isalnum() for each in fold(char))
+
+
+_LETTER_NAMES = {
+    **dict(
+        zip(
+            "ay bee cee dee ee eff gee aitch jay kay el em en pee cue ar ess tee vee ex wye zed".split(),
+            "abcdefghjklmnpqrstvxyz",
+            strict=True,
+        )
+    ),
+    "zee": "z",
+    "zett": "z",
+    "double-u": "w",
+    "ypsilon": "y",
+    "ka": "k",
+    "ha": "h",
+    "ce": "c",
+    "de": "d",
+    "ef": "f",
+    "ge": "g",
+}
+_SPOKEN_JOINTS = frozenset(
+    ("-", ",", "dash", "hyphen", "minus", "slash", "/", ".", "space", "bindestrich", "strich", "then", "dann")
+)
+
+
+def spelled_runs(tokens: Tokens) -> list[str]:
+    """The runs of single letters and numbers, in figures or words, that somebody may spell a code with.
+
+    ``kay zed, eighteen sixty-six`` is ``kz1866``; ``seven four double-two`` is ``7422``.
+    """
+    runs: list[str] = []
+    run, place, has_words = "", 0, False
+    while place < tokens.size:
+        token = tokens[place]
+        number = read_number(tokens, place) if token.is_word and number_of(token.low) is not None else None
+        piece, after = "", place + 1
+        if token.low in ("double", "triple", "doppel"):
+            here = place + 2 if tokens[place + 1].text == "-" else place + 1
+            digit = _DIGIT_WORDS.get(tokens[here].low, tokens[here].text if tokens[here].is_number else "")
+            piece, after, has_words = digit * (3 if token.low == "triple" else 2), here + 1, True
+        elif number is not None and number.value == int(number.value):
+            piece, after, has_words = str(int(number.value)), number.after, True
+        elif token.is_number:
+            piece = token.text
+        elif token.is_word and (len(token.text) == 1 or token.low in _LETTER_NAMES or token.text.isupper()):
+            piece = _LETTER_NAMES.get(token.low, token.low)
+        elif token.low in _SPOKEN_JOINTS and run:
+            place = after
+            continue
+        if piece:
+            run += piece
+        elif run:
+            runs += [run] * has_words
+            run, has_words = "", False
+        place = after
+    return [*runs, *([run] * has_words)]
+
+
+def codes_in(text: str) -> list[Mention]:
+    """What looks like a reference: letters and digits together, four digits or more, an IBAN."""
+    found: list[Mention] = []
+    end = 0
+    for match in sorted((*_IBAN.finditer(text), *_CODE.finditer(text)), key=lambda each: (each.start(), -each.end())):
+        word = match.group()
+        is_code = len(word) >= 4 and any(map(str.isdigit, word)) and any(map(str.isupper, word))
+        if is_code and match.start() >= end:
+            end = match.end()
+            value = "".join(char for char in word if char.isalnum()).upper()
+            found.append(Mention("code", (value,), match.start(), end))
+    return found
+
+
+def addresses_in(text: str) -> list[Mention]:
+    """The mail addresses and telephone numbers of a text."""
+    found: list[Mention] = []
+    if "@" in text or "at)" in text or "at]" in text:
+        found += [Mention("address", (_mail(each.group()),), each.start(), each.end()) for each in _MAIL.finditer(text)]
+    for match in _PHONE.finditer(text):
+        if not match.group().startswith(("+", "0", "(")):
+            continue
+        digits = "".join(char for char in match.group() if char.isdigit())
+        if _DATE.match(match.group()):
+            continue
+        is_long = 8 <= len(digits) <= 15 and (match.group().startswith(("+", "00", "0", "(")))
+        if is_long:
+            found.append(Mention("address", _numbers(match.group()), match.start(), match.end()))
+    return found
+
+
+def _mail(written: str) -> str:
+    address = re.sub(r" ?[\[(] ?at ?[\])] ?", "@", written.lower())
+    return re.sub(r" ?[\[(] ?dot ?[\])] ?", ".", address).replace(" ", "").rstrip(".-_")
+
+
+def _numbers(written: str) -> tuple[str, ...]:
+    """A telephone number in E.164, or as it is dialled in its country, where no country is named."""
+    is_international = written.startswith(("+", "00"))
+    plain = re.sub(r"\(0\)", "", written)
+    digits = "".join(char for char in plain if char.isdigit())
+    if is_international:
+        return (f"+{digits.removeprefix('00')}" if written.startswith("00") else f"+{digits}",)
+    return (digits,)
+
+
+def is_same_address(written: str, wanted: str) -> bool:
+    """Whether an address as ``addresses_in`` finds it is the wanted one; national numbers fit any country's."""
+    if "@" in wanted or "@" in written:
+        return written == wanted.lower()
+    if written.startswith("+"):
+        return written == wanted
+    rest = written.removeprefix("0")
+    country = wanted.removeprefix("+").removesuffix(rest)
+    return len(rest) >= 7 and wanted.endswith(rest) and 0 < len(country) <= 3
+
+
+def find_name(text: str, tokens: Tokens, name: str) -> list[tuple[int, int]]:
+    """Where somebody is named: by full name, first name, title and last name, last name, or initial and last name."""
+    squeezed = squeezed_of(text)
+    parts = [part for part in re.split(r"\s+", name) if fold(part).rstrip(".") not in _TITLES]
+    if len(parts) < 2:
+        return [place for part in parts for place in squeezed.find(part, is_code=False)]
+    spellings = {part for whole in (parts[0], parts[-1]) for part in (whole, *_transcribed(whole))}
+    return sorted({place for each in spellings for place in squeezed.find(each, is_code=False)})
+
+
+def _transcribed(word: str) -> tuple[str, ...]:
+    """Spellings of a German or Nordic name without its special letters."""
+    low = word.lower()
+    if low.isascii():
+        return ()
+    pairs = {"ü": "ue", "ö": "oe", "ä": "ae", "ø": "oe", "å": "aa", "æ": "ae", "ß": "ss"}
+    spelled = "".join(pairs.get(char, char) for char in low)
+    return (spelled,) if spelled != low else ()

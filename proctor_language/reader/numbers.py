@@ -1,0 +1,290 @@
+"""Numbers and amounts of money: ``3,833.00``, ``1.234,50 EUR``, ``eighty``, ``dreitausend``, ``€3.8k``, ``48 euros 20``."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from proctor_language.reader.mentions import Mention
+from proctor_language.reader.tokens import Tokens
+from proctor_language.reader.words import CENTS, COMPANY, CURRENCIES, MULTIPLIERS, ONES, SCALES, TENS, number_of
+
+_FIGURES = re.compile(
+    r"\d{1,3}(?:(?P<sep>[.,' ])\d{3})(?:(?P=sep)\d{3}){0,4}(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d{1,2})?(?!\d)|\d+"
+)
+_LONGEST = 12
+"""Words of one number that are read."""
+_CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
+_NO_CENTS = re.compile(r"[.,](?:-{1,2}|00)(?!\d)")
+_ONE = frozenset(("one", "ein", "eine", "einen", "einem", "einer", "a", "an", "eins"))
+_COUNTED_TIME = frozenset(
+    "minute minutes min mins hour hours hr hrs second seconds day days week weeks month months year years minuten "
+    "stunde stunden std tag tage tagen woche wochen monat monate monaten jahr jahre jahren percent prozent km kg mb "
+    "kb gb mm cm metres meters pm am uhr".split()
+)
+_THINGS = frozenset(
+    "people persons guests heads seats places covers participants attendees copies tables chairs rooms boxes sets pieces "
+    "personen gäste leute plätze teilnehmer köpfe exemplare tische stühle stück items tickets pages".split()
+)
+
+
+class Figure(NamedTuple):
+    """A number in a text: its value, whether it was written as digits, and the place of the token after it."""
+
+    value: Decimal
+    after: int
+    is_digits: bool
+    has_cents: bool
+
+
+def read_number(tokens: Tokens, place: int) -> Figure | None:
+    """The number that begins at a token, in figures or words, with a multiplier (``1.2k``, ``3 thousand``)."""
+    token = tokens[place]
+    figure = _figures(tokens, place) if token.is_number else _spelled(tokens, place) if token.is_word else None
+    if figure is None:
+        return None
+    follower = tokens[figure.after]
+    multiplier = MULTIPLIERS.get(follower.low)
+    if multiplier and figure.is_digits and (multiplier != 1_000_000 or follower.low != "m" or not follower.gap):
+        if follower.low in ("k", "m") and follower.gap:
+            return figure
+        after = figure.after + 1
+        if follower.low in ("tsd", "mio") and tokens[after].text == "." and tokens.is_glued(after):
+            after += 1
+        return Figure(figure.value * multiplier, after, True, False)
+    return figure
+
+
+def _figures(tokens: Tokens, place: int) -> Figure | None:
+    token = tokens[place]
+    match = _FIGURES.match(tokens.text, token.start)
+    if match is None:
+        return None
+    written = match.group()
+    sep = match.group("sep")
+    if sep == " " and len(written.split(" ")[0]) == 3 and "." not in written and "," not in written and not sep:
+        return None
+    end = match.end()
+    follows = tokens.text[end : end + 2]
+    if follows[:1] in (".", ",", ":") and follows[1:].isdigit():  # of a date, a time, or a version
+        return None
+    before = tokens.text[max(0, token.start - 2) : token.start]
+    if before[-1:] in (".", ",", ":", "/") and before[:1].isdigit():
+        return None
+    plain = written.replace("'", "").replace(" ", "")
+    last = max(plain.rfind("."), plain.rfind(","))
+    places = len(plain) - last - 1 if last >= 0 else 0
+    if last >= 0 and places in (1, 2):
+        digits = re.sub(r"[.,]", "", plain[:last])
+        value, has_cents = Decimal(f"{digits}.{plain[last + 1 :]}"), True
+    else:
+        value, has_cents = Decimal(re.sub(r"[.,]", "", plain)), False
+    after = place
+    while after < tokens.size and tokens[after].start < end:
+        after += 1
+    return Figure(value, after, True, has_cents)
+
+
+def _spelled(tokens: Tokens, place: int) -> Figure | None:
+    token = tokens[place]
+    if token.low.endswith(("einhalb", "anderthalb")):
+        return _halves(tokens, place)
+    if tokens[place - 1].low == "zu" and token.low in COMPANY:
+        return Figure(Decimal(COMPANY[token.low]), place + 1, False, False)
+    found = _whole_in_words(tokens, place)
+    words = [tokens[found.after + step].low for step in range(4)] if found else []
+    if found and words[:3] == ["and", "a", "half"] and words[3] in SCALES:
+        return Figure((found.value + Decimal("0.5")) * SCALES[words[3]], found.after + 4, False, False)
+    return found
+
+
+def _halves(tokens: Tokens, place: int) -> Figure | None:
+    """``zweieinhalb Millionen``, ``anderthalb Tausend``."""
+    word, scale = tokens[place].low, tokens[place + 1].low
+    whole = 1 if word == "anderthalb" else number_of(word.removesuffix("einhalb")) or 0
+    factor = {"million": 1_000_000, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}.get(scale)
+    if not factor:
+        return None
+    return Figure((whole + Decimal("0.5")) * factor, place + 2, False, False)
+
+
+def _whole_in_words(tokens: Tokens, place: int) -> Figure | None:
+    token = tokens[place]
+    if token.low in ("a", "an", "half", "einer", "ein", "eine") and tokens[place + 1].low in (
+        *("hundred", "thousand", "million", "dozen", "dutzend", "hundert", "tausend"),
+    ):
+        factor = SCALES.get(tokens[place + 1].low) or MULTIPLIERS.get(tokens[place + 1].low) or 100
+        rest = _spelled(tokens, place + 3 if tokens[place + 2].low in ("and", "und") else place + 2)
+        if rest and rest.value < factor and factor >= 100:
+            return Figure(factor + rest.value, rest.after, False, False)
+        return Figure(Decimal(factor), place + 2, False, False)
+    if token.low == "single" and tokens[place - 1].low in ("a", "one"):
+        return Figure(Decimal(1), place + 1, False, False)
+    if token.low in ("dozen", "dutzend") and tokens[place - 1].low not in ("a", "ein"):
+        return None
+    german = number_of(token.low)
+    if german is not None and token.low not in ONES and token.low not in TENS:
+        if tokens[place + 1].low in ("dutzend", "millionen", "million", "tausend", "hundert"):
+            factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(tokens[place + 1].low, 1_000_000)
+            return Figure(Decimal(german * factor), place + 2, False, False)
+        return Figure(Decimal(german), place + 1, False, False)
+    return _english(tokens, place)
+
+
+def _english(tokens: Tokens, place: int) -> Figure | None:
+    total, current, used, last = 0, 0, 0, ""
+    here = place
+    while used < _LONGEST:
+        word = tokens[here].low
+        joined = here
+        if used and word == "-" and tokens[here + 1].low in ONES and last == "tens":
+            joined = here + 1
+        elif used and word == "and" and last in ("hundred", "thousand", "million"):
+            if tokens[here + 1].low not in ONES and tokens[here + 1].low not in TENS:
+                break
+            joined = here + 1
+        word = tokens[joined].low
+        if word in ONES and last not in ("ones", "teens") and not (last == "tens" and not 0 < ONES[word] < 10):
+            current, last = current + ONES[word], "ones" if ONES[word] < 10 else "teens"
+        elif word in TENS and last not in ("ones", "teens", "tens"):
+            current, last = current + TENS[word], "tens"
+        elif word == "hundred" and used and current < 100:
+            current, last = max(1, current) * 100, "hundred"
+        elif word in ("thousand", "million", "grand") and used and current:
+            total, current, last = total + current * SCALES.get(word, 1000), 0, "thousand"
+        elif word == "dozen" and used and current:
+            return Figure(Decimal(current * 12), joined + 1, False, False)
+        else:
+            break
+        here, used = joined + 1, used + 1
+    return Figure(Decimal(total + current), here, False, False) if used else None
+
+
+def read_amounts_and_numbers(tokens: Tokens, taken: "list[tuple[int, int]]") -> Iterator[Mention]:
+    """The amounts and whole numbers of a text.
+
+    Args:
+        tokens: the text's tokens.
+        taken: what is something else (days, times, codes, addresses), as places of its first and last character.
+    """
+    closed = _Places(taken)
+    done = 0
+    for place in sorted([*tokens.numbers, *tokens.words]):
+        if place < done or (figure := read_number(tokens, place)) is None:
+            continue
+        mentions = list(_mentions(tokens, place, figure, closed))
+        yield from mentions
+        done = max(figure.after, tokens.place_at(mentions[0].end) if mentions else 0)
+
+
+def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> Iterator[Mention]:
+    first, value = tokens[place], figure.value
+    start, end = first.start, tokens[figure.after - 1].end
+    before, after = tokens[place - 1], tokens[figure.after]
+    unit, start, end, value = _with_currency(tokens, place, figure, start, end)
+    if closed.has(first.start, first.end) and not unit:
+        return
+    is_code = (before.is_word and not first.gap and place > 0) or (
+        after.is_word
+        and not after.gap
+        and not unit
+        and after.low not in ("x", "er", "st", "nd", "rd", "th", "pcs", "stk", "pax", "ppl")
+    )
+    if is_code and not unit:
+        return
+    is_ordinal = after.low in ("st", "nd", "rd", "th") and not after.gap
+    cents = int((value * 100).to_integral_value())
+    is_counted = after.low in _COUNTED_TIME or after.text == "%" or after.low in _THINGS
+    is_label = _is_list_label(tokens, place, figure.after)
+    if unit or not (is_counted or is_ordinal):
+        is_weak = not unit and (not figure.has_cents or closed.has(first.start, first.end) or is_label)
+        is_one = not figure.is_digits and first.low in _ONE and figure.after == place + 1
+        if not (is_one and not unit):
+            yield Mention("amount", (str(cents),), start, end, unit, is_weak)
+    if unit or value != value.to_integral_value() or figure.has_cents:
+        return
+    is_weak = is_label or is_ordinal or (not figure.is_digits and first.low in _ONE and figure.after == place + 1)
+    is_weak = is_weak or after.low in _COUNTED_TIME or before.text in ("#", "/") or after.text == "/"
+    yield Mention("number", (str(int(value)),), first.start, tokens[figure.after - 1].end, "", is_weak)
+
+
+def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: int) -> tuple[str, int, int, Decimal]:
+    value, unit = figure.value, ""
+    before = tokens[place - 1]
+    if before.low in CURRENCIES and before.end > 0:
+        unit, start = CURRENCIES[before.low], before.start
+    after = figure.after
+    trailing = _NO_CENTS.match(tokens.text, end) if not figure.has_cents else None
+    if trailing and tokens[after].start < trailing.end():
+        behind = tokens.place_at(trailing.end())
+        if unit or tokens[behind].low in CURRENCIES:
+            end, after = trailing.end(), behind
+    if not unit and tokens[after].low in _CURRENCY_ADJECTIVES and tokens[after + 1].low in CURRENCIES:
+        after += 1
+    if not unit and tokens[after].low in CURRENCIES:
+        unit, end = CURRENCIES[tokens[after].low], tokens[after].end
+        after += 1
+        if tokens[after].low == "sterling":
+            after += 1
+        value, end = _with_cents(tokens, after, value, end, figure)
+    elif not unit and tokens[after].low in CENTS and figure.is_digits is not None and _is_cents(tokens, after):
+        return (
+            "EUR" if tokens[after].low in ("cent", "cents", "ct", "cts") else "GBP",
+            start,
+            tokens[after].end,
+            value / 100,
+        )
+    elif unit and not figure.has_cents:
+        value, end = _with_cents(tokens, after, value, end, figure, needs_word=True)
+    return unit, start, end, value
+
+
+def _is_cents(tokens: Tokens, place: int) -> bool:
+    return tokens[place].low != "p" or not tokens[place].gap
+
+
+def _with_cents(
+    tokens: Tokens, place: int, value: Decimal, end: int, figure: Figure, *, needs_word: bool = False
+) -> tuple[Decimal, int]:
+    """Add cents that follow: ``48 euros and 20 cents``, ``48 € 20``."""
+    here = place + 1 if tokens[place].low in ("and", "und", ",") else place
+    cents = read_number(tokens, here)
+    if cents is None or cents.has_cents or not 0 <= cents.value < 100 or figure.has_cents:
+        return value, end
+    is_named = tokens[cents.after].low in CENTS
+    follower = tokens[cents.after]
+    is_bare = here == place and not needs_word and cents.value >= 10 and follower.low not in _COUNTED_TIME | _THINGS
+    if cents.is_digits:
+        is_bare = (
+            is_bare
+            and len(tokens[here].text) == 2
+            and not (follower.text in (":", ".", "/", "-") and tokens.is_glued(cents.after + 1))
+        )
+    if not (is_named or is_bare):
+        return value, end
+    last = cents.after if is_named else cents.after - 1
+    return value + cents.value / 100, tokens[last].end
+
+
+def _is_list_label(tokens: Tokens, place: int, after: int) -> bool:
+    """Whether a number at the beginning of a line counts the line: ``1. ``, ``2)``, ``3:``."""
+    before = place - 1
+    while before >= 0 and tokens[before].text in ("*", "_", "-", "#", "(", ">", "|"):
+        before -= 1
+    if before >= 0 and tokens[before].text != "\n":
+        return False
+    mark = tokens[after]
+    follower = tokens[after + 1]
+    return mark.text in (".", ")", ":") and not mark.gap and follower.text not in ("", "\n")
+
+
+class _Places:
+    """Stretches of a text that overlap nothing, to look places up in."""
+
+    def __init__(self, stretches: "list[tuple[int, int]]") -> None:
+        self._covered: set[int] = set()
+        for start, end in stretches:
+            self._covered.update(range(start, end))
+
+    def has(self, start: int, end: int) -> bool:
+        return start in self._covered or end - 1 in self._covered

@@ -1,0 +1,322 @@
+"""How each statement of a text is meant: asserted, proposed, denied, doubted, retracted, asked.
+
+A sentence is cut into clauses. A denial or a doubt reaches from its word to the end of its clause; "is wrong" and
+"won't work" reach back to the beginning of theirs, and, after "that", "this" or "which", to the clause before. "Forget
+what I said" retracts all before it. The lists are of usage; the idioms that they pass over were found in honest mail.
+"""
+
+import itertools
+from bisect import bisect_right
+from functools import cached_property, lru_cache
+from typing import Literal
+
+from proctor_language.patterns import compiled
+
+Stance = Literal["asserted", "proposed", "denied", "doubted", "retracted", "asked"]
+
+_CLAUSE_END = (
+    r"[.!?;](?:[\s\"')*\]]|\z)|[\n()|]|:\s|\s-{1,2}\s|\s(?:=>|->)\s"
+    r"|,\s"
+    r"|\s(?:but|however|although|though|whereas|sondern|aber|jedoch|stattdessen|vielmehr|because|since|weil|denn)\b"
+    r"|\s(?:and|und)\s(?:the|it|it's|he|she|they|we|i|you|that|this|your|my|please|es|er|sie|wir|ich|der|die|das|bitte|will|is"
+    r"|are|has|have|am|moved|changed|started|starts|now)\b"
+)
+_SENTENCE_END = r"[.!?](?:[\s\"')*\]]|\z)|\n"
+_PARENTHETIC = (
+    *(
+        "under ",
+        "in any ",
+        "whatever",
+        "please,",
+        "ever,",
+        "at all",
+        "of course",
+        "by the way",
+        "i repeat",
+        "for heaven",
+        "unter ",
+    ),
+    *("auf keinen", "in keinem", "bitte,", "in no way"),
+)
+"""Asides between two commas, which don't end a clause: "do not, under any circumstances, pay to …"."""
+_IDIOM = (
+    r"\b(?:(?:instead of|in place of|rather than|statt|anstelle) (?:him|her|me|them|it|you|us|that|this|ihm|ihr|ihrer|seiner|meiner)"
+    r"|not (?:only|just|later than|before|until|least|to mention|included|yet started|surprising(?:ly)?|far from)"
+    r"|no (?:later than|earlier than|sooner than|less than|more than|problem\w*|worries|doubt|question|need|matter|change\w*"
+    r"|objections?|hurry|rush|action|reply|further|other|one else|reason)"
+    r"|(?:do not|don't|does not|doesn't|did not|didn't|has not|hasn't|have not|haven't|hasnt|will not|won't|is not|isn't|are not|aren't)"
+    r"\s(?:forget|hesitate|worry|miss|mind|be late|be afraid|change\w*|moved?|need|affect\w*|have to|think|want|fear|lose"
+    r"|expect|wait|touch\w*|alter\w*|differ\w*|found any|find any|seen any|see any|include\w*|share\w*|shared|tell|told)"
+    r"|(?:can't|cannot|can not|couldn't) (?:wait|share|tell|give|disclose|say more|say anything|be moved|change|find any\w*)"
+    r"|nothing (?:else|more|has changed|changed|changes)|(?:whether|why|if|or) not\b|not a problem|not at all|not in doubt"
+    r"|nicht (?:nur|vor|später|spaeter|vergessen|mehr als|weniger|länger als|geändert|zuletzt)|kein(?:e|en)? (?:problem|sorge|änderung\w*|zweifel|frage)"
+    r"|nichts (?:weiter|anderes|geändert|weiteres)|noch nicht|not (?:affected|changed|moved)|unchanged)\b"
+)
+_DENIAL = (
+    r"\b(?:not|never|cannot|cant|dont|isnt|wasnt|neither|nobody|no one|anybody but|anyone but|everybody but|everyone but|all but"
+    r"|nothing to do with|far from|on no account|pay no heed to|excepted|out of the question|wrongly|mistakenly|keinesfalls|keineswegs|unter keinen umständen|auf keinen fall|least of all|nor|no longer|no more|anything but|instead of|rather than|in place of"
+    r"|other than|as opposed to|stop using|refuse to|avoid|incorrect|wrong|false|fake|fraudulent|outdated|obsolete|former|formerly"
+    r"|originally|initially|previously|used to be|disregard|ignore|forget|nicht|nie|niemals|kein(?:e|en|er|es|em)?|statt|anstatt"
+    r"|anstelle|weder|falsch\w*|gefälscht\w*|veraltet\w*|ehemals|ursprünglich\w*|bisher\w*|früher|vorher|moved from|changed from|up from"
+    r"|down from|corrected from|replaces|replacing|replaced|supersed\w+|ersetzt|von bisher)\b|n't\b"
+)
+_BACK = (
+    r"\b(?:is|are|was|were|'s|be|seems?|looks?|has been|have been)\s(?:(?:definitely|certainly|simply|just|in fact|now|also|all"
+    r"|of course|probably|clearly)\s)?(?:(?:not|n't|never|no longer|hardly)\s(?:the\s|a\s|really\s|at all\s|actually\s)?"
+    r"(?:right|correct|true|valid|accurate|it|what|possible|available|happening|in use|current|the case|our|your|mine|real|genuine"
+    r"|good|ok|okay|suitable|free|any more|anymore|on)|wrong|false|incorrect|invalid|outdated|out of date|obsolete|void|fake|a fake"
+    r"|a scam|a fraud|fraudulent|a mistake|an error|nonsense|untrue|a lie|no good|off the table|a rumou?r|only a rumou?r|just a rumou?r"
+    r"|a joke|made up|rubbish|a typo|a slip|cancelled|canceled|called off|just an example|only an example|not)\b"
+    r"|\bwas (?:once |formerly )?(?:the|our|their|its|der|die|das) (?:old |former )?(?:file|code|number|price|cost|account|reference|zollcode|nummer|preis)"
+    r"|\b(?:does not|doesn't) exist\b|\bgibt es nicht\b|\b(?:is|are)\s(?:excepted|out of the question)\b|\bfell through\b|\bexcepted\b|\bauf (?:gar )?keinen fall\b|\bkeinesfalls\b|\btippfehler\b|\b(?:certainly|definitely) (?:won't|not)\b"
+    r"|\b(?:isn't|aren't|wasn't|weren't)\s(?:the\s|a\s|really\s)?(?:right|correct|true|valid|accurate|it|what|possible|available"
+    r"|happening|in use|current|the case|our|your|mine|real|genuine|good|ok|okay|suitable|free)\b"
+    r"|\b(?:can't|cant|cannot)\s(?:be right|be true|be correct|hold)\b|\b(?:is|are|was)\s(?:taken|busy|full|blocked|away|already booked)\b"
+    r"|\b(?:won't|wont|doesn't|doesnt|does not|will not|didn't|did not|don't|do not)\s(?:work|hold|apply|suit|fit"
+    r"|be right|be true|be correct|exist|count|happen)\b"
+    r"|\bno longer\s(?:holds|applies|stands|valid|correct|true|works|current|counts)\b"
+    r"|\b(?:gilt|stimmt|passt|geht|zählt|klappt)\s(?:so\s|leider\s|doch\s)?nicht\b|\bist\s(?:falsch|überholt|veraltet|ungültig|hinfällig|eine fälschung)"
+    r"|\bentfällt\b"
+)
+_DOUBT = (
+    r"\b(?:maybe|perhaps|possibly|might|could be|may be|may or may not|not sure|unsure|uncertain|no idea|don't know|do not know"
+    r"|doesn't know|cannot confirm|can't confirm|couldn't confirm|could not confirm|unconfirmed|unverified|allegedly|supposedly|rumou?rs?"
+    r"|rumou?red|guess|guessing|guesses|presumably|something like|if i remember|i doubt|doubtful|hypothetical\w*|suppose|supposing"
+    r"|let's pretend|let's say for the sake|imagine|as if|if it were|if it was|yeah,? right|would have been|should have been|was meant to be"
+    r"|wouldn't bet|would not bet|hearsay|gossip|pretend|take (?:it|this) with a|vielleicht|möglicherweise|eventuell|unsicher"
+    r"|nicht sicher|keine ahnung|weiß nicht|weiss nicht|angeblich|gerücht\w*|vermutlich|angenommen|könnte sein|mal angenommen|falls)\b"
+)
+_DOUBT_AFTER = (
+    r"\b(?:(?:i'm|i am|am) (?:not sure|guessing|only guessing)|don't (?:quote me|hold me|rely on|take my word)|do not (?:rely on|quote me)"
+    r"|(?:i )?(?:could|may|might) (?:well )?be (?:wrong|mistaken)|no guarantee|or (?:maybe|perhaps) not|or something|or so i (?:heard|think)"
+    r"|i (?:just )?made (?:that|it|this) up|just a guess|only a guess|ohne gewähr|bin (?:mir )?(?:nicht|un)\s?sicher)\b"
+)
+_RETRACTION = (
+    r"\b(?:scratch|strike|cross) (?:that|this|it)(?: out)?\b|\b(?:tear up|throw away|bin|shred|strike|cross out) my\b|\bon second thoughts?\b|\bi was (?:only |just )?joking\b"
+    r"|\bit was a (?:slip|joke|mistake|test)\b|\b(?:i had|i've|i have) (?:mixed (?:it|them|that) up|got (?:it|that) wrong|made a mistake)\b"
+    r"|\bmeiner letzten (?:mail|nachricht)\b.{0,40}\bstreichen\b|\bstreichen sie\b|\bthere is no such\b|\b(?:no,? wait|wait,? no|actually,? no|oh no,? wait|hang on,? no|hold on,? no)\b"
+    r"|\b(?:forget|ignore|disregard|delete|scrap|cancel)\s(?:about\s)?(?:that|this|it|all that|everything above|all of the above|the above"
+    r"|what i (?:just )?(?:said|wrote|told you)|(?:the figure|the number|the code|everything|anything|all) (?:above|i (?:just )?(?:gave|sent|said|wrote))"
+    r"|this (?:message|mail|e-?mail)|the above (?:message|mail|line|sentence|figure|paragraph))\b"
+    r"|\bnever ?mind (?:that|the above|what i|my)\b|\bi (?:take|took) (?:that|it|this|everything|all of it) back\b"
+    r"|\b(?:that|this|the above|it|all of that|what i (?:just )?(?:said|wrote))(?:'s| is| was)?,? (?:all |just |only |completely |totally )?"
+    r"(?:is |was )?(?:wrong|not (?:right|true|correct)|false|incorrect|nonsense|a (?:joke|lie|mistake|test)|untrue|rubbish|made up|invented)\b"
+    r"|\bnone of (?:that|this|it|the above|these) (?:is|are|was) (?:true|correct|right|real|valid)\b|\b(?:just|only) (?:kidding|joking)\b|\bapril fools?\b"
+    r"|\bdo(?:n't| not) (?:believe|trust|rely on|act on) (?:that|this|it|any of|a word|the above|my)\b"
+    r"|\b(?:i )?made (?:that|it|this|all of that) up\b|\b(?:vergiss|vergessen sie|ignorier\w*(?: sie)?) (?:das|es|meine|alles|die|bitte)\b"
+    r"|\bstimmt (?:so |doch |gar )?(?:leider )?nicht,? bitte vergessen\b|\bdas (?:stimmt (?:so |doch |gar )?nicht|(?:ist|war) (?:doch |alles |so )?(?:falsch|ein scherz|gelogen|quatsch|unsinn|erfunden))\b"
+    r"|\b(?:nein,? (?:halt|warte|moment|doch)|moment,? nein|halt,? nein|doch nicht)\b|\bstreich(?:e|en sie)? das\b"
+)
+_CONFIRM = (
+    r"\b(?:confirm|by any chance|is (?:it|that|this) (?:right|correct|true)|right|correct|stimmt|am i right|or not)\b"
+)
+# What makes it doubtful what a message says; rules can't tell how much of it is meant.
+_UNSURE = (
+    r"\b(?:(?:please )?wait for (?:another|my next)|is still to be (?:settled|found|decided)|isn't decided|not decided yet|nothing is arranged"
+    r"|among others|the remaining ones|first instal?ment|less a reduction|upwards|somewhere (?:from|between)|well below|too few|one of the (?:three|four|five)"
+    r"|in an ideal world|toss a coin|you fill in|rhymes with|reads? backwards|rückwärts|made (?:it|that) up|may cancel|until this morning|years? ago|sounds about right"
+    r"|by itself|out of thin air|swore|the queen of|no real|the true (?:figure|number|one)|some ?thing that i don't have|more than i know|nur geraten|(?:don't|do not|doesn't|didn't) (?:have|know) (?:it|that|the|a|one|its|their|how|what|which|where|when|who|yet)\b|no (?:figure|idea|number)|(?:could|can)(?:n't| not) (?:find|say|make out)|cannot (?:find|say)|not known|unknown"
+    r"|haven't (?:worked|checked|looked)|have not (?:worked|checked|looked)|am not told|give or take|off the top of my head"
+    r"|better ask|ask some(?:one|body) (?:who|else)|wait for word|nothing is settled|for the time being|imagine|as if|ha ha"
+    r"|what such|just to show|an example|if it were up to|whatever you do|is blocked|called off|not at night|don't listen|do not listen|ask her|ask him"
+    r"|work it out yourself|unused|tear up|in truth|officially|need not (?:look|decide)|(?:should|if) we ever|i shall decide"
+    r"|weiß ich nicht|weiss ich nicht|kenne ich nicht|nicht bekannt|habe ich nicht|keine ahnung|fragen sie (?:besser|lieber)|the people (?:in|at)"
+    r"|from the canteen|are saying|man sagt)\b"
+)
+_NOT_UNSURE = r"\b(?:anything|any|something) (?:newer|later|else|other|more recent|further|that changes)|if you (?:don't|do not|can't|cannot|have)|(?:if|in case) (?:anything|something|it|that)\b"
+_STRUCK = r"~~[^~\n]{1,200}~~"
+_RETRACTION_OF_EARLIER = (
+    r"\b(?:has|have) (?:just )?been called off\b|\btreat it as unwritten\b|\b(?:i|i've|i have) (?:confused|mixed up)\b|\bwrong glasses\b|"
+    r"\b(?:forget|ignore|disregard|delete|scrap|cancel|vergiss|vergessen sie|tear up|throw away|strike|cross out)\s(?:about\s)?"
+    r"(?:my (?:last|previous|earlier|other|first)|the (?:last|previous|first)|meine letzte|das letzte) ?"
+    r"(?:message|mail|e-?mail|note|text|answer|reply|line|nachricht|order)?\b"
+)
+"""Takes back earlier messages, but not what this one says."""
+_PROPOSAL = (
+    r"\b(?:would|could|can|shall|should|how about|what about|are you|please|suits?|works?|fine|available|free|possible|propose|suggest"
+    r"|passt|passen|ginge|geht|wäre|waere|können|koennen|könnten|recht|ok|okay|agree|einverstanden|vorschlag\w*)\b"
+)
+_CONDITION = (
+    r"\A[\s\"'*_-]*(?:and |und |but |aber |even |only )?(?:if|falls|wenn|suppose|assuming|angenommen|unless|provided)\b"
+)
+_ANAPHOR = r"\A[\s,\"'*_-]*(?:but |und |and |aber |though |obwohl )?(?:that|this|which|those|these|it|both|das|dies|diese|was|welche)\b"
+_SOURCES = frozenset(("moved from", "changed from", "up from", "down from", "corrected from", "von bisher"))
+_TARGET = r"\s(?:to|auf|zu)\s"
+_LISTED = frozenset(("or", "and", "oder", "und", "nor", "noch", "eur", "euro", "euros", "am", "pm", "uhr"))
+_REFERS_ON = 160
+_NEAR = 240
+
+
+class Stances:
+    """How the statements of a readable text are meant, by place."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._low = text.lower()
+
+    def of(self, start: int, end: int) -> Stance:
+        """How the words at a place are meant."""
+        number = self._meant_at(start)
+        if any(start < place for place in self._retracted):
+            return "retracted"
+        if self._is_denied(number, start, end) or any(first <= start < last for first, last in self._struck):
+            return "denied"
+        if self._is_doubted(number, start, end):
+            return "doubted"
+        question = self._question(end)
+        if question is not None:
+            words = self._low[self._sentence_start(start) : question]
+            if compiled(_PROPOSAL).search(words) and not compiled(_CONFIRM).search(words):
+                return "proposed"
+            return "asked"
+        return "asserted"
+
+    def is_unsure(self, start: int, end: int) -> bool:
+        """Whether the paragraphs around a place have words that make it doubtful what is meant."""
+        return any(start - _NEAR <= cue <= end + _NEAR for cue in self._unsure)
+
+    @cached_property
+    def _unsure(self) -> list[int]:
+        """Where it is said that something isn't known, or is only an example."""
+        passed = [match.span() for match in compiled(_NOT_UNSURE).finditer(self._low)]
+        found = [match.span() for match in compiled(_UNSURE).finditer(self._low)]
+        return [start for start, end in found if not any(first - 30 <= start <= last for first, last in passed)]
+
+    @cached_property
+    def _struck(self) -> list[tuple[int, int]]:
+        return [match.span() for match in compiled(_STRUCK).finditer(self._low)]
+
+    def _meant_at(self, place: int) -> int:
+        """The clause that says how a place is meant: a clause of bare values ("79, 80 or 81") goes with the one before."""
+        number = self.clause_at(place)
+        while number and self._low[self._clauses[number][0] - 2 : self._clauses[number][0] - 1] == ",":
+            words = compiled(r"\p{L}+").finditer(self.clause(number).lower())
+            if any(word.group() not in _LISTED for word in words):
+                break
+            number -= 1
+        return number
+
+    def clause_at(self, place: int) -> int:
+        """The number of the clause that a place is in."""
+        return max(0, bisect_right(self._starts, place) - 1)
+
+    def clause(self, number: int) -> str:
+        """A clause's text."""
+        start, end = self._clauses[number]
+        return self.text[start:end]
+
+    @cached_property
+    def _clauses(self) -> list[tuple[int, int]]:
+        cuts, is_aside = [0], False
+        for match in compiled(_CLAUSE_END).finditer(self._low):
+            if match.group().startswith(",") and (is_aside or self._low.startswith(_PARENTHETIC, match.end())):
+                is_aside = not is_aside
+                continue
+            is_aside = False
+            word = match.group().lstrip(" ,")
+            is_word = word[:1].isalpha()
+            cuts.append(match.end() - len(word) if is_word else match.end())
+        places = sorted({*cuts, len(self._low)})
+        return [(start, end) for start, end in itertools.pairwise(places)] or [(0, len(self._low))]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [start for start, _ in self._clauses]
+
+    @cached_property
+    def _idioms(self) -> list[tuple[int, int]]:
+        return [match.span() for match in compiled(_IDIOM).finditer(self._low)]
+
+    def _cues(self, pattern: str, *, with_idioms: bool = False) -> list[tuple[int, int]]:
+        found = [match.span() for match in compiled(pattern).finditer(self._low)]
+        if with_idioms:
+            return found
+        return [(start, end) for start, end in found if not any(first <= start < last for first, last in self._idioms)]
+
+    @cached_property
+    def _denials(self) -> dict[int, list[tuple[int, int]]]:
+        """For each clause from where to where something is denied; "moved from X to Y" denies X alone."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for start, end in self._cues(_DENIAL):
+            target = (
+                compiled(_TARGET).search(self._low[end : end + _REFERS_ON])
+                if self._low[start:end] in _SOURCES
+                else None
+            )
+            reach = end + target.start() if target else len(self._low)
+            found.setdefault(self.clause_at(start), []).append((end, reach))
+        return found
+
+    @cached_property
+    def _backward(self) -> dict[int, list[int]]:
+        return self._by_clause(self._cues(_BACK))
+
+    @cached_property
+    def _doubts(self) -> dict[int, list[int]]:
+        return self._by_clause(self._cues(_DOUBT, with_idioms=True))
+
+    @cached_property
+    def _late_doubts(self) -> list[int]:
+        return [start for start, _ in self._cues(_DOUBT_AFTER, with_idioms=True)]
+
+    @cached_property
+    def _retracted(self) -> list[int]:
+        """The places up to which all is taken back."""
+        found = [start for start, _ in self._cues(_RETRACTION, with_idioms=True)]
+        return [start for start in found if not self._low[max(0, start - 5) : start].startswith(("then ", "dann "))]
+
+    @property
+    def retracts(self) -> bool:
+        """Whether the text takes something back, of its own or of earlier messages."""
+        return bool(self._retracted) or compiled(_RETRACTION_OF_EARLIER).search(self._low) is not None
+
+    def _by_clause(self, cues: list[tuple[int, int]]) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for start, _ in cues:
+            found.setdefault(self.clause_at(start), []).append(start)
+        return found
+
+    def _is_denied(self, number: int, start: int, end: int) -> bool:
+        if any(begin <= start < reach for begin, reach in self._denials.get(number, ())):
+            return True
+        if any(cue >= end for cue in self._backward.get(number, ())):
+            return True
+        following = number + 1
+        if following in self._backward and following < len(self._clauses):
+            begin, last = self._clauses[following]
+            gap = begin - end
+            return gap < _REFERS_ON and compiled(_ANAPHOR).search(self._low[begin:last]) is not None
+        return False
+
+    def _is_doubted(self, number: int, start: int, end: int) -> bool:
+        if self._doubts.get(number):
+            return True
+        begin, last = self._clauses[number]
+        if compiled(_CONDITION).search(self._low[begin:last]) and not compiled(_PROPOSAL).search(self._low[end:last]):
+            return True
+        return any(0 <= cue - end < _REFERS_ON for cue in self._late_doubts)
+
+    @cached_property
+    def _sentence_ends(self) -> list[int]:
+        return [match.start() for match in compiled(_SENTENCE_END).finditer(self._low)]
+
+    def _sentence_start(self, place: int) -> int:
+        number = bisect_right(self._sentence_ends, place) - 1
+        return self._sentence_ends[number] + 1 if number >= 0 else 0
+
+    def _question(self, end: int) -> int | None:
+        """Where the question mark is that ends the clause of a place; None if a statement ends it."""
+        place = bisect_right(self._sentence_ends, end - 1)
+        if place >= len(self._sentence_ends):
+            return None
+        stop = self._sentence_ends[place]
+        if self._low[stop : stop + 1] != "?":
+            return None
+        # "It is K4711, does that help?": the question is another clause.
+        return stop if self.clause_at(stop - 1) == self.clause_at(end - 1) else None
+
+
+@lru_cache(maxsize=512)
+def stances_of(text: str) -> Stances:
+    """How the statements of a readable text are meant; the same object for the same text."""
+    return Stances(text)

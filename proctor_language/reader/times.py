@@ -1,0 +1,685 @@
+"""Times of day and spans: ``3:20pm``, ``15.20 Uhr``, ``half past three``, ``halb vier``, ``2-3:30 pm``, ``14:00 (45 min)``."""
+
+from typing import NamedTuple
+
+from proctor_language.reader.mentions import Mention
+from proctor_language.reader.numbers import read_number
+from proctor_language.reader.tokens import Tokens
+from proctor_language.reader.words import AFTERNOON, FORENOON, MIDNIGHT, NOON, ONES, TENS, WEEKDAYS, number_of
+
+_AT = frozenset(
+    "at by from until till til before after around about um ab von bis gegen vor nach @ between zwischen to since past "
+    "punkt zw starts begins start beginning kl time uhrzeit zeit begin beginn".split()
+)
+_PAST, _TO = frozenset(("past", "after", "nach")), frozenset(("to", "before", "vor", "til", "till", "of"))
+_TO_JOIN = frozenset(("-", "to", "until", "till", "til", "bis", "through", "thru", "/", ">"))
+_AND_JOIN = frozenset(("and", "und", "&"))
+_WITHIN = frozenset(("between", "zwischen", "from", "von", "zw"))
+_NOUNS_AFTER_HOUR = frozenset(
+    "people persons guests minutes minute min hours hour days day weeks week months month years percent of euros euro "
+    "pounds copies items units km personen gäste stunden stunde tage tagen minuten st nd rd th times mails".split()
+)
+_DURATION = {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60, "stunde": 60, "stunden": 60, "std": 60,
+             "min": 1, "mins": 1, "minute": 1, "minutes": 1, "minuten": 1}  # fmt: skip
+_NIGHT_HOUR, _NOON_HOUR = 7, 12
+
+
+class Clock(NamedTuple):
+    """A time in a text: the minutes of the day it may mean, the place after it, and how sure it is one."""
+
+    minutes: tuple[int, ...]
+    after: int
+    is_weak: bool
+    is_bare: bool = False
+    half: str = ""
+
+
+def read_time(tokens: Tokens, place: int) -> Clock | None:
+    """The time of day that begins at a token."""
+    token = tokens[place]
+    if token.is_number:
+        return _in_figures(tokens, place)
+    if token.is_word:
+        return _in_words(tokens, place)
+    return None
+
+
+def _in_figures(tokens: Tokens, place: int) -> Clock | None:
+    token = tokens[place]
+    before, sign, digits = tokens[place - 1], tokens[place + 1], tokens[place + 2]
+    is_glued = not token.gap and place > 0
+    if is_glued and (
+        (before.is_word and before.low not in ("t", "um", "at", "ab"))
+        or (before.text in (".", ",", "/") and tokens[place - 2].is_number)
+    ):
+        return None
+    if is_glued and before.text == ":" and tokens[place - 2].is_number and not tokens[place - 1].gap:
+        return None
+    if len(token.text) > 4:
+        return None
+    has_sign = (
+        sign.text in (":", ".", "h", "H")
+        and not sign.gap
+        and digits.is_number
+        and not digits.gap
+        and len(digits.text) == 2
+        and int(digits.text) < 60
+        and len(token.text) <= 2
+        and int(token.text) <= 24
+    )
+    if has_sign:
+        return _with_minutes(tokens, place)
+    after = place + 1
+    if len(token.text) == 4:
+        return _four_digits(tokens, place)
+    if len(token.text) > 2 or int(token.text) > 59:
+        return None
+    number = int(token.text)
+    if spoken := _minutes_past(tokens, place, number, place + 1):
+        return spoken
+    if number > 24:
+        return None
+    follower = tokens[after]
+    half, past_half = _half_day(tokens, after)
+    if half:
+        return _clock(number, 0, half, past_half) if number <= _NOON_HOUR else None
+    if past := _o_clock(tokens, after):
+        half, end = _half_day(tokens, past)
+        return _clock(number, 0, half or _half_before(tokens, place), end if half else past)
+    if follower.low == "uhr":
+        return _uhr(tokens, place, number, after + 1)
+    if (
+        follower.low in ("h", "hrs", "hours")
+        and number >= _NIGHT_HOUR
+        and (follower.low == "h" or len(token.text) == 2)
+    ):
+        is_duration = tokens[place - 1].low in ("for", "takes", "in", "für")
+        return None if is_duration else Clock((number * 60 % 1440,), after + 1, follower.low != "h")
+    if before.low in _AT and (before.low not in ("nach", "vor") or place < 2):
+        return _bare_hour(tokens, place, number, after)
+    return None
+
+
+def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
+    hour, sign, minute = tokens[place], tokens[place + 1], int(tokens[place + 2].text)
+    after = place + 3
+    if (
+        sign.text == ":"
+        and tokens[after].text in (":", ".")
+        and tokens.is_glued(after)
+        and tokens[after + 1].is_number
+        and tokens.is_glued(after + 1)
+    ):
+        if tokens[after].text == "." or len(tokens[after + 1].text) != 2:
+            return None
+        after += 2
+        if (
+            tokens[after].text == "."
+            and tokens.is_glued(after)
+            and tokens[after + 1].is_number
+            and tokens.is_glued(after + 1)
+        ):
+            after += 2
+    elif (
+        tokens[after].text in (".", ",")
+        and tokens.is_glued(after)
+        and tokens[after + 1].is_number
+        and tokens.is_glued(after + 1)
+    ):
+        return None
+    if (
+        tokens[after].is_word
+        and tokens.is_glued(after)
+        and tokens[after].low not in ("am", "pm", "a", "p", "h", "hrs", "uhr", "z", "t", "gmt", "utc", "cet")
+    ):
+        return None
+    if tokens[after].text in ("%", "€", "£", "$") or tokens[after].low in (
+        "eur",
+        "euro",
+        "euros",
+        "gbp",
+        "chf",
+        "pounds",
+        "usd",
+    ):
+        return None
+    if sign.text == "." and tokens[place - 1].text in ("€", "£", "$"):
+        return None
+    half, past_half = _half_day(tokens, after)
+    if half and int(hour.text) <= _NOON_HOUR:
+        return _clock(int(hour.text), minute, half, past_half)
+    is_named = sign.text in (":", "h", "H") or tokens[place - 1].low in _AT or tokens[place - 1].text == "@"
+    end = after
+    if tokens[after].low in ("uhr", "h", "hrs", "hours"):
+        end, is_named = after + 1, True
+        half, past_half = _half_day(tokens, end)
+    is_exact = len(hour.text) == 2 or int(hour.text) == 0
+    may_be_late = not hour.text.startswith("0") and int(hour.text) <= _NOON_HOUR
+    before = (half or _half_before(tokens, place)) if may_be_late else ""
+    found = _clock(int(hour.text), minute, before, past_half if half else end, is_exact=is_exact and not before)
+    return found and found._replace(is_weak=not is_named)
+
+
+def _four_digits(tokens: Tokens, place: int) -> Clock | None:
+    text, after = tokens[place].text, tokens[place + 1]
+    hour, minute = int(text[:2]), int(text[2:])
+    if hour > 23 or minute > 59:
+        return None
+    if after.text in ("-", "/", ".") and tokens[place + 2].is_number and len(tokens[place + 2].text) != 4:
+        return None
+    if after.low in ("h", "hrs", "hours", "uhr"):
+        return Clock((hour * 60 + minute,), place + 2, False)
+    if (
+        after.low in _TO_JOIN
+        and len(tokens[place + 2].text) == 4
+        and tokens[place + 2].is_number
+        and tokens[place + 3].low in ("h", "hrs", "hours", "uhr")
+    ):
+        return Clock((hour * 60 + minute,), place + 1, False)
+    half, end = _half_day(tokens, place + 1)
+    if half and hour <= _NOON_HOUR:
+        return _clock(hour, minute, half, end)
+    if tokens[place - 1].low in _AT and tokens[place - 1].low not in (
+        "about",
+        "to",
+        "of",
+        "from",
+        "past",
+        "since",
+        "nach",
+        "von",
+        "vor",
+    ):
+        is_year = hour in (19, 20)
+        return Clock((hour * 60 + minute,), place + 1, is_year or (after.is_word and after.low in _NOUNS_AFTER_HOUR))
+    return None
+
+
+def _bare_hour(tokens: Tokens, place: int, number: int, after: int) -> Clock | None:
+    """An hour without a sign, after a word such as "at": ``at 4``, ``um drei``."""
+    follower = tokens[after]
+    word = tokens[place - 1].low
+    if number == 0 or follower.low in _NOUNS_AFTER_HOUR or follower.text in ("%", "/", ":", "€", "£", "$"):
+        return None
+    if follower.text in (".", ",") and tokens.is_glued(after) and tokens[after + 1].is_number:
+        return None
+    if follower.is_word and not follower.gap:
+        return None
+    if follower.text == "." and tokens[after + 1].low in _MONTHS_AFTER:
+        return None
+    if follower.low in _MONTHS_AFTER or (number_of(follower.low) is not None and follower.low in TENS):
+        return None
+    is_weak = word not in ("at", "um", "by", "@", "gegen") or (follower.is_word and follower.low not in _AFTER_BARE)
+    half = _half_before(tokens, place)
+    found = _clock(number, 0, half, after)
+    return found and found._replace(is_weak=is_weak, is_bare=True)
+
+
+_MONTHS_AFTER = frozenset(
+    "january february march april may june july august september october november december jan feb mar apr jun jul aug "
+    "sep sept oct nov dec januar februar märz mai juni juli oktober dezember".split()
+)
+_AFTER_BARE = frozenset(
+    "today this tonight tomorrow on in and or our your his her their local sharp latest if unless else otherwise so heute "
+    "morgen am und oder spätestens pünktlich monday tuesday wednesday thursday friday montag dienstag mittwoch donnerstag "
+    "freitag for please bitte is ist with mit then dann but aber as at".split()
+)
+
+
+def _in_words(tokens: Tokens, place: int) -> Clock | None:
+    token = tokens[place]
+    word = token.low
+    if (word in NOON and word not in ("mittags",)) or word == "mittags":
+        if tokens[place - 1].low in ("after", "nach") and word == "mittag":
+            return None
+        here = place + 2 if tokens[place + 1].low in ("um", "at", "gegen", "ab") else place + 1
+        if (
+            tokens[here].is_number or number_of(tokens[here].low) or tokens[here].low in ("halb", "viertel")
+        ) and read_time(tokens, here):
+            return None  # "mittags um eins"
+        return Clock(
+            (720,), place + 1, word in ("mittag",) and tokens[place - 1].low not in ("am", "zu", "heute", "um")
+        )
+    if word in MIDNIGHT:
+        return Clock((0,), place + 1, False)
+    if word in ("half", "halb"):
+        return _half_hour(tokens, place)
+    if word in ("quarter", "viertel", "dreiviertel", "three"):
+        found = _quarter(tokens, place)
+        if found:
+            return found
+    number = number_of(word)
+    if number is None or number > 59:
+        return None
+    after = place + 1
+    if word in TENS and tokens[after].text == "-" and tokens[after + 1].low in ONES:
+        number, after = number + ONES[tokens[after + 1].low], after + 2
+    elif word in TENS and tokens[after].low in ONES and 0 < ONES[tokens[after].low] < 10:
+        number, after = number + ONES[tokens[after].low], after + 1
+    if spoken := _minutes_past(tokens, place, number, after):
+        return spoken
+    if number > 24:
+        return None
+    if past := _o_clock(tokens, after):
+        half, end = _half_day(tokens, past)
+        return _clock(number, 0, half or _half_before(tokens, place), end if half else past)
+    if tokens[after].low == "uhr":
+        return _uhr(tokens, place, number, after + 1)
+    half, end = _half_day(tokens, after)
+    if half and 0 < number <= _NOON_HOUR and word not in ("a", "ein", "eine"):
+        return _clock(number, 0, half, end)
+    if minutes := _minutes_after_hour(tokens, after):
+        minute, past = minutes
+        half, end = _half_day(tokens, past)
+        is_named = bool(half) or tokens[place - 1].low in _AT
+        found = _clock(number, minute, half or _half_before(tokens, place), end if half else past)
+        return found and found._replace(is_weak=not is_named)
+    if tokens[after].low == "hundred" and tokens[after + 1].low in ("hours", "hrs"):
+        return Clock((number * 60 % 1440,), after + 2, False)
+    if (
+        tokens[place - 1].low in _AT
+        and number >= 1
+        and word not in ("a", "an", "eine", "einen", "einem", "einer", "ein")
+    ):
+        return _bare_hour(tokens, place, number, after)
+    if tokens[after].low in ("sharp", "pünktlich") and number <= _NOON_HOUR:
+        return _clock(number, 0, "", after + 1)
+    return None
+
+
+def _minutes_after_hour(tokens: Tokens, place: int) -> tuple[int, int] | None:
+    """The minutes of "three twenty", "nine fifteen", "six oh five"."""
+    here = place + 1 if tokens[place].text == "-" else place
+    word = tokens[here].low
+    ones = here + 2 if tokens[here + 1].text == "-" else here + 1
+    if word in ("oh", "o", "zero") and 0 < ONES.get(tokens[ones].low, 0) < 10:
+        return ONES[tokens[ones].low], ones + 1
+    if word in TENS and TENS[word] < 60:
+        after = here + 1
+        if tokens[after].text == "-" and 0 < ONES.get(tokens[after + 1].low, 0) < 10:
+            return TENS[word] + ONES[tokens[after + 1].low], after + 2
+        if 0 < ONES.get(tokens[after].low, 0) < 10:
+            return TENS[word] + ONES[tokens[after].low], after + 1
+        return TENS[word], after
+    if word in ONES and ONES[word] >= 10:
+        return ONES[word], here + 1
+    return None
+
+
+def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock | None:
+    """``twenty past three``, ``10 vor 9``, ``fünf vor halb vier``."""
+    if tokens[after].low in ("minutes", "min", "minuten"):
+        after += 1
+    word = tokens[after].low
+    if (word not in _PAST and word not in _TO) or not 0 < minutes < 60:
+        return None
+    if tokens[after + 1].low == "halb":
+        base = _half_hour(tokens, after + 1)
+        if base is None:
+            return None
+        shift = minutes if word in _PAST else -minutes
+        return base._replace(minutes=tuple((each + shift) % 1440 for each in base.minutes))
+    hour, past = _hour(tokens, after + 1)
+    if hour is None or (minutes % 5 and tokens[after - 1].low not in ("minutes", "min", "minuten")):
+        return None
+    if word in ("to", "of", "after", "before", "nach", "vor") and tokens[place - 1].low in ("from", "von", "between"):
+        return None
+    if (
+        word in ("to", "before")
+        and tokens[place].is_number
+        and minutes < 13
+        and not tokens[after + 1].is_word
+        and minutes % 5
+    ):
+        return None
+    if (
+        word in ("to", "til", "till")
+        and tokens[place].is_number
+        and tokens[after + 1].is_number
+        and (_half_day(tokens, past)[0] or tokens[past].text == ":")
+        and minutes <= _NOON_HOUR
+    ):
+        return None  # "10 to 11 am" is a span
+    half, end = _half_day(tokens, past)
+    if past_clock := _o_clock(tokens, past):
+        half, end = _half_day(tokens, past_clock)
+        past = past_clock
+    elif tokens[past].low == "uhr":
+        past += 1
+        half, end = _half_day(tokens, past)
+    base_hour = hour if word in _PAST else hour - 1
+    minute = minutes if word in _PAST else 60 - minutes
+    return _clock(base_hour if base_hour else 12, minute, half or _half_before(tokens, place), end if half else past)
+
+
+def _half_hour(tokens: Tokens, place: int) -> Clock | None:
+    word = tokens[place].low
+    here = place + 1
+    if tokens[here].text == "-" and word == "half":
+        here += 1
+    if tokens[here].low == "past":
+        here += 1
+        if tokens[here].text == "-":
+            here += 1
+    hour, past = _hour(tokens, here)
+    if hour is None:
+        return None
+    if word == "half" and here == place + 1 and tokens[past].low in _NOUNS_AFTER_HOUR:
+        return None
+    if tokens[past].low == "uhr":
+        past += 1
+    half, end = _half_day(tokens, past)
+    base = hour - 1 if word == "halb" else hour
+    return _clock(base if base else 12, 30, half or _half_before(tokens, place), end if half else past)
+
+
+def _quarter(tokens: Tokens, place: int) -> Clock | None:
+    word = tokens[place].low
+    here = place + 1
+    if word == "three":
+        if tokens[here].text == "-":
+            here += 1
+        if tokens[here].low not in ("quarters", "quarter"):
+            return None
+        here += 1
+    if tokens[here].text == "-":
+        here += 1
+    link = tokens[here].low
+    if link in _PAST or link in _TO:
+        here += 1
+        if tokens[here].text == "-":
+            here += 1
+    elif word == "quarter" or word == "three":
+        return None
+    hour, past = _hour(tokens, here)
+    if hour is None:
+        return None
+    if past_clock := _o_clock(tokens, past):
+        past = past_clock
+    elif tokens[past].low == "uhr":
+        past += 1
+    half, end = _half_day(tokens, past)
+    if link in _PAST:
+        base, minute = hour, 15
+    elif link in _TO:
+        base, minute = hour - 1, 45
+    else:  # "viertel vier", "dreiviertel vier"
+        base, minute = hour - 1, 45 if word == "dreiviertel" else 15
+    return _clock(base if base else 12, minute, half or _half_before(tokens, place), end if half else past)
+
+
+def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
+    token = tokens[place]
+    if token.is_number and len(token.text) <= 2 and 0 < int(token.text) <= 24:
+        if (
+            tokens[place + 1].text in (":", ".")
+            and tokens.is_glued(place + 1)
+            and tokens[place + 2].is_number
+            and tokens.is_glued(place + 2)
+        ):
+            return None, place
+        return int(token.text), place + 1
+    number = number_of(token.low) if token.is_word else None
+    if number is not None and 0 < number <= 24 and token.low not in ("a", "an", "eine", "einen", "einem", "einer"):
+        return number, place + 1
+    if token.low in NOON:
+        return 12, place + 1
+    return None, place
+
+
+def _o_clock(tokens: Tokens, place: int) -> int | None:
+    if tokens[place].low in ("oclock",):
+        return place + 1
+    if tokens[place].low == "o":
+        here = place + 2 if tokens[place + 1].text == "'" else place + 1
+        if tokens[here].low == "clock":
+            return here + 1
+    return None
+
+
+def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
+    """The rest of ``15 Uhr 20``, ``neun Uhr morgens``."""
+    minute, end = 0, after
+    figure = read_number(tokens, after) if tokens[after].is_number or tokens[after].is_word else None
+    if figure is not None and figure.value == int(figure.value) and 0 < figure.value < 60 and not figure.has_cents:
+        is_own = not (tokens[figure.after].is_word and tokens[figure.after].low in _NOUNS_AFTER_HOUR)
+        is_own = is_own and tokens[after].low not in ("ein", "eine", "einen", "einem", "einer", "a", "an")
+        if tokens[after].is_number:
+            is_own = is_own and len(tokens[after].text) == 2 and tokens[figure.after].text not in (".", ":")
+        if is_own:
+            minute, end = int(figure.value), figure.after
+    half, past = _half_day(tokens, end)
+    if hour > 24:
+        return None
+    if half and 0 < hour <= _NOON_HOUR:
+        return _clock(hour, minute, half, past)
+    is_exact = hour > _NOON_HOUR or hour == 0 or tokens[place].text.startswith("0")
+    return _clock(hour, minute, "" if is_exact else _half_before(tokens, place), end, is_exact=is_exact)
+
+
+def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
+    """``a`` or ``p`` for what follows a time (``pm``, ``p.m.``, ``in the afternoon``), and the place after it."""
+    token = tokens[place]
+    low = token.low
+    if low in ("am", "pm"):
+        follower = tokens[place + 1]
+        if low == "am" and (follower.low in _GERMAN_DAYS or (follower.is_number and tokens[place + 2].text == ".")):
+            return "", place
+        if low == "am" and any(tokens[place - step].low in _GERMAN_TIME for step in range(1, 5) if place >= step):
+            return "", place
+        end = place + 1
+        return low[0], end
+    if low in ("a", "p") and (not token.gap or tokens[place + 1].text == "."):
+        if tokens[place + 1].text == "." and tokens[place + 2].low == "m" and tokens.is_glued(place + 2):
+            return low, place + (4 if tokens[place + 3].text == "." and tokens.is_glued(place + 3) else 3)
+        if tokens[place + 1].text == "." and tokens.is_glued(place + 1) and tokens[place + 2].low == "m":
+            return low, place + 3
+        if not token.gap and not tokens[place + 1].is_word:
+            return low, place + 1
+        return "", place
+    if low in ("a", "p") and tokens[place + 1].low == "m" and tokens[place + 1].gap:
+        return low, place + 2
+    here = place + 1 if token.text in (",", "(") else place
+    words = [tokens[here + step].low for step in range(4)]
+    if words[0] in ("in", "on", "at", "am", "this", "heute", "the", "tomorrow", "morgen") or words[0] in WEEKDAYS:
+        for step in (1, 2, 3):
+            if words[step] in FORENOON:
+                return "a", here + step + 1
+            if words[step] in ("night", "nacht") and words[0] != "this":
+                return "n", here + step + 1
+            if words[step] in AFTERNOON:
+                return "p", here + step + 1
+            if words[step] not in ("the", "am", "in", "early", "late", "frühen", "späten"):
+                break
+    if words[0] in ("morgens", "vormittags", "früh", "frueh"):
+        return "a", here + 1
+    if words[0] in ("nachmittags", "abends", "tonight", "mittags"):
+        return "p", here + 1
+    return "", place
+
+
+_GERMAN_TIME = frozenset("um halb viertel dreiviertel uhr ab bis gegen von zwischen nach vor".split())
+_GERMAN_DAYS = frozenset(
+    "montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so nachmittag abend morgen vormittag "
+    "ersten zweiten dritten".split()
+)
+
+
+def _half_before(tokens: Tokens, place: int) -> str:
+    """The half of the day that is named shortly before a time: ``this afternoon at 3``, ``nachmittags um drei``."""
+    for step in range(1, 5):
+        token = tokens[place - step]
+        if place - step < 0 or token.text in (".", "\n", ";", "!", "?"):
+            break
+        if token.low in FORENOON and token.low != "früh":
+            return "a"
+        if token.low in AFTERNOON:
+            return "p"
+    return ""
+
+
+def _clock(hour: int, minute: int, half: str, after: int, *, is_exact: bool = False) -> Clock | None:
+    """A time by its hour and half of the day; without one, an hour from 1 to 6 is of the afternoon."""
+    if hour > 24 or minute > 59:
+        return None
+    if half == "n":
+        half = "a" if hour < 6 or hour == _NOON_HOUR else "p"
+    if half in ("a", "p") and 0 < hour <= _NOON_HOUR:
+        return Clock((hour % 12 * 60 + minute + (720 if half == "p" else 0),), after, False, half=half)
+    if is_exact or hour == 0 or hour > _NOON_HOUR:
+        return Clock((hour * 60 % 1440 + minute,), after, False)
+    morning, later = hour % 12 * 60 + minute, hour % 12 * 60 + minute + 720
+    return Clock((later, morning) if hour < _NIGHT_HOUR or hour == _NOON_HOUR else (morning, later), after, False)
+
+
+def as_text(minutes: int) -> str:
+    """Minutes of the day as HH:MM."""
+    return f"{minutes // 60 % 24:02}:{minutes % 60:02}"
+
+
+def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
+    """The time or span that begins at a token, as mentions, and the place after it."""
+    span = _span(tokens, place)
+    if span is not None:
+        return span
+    clock = read_time(tokens, place)
+    if clock is None:
+        return None
+    # "12:30 noon" and "noon (12:00)" are one time.
+    after = clock.after
+    if tokens[after].low in NOON and clock.minutes[0] == 720:
+        after += 1
+    duration = _duration(tokens, after)
+    start, end = tokens[place].start, tokens[after - 1].end
+    mentions = [_mention(clock, start, end)]
+    if duration is not None:
+        length, past = duration
+        begin = clock.minutes[0]
+        value = f"{as_text(begin)}-{as_text(begin + length)}"
+        mentions.append(Mention("span", (value,), start, tokens[past - 1].end))
+        after = past
+    return mentions, after
+
+
+def _mention(clock: Clock, start: int, end: int, role: str = "") -> Mention:
+    return Mention("time", tuple(map(as_text, clock.minutes)), start, end, "", clock.is_weak, role)
+
+
+def _span(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
+    first = read_time(tokens, place)
+    word = tokens[place - 1].low if tokens[place - 1].text != "." else tokens[place - 2].low
+    if first is None or (first.is_bare and word in _WITHIN):
+        first = _loose_hour(tokens, place) or first
+    if first is None:
+        return None
+    here = first.after
+    if tokens[here].low == "uhr":
+        here += 1
+    joint = tokens[here].low
+    if joint not in _TO_JOIN and not (joint in _AND_JOIN and word in ("between", "zwischen", "zw")):
+        return None
+    if joint in ("to", "until", "till", "til", "bis") and tokens[here + 1].low in ("at",):
+        here += 1
+    target = here + 1
+    if tokens[target].text == ">" or tokens[target].low == "um":
+        target += 1
+    second = read_time(tokens, target)
+    if second is None or second.is_bare:
+        loose = _loose_hour(tokens, target)
+        if (
+            loose is not None
+            and tokens[loose.after].low not in _NOUNS_AFTER_HOUR
+            and (not first.is_bare or word in _WITHIN or second)
+        ):
+            second = loose if second is None else second
+    if second is None:
+        return None
+    is_loose = first.is_bare and second.is_bare
+    if is_loose and word not in _WITHIN:
+        return None
+    if joint == "/" and (first.is_weak or second.is_weak):
+        return None
+    begin, finish = _fitting(first, second)
+    start, middle = tokens[place].start, tokens[target].start
+    end = tokens[second.after - 1].end
+    is_weak = first.is_weak and second.is_weak
+    value = f"{as_text(begin[0])}-{as_text(finish[0])}"
+    mentions = [
+        Mention("time", tuple(map(as_text, begin)), start, tokens[first.after - 1].end, "", is_weak and not is_loose),
+        Mention("time", tuple(map(as_text, finish)), middle, end, "", is_weak, "end"),
+        Mention("span", (value,), start, end, "", is_weak and not is_loose),
+    ]
+    return mentions, second.after
+
+
+def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
+    hour, after = _hour(tokens, place)
+    if hour is None or (not tokens[place].is_number and not tokens[place].is_word):
+        return None
+    if tokens[place - 1].is_word and not tokens[place].gap:
+        return None
+    follower = tokens[after]
+    if (
+        (follower.is_word and not follower.gap)
+        or follower.text in ("%", "€", "£", "$")
+        or (follower.text in (".", "/", ",") and tokens[after + 1].is_number and tokens.is_glued(after + 1))
+    ):
+        return None
+    if follower.low in _MONTHS_AFTER or (follower.text == "." and tokens[after + 1].low in _MONTHS_AFTER):
+        return None
+    clock = _clock(hour, 0, _half_before(tokens, place), after)
+    return clock and clock._replace(is_bare=True, is_weak=True)
+
+
+def _fitting(first: Clock, second: Clock) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The begin and the end of a span: the halves of the day in which it is shortest."""
+    pairs = [
+        ((finish - begin) % 1440 + 5 * (place + other), begin, finish)
+        for place, begin in enumerate(_both_halves(first, second))
+        for other, finish in enumerate(_both_halves(second, first))
+        if finish != begin
+    ]
+    if not pairs:
+        return first.minutes, second.minutes
+    best = [pair for pair in pairs if pair[2] > pair[1]] or pairs
+    _, begin, finish = min(best)
+    return (begin,), (finish,)
+
+
+def _both_halves(clock: Clock, other: Clock) -> tuple[int, ...]:
+    if clock.half or len(clock.minutes) > 1 or not clock.is_bare:
+        return clock.minutes
+    return clock.minutes
+
+
+def _duration(tokens: Tokens, place: int) -> tuple[int, int] | None:
+    """How long something takes that follows its begin: ``for 45 minutes``, ``(1h30)``, ``, 90 min``."""
+    here = place
+    while tokens[here].text in ("(", ",") or tokens[here].low in (
+        "for",
+        "für",
+        "lasting",
+        "dauer",
+        "duration",
+        "about",
+    ):
+        here += 1
+        if here - place > 3:
+            return None
+    if here == place:
+        return None
+    if tokens[here].low in ("an", "one", "eine") and tokens[here + 1].low in ("hour", "stunde"):
+        return 60, here + 2
+    if tokens[here].low == "half" and tokens[here + 1].low == "an" and tokens[here + 2].low == "hour":
+        return 30, here + 3
+    figure = read_number(tokens, here)
+    if figure is None or tokens[figure.after].low not in _DURATION:
+        return None
+    unit = _DURATION[tokens[figure.after].low]
+    length, after = int(figure.value * unit), figure.after + 1
+    if unit == 60 and (rest := read_number(tokens, after)) and rest.value < 60 and not rest.has_cents:
+        if tokens[rest.after].low in ("min", "mins", "minutes", "minuten"):
+            return length + int(rest.value), rest.after + 1
+        if tokens.is_glued(after):
+            return length + int(rest.value), rest.after
+    return (length, after) if 0 < length <= 1440 else None

@@ -1,0 +1,299 @@
+"""The values that a text names, with their places: one reader for scorer, people and facts."""
+
+from bisect import bisect_right
+from datetime import date, datetime
+from functools import cached_property, lru_cache
+from typing import Protocol
+
+from proctor_language.reader.days import mention_of, read_day
+from proctor_language.reader.identifiers import (
+    addresses_in,
+    codes_in,
+    find_name,
+    is_same_address,
+    spelled_runs,
+    squeeze,
+    squeezed_of,
+)
+from proctor_language.reader.mentions import Kind, Mention
+from proctor_language.reader.numbers import read_amounts_and_numbers
+from proctor_language.reader.text import READ_AT_MOST, readable
+from proctor_language.reader.times import read_times
+from proctor_language.reader.tokens import Tokens, tokens_of
+from proctor_language.reader.words import (
+    GERMAN_ORDINALS,
+    MONTHS,
+    ORDINALS,
+    RELATIVE_DAYS,
+    SHORT_GERMAN_WEEKDAYS,
+    WEEKDAYS,
+    number_of,
+)
+
+_FAR = 240
+"""How many characters a time may stand behind its day."""
+
+_DAY_WORDS = frozenset(
+    [
+        *MONTHS,
+        *WEEKDAYS,
+        *RELATIVE_DAYS,
+        *ORDINALS,
+        *GERMAN_ORDINALS,
+        *SHORT_GERMAN_WEEKDAYS,
+        "day",
+        "morgen",
+        "new",
+        "christmas",
+        "heiligabend",
+        "silvester",
+        "in",
+        "end",
+        "ende",
+        "last",
+        "month",
+        "monatsende",
+        "twenty",
+        "thirty",
+    ]
+)
+
+
+class Sought(Protocol):
+    """A value that is looked for: its kind, and the value as ``Mention`` has it."""
+
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def value(self) -> str: ...
+
+
+class Values:
+    """What a text names.
+
+    Args:
+        text: as written; it is made readable first, and read up to ``READ_AT_MOST`` characters.
+        today: the day on which it was written, for "tomorrow" and weekdays.
+    """
+
+    def __init__(self, text: str, today: date) -> None:
+        self.text = readable(text[: 4 * READ_AT_MOST])[:READ_AT_MOST]
+        self.today = today
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The tokens of the text."""
+        return tokens_of(self.text)
+
+    @cached_property
+    def addresses(self) -> list[Mention]:
+        """The mail addresses and telephone numbers."""
+        return addresses_in(self.text)
+
+    @cached_property
+    def codes(self) -> list[Mention]:
+        """What looks like a reference."""
+        return codes_in(self.text)
+
+    @cached_property
+    def _calendar(self) -> tuple[list[Mention], list[Mention], list[Mention]]:
+        """The days, times and spans, in one pass."""
+        days: list[Mention] = []
+        times: list[Mention] = []
+        spans: list[Mention] = []
+        tokens = self.tokens
+        addresses = [(tokens.place_at(each.start), tokens.place_at(each.end)) for each in self.addresses]
+        inside = {place for start, end in addresses for place in range(start, end)}
+        done = 0
+        for place in sorted([*tokens.numbers, *tokens.words]):
+            if place >= done and place not in inside:
+                done = self._read_at(place, days, times, spans)
+        return days, times, spans
+
+    def _read_at(self, place: int, days: list[Mention], times: list[Mention], spans: list[Mention]) -> int:
+        tokens = self.tokens
+        token = tokens[place]
+        if token.is_number or token.low in _DAY_WORDS:
+            dated = read_day(tokens, place, self.today)
+            if dated is not None and (not dated.is_weak or not self._is_time_instead(place)):
+                days.append(mention_of(dated, tokens, place))
+                if not dated.is_weak or dated.is_weekday:
+                    return dated.after
+                if (found := read_times(tokens, place)) is not None:
+                    times += [each for each in found[0] if each.kind == "time"]
+                return dated.after
+        if token.is_number or token.low not in _DAY_WORDS or number_of(token.low) is not None:
+            found = read_times(tokens, place)
+            if found is not None:
+                for each in found[0]:
+                    (spans if each.kind == "span" else times).append(each)
+                return max(place + 1, found[1])
+        return place + 1
+
+    def _is_time_instead(self, place: int) -> bool:
+        found = read_times(self.tokens, place)
+        return found is not None and not found[0][0].is_weak
+
+    @property
+    def days(self) -> list[Mention]:
+        """The days."""
+        return self._calendar[0]
+
+    @property
+    def times(self) -> list[Mention]:
+        """The times of day, ends of spans too."""
+        return self._calendar[1]
+
+    @property
+    def spans(self) -> list[Mention]:
+        """The times from when to when."""
+        return self._calendar[2]
+
+    @cached_property
+    def _numbers(self) -> list[Mention]:
+        taken = [(each.start, each.end) for each in (*self.addresses, *self.codes)]
+        taken += [(each.start, each.end) for each in (*self.days, *self.times, *self.spans) if not each.is_weak]
+        return list(read_amounts_and_numbers(self.tokens, taken))
+
+    @cached_property
+    def amounts(self) -> list[Mention]:
+        """The amounts of money, bare numbers too (weak)."""
+        return [each for each in self._numbers if each.kind == "amount"]
+
+    @cached_property
+    def numbers(self) -> list[Mention]:
+        """The whole numbers."""
+        return [each for each in self._numbers if each.kind == "number"]
+
+    @cached_property
+    def moments(self) -> list[Mention]:
+        """The times with the days that they belong to, each at its time's place; one without a day is left out."""
+        found = []
+        for time in self.times:
+            day = self._day_of(time)
+            if day is not None:
+                values = tuple(f"{each}T{at}" for each in day.values for at in time.values)
+                is_weak = time.is_weak or day.is_weak
+                found.append(Mention("moment", values, time.start, time.end, "", is_weak, time.role))
+        return found
+
+    @cached_property
+    def _day_ends(self) -> list[int]:
+        return [day.end for day in self.days]
+
+    def _day_of(self, time: Mention) -> Mention | None:
+        """The day of a time: directly after it, else the last one before it that is not too far."""
+        place = bisect_right(self._day_ends, time.start + 1)
+        before = self.days[max(0, place - 1) : place]
+        after = next((day for day in self.days[place : place + 3] if day.start >= time.end), None)
+        is_next = after is not None and self._is_next(time, after)
+        if is_next and not (before and self._is_close(before[-1], time)):
+            return after
+        if before and time.start - before[-1].end <= _FAR:
+            return before[-1]
+        return after if is_next else None
+
+    def _is_next(self, time: Mention, day: Mention) -> bool:
+        between = self.text[time.end : day.start]
+        if len(between) > 40 or "\n" in between.strip(" ") or any(sign in between for sign in ".;!?"):
+            return False
+        words = between.lower().replace("(", " ").replace(",", " ").replace("-", " ").split()
+        return all(word in _BETWEEN for word in words)
+
+    def _is_close(self, day: Mention, time: Mention) -> bool:
+        between = self.text[day.end : time.start]
+        words = between.lower().replace("(", " ").replace(",", " ").replace("-", " ").split()
+        return "\n" not in between and ";" not in between and all(word in _BEFORE_TIME for word in words)
+
+    def of_kind(self, kind: Kind) -> list[Mention]:
+        """All mentions of a kind; of names and words there are none without knowing them."""
+        match kind:
+            case "day":
+                return self.days
+            case "time":
+                return self.times
+            case "moment":
+                return self.moments
+            case "span":
+                return self.spans
+            case "amount":
+                return self.amounts
+            case "number":
+                return self.numbers
+            case "code":
+                return self.codes
+            case "address":
+                return self.addresses
+            case _:
+                return []
+
+    def find(self, sought: Sought) -> list[tuple[int, int]]:
+        """The places in ``text`` where a value is named, in order."""
+        match sought.kind:
+            case "words":
+                return self._find_words(sought.value)
+            case "name":
+                return find_name(self.text, self.tokens, sought.value)
+            case "code":
+                return self._find_code(sought.value)
+            case "address":
+                return [
+                    (each.start, each.end)
+                    for each in self.addresses
+                    if any(is_same_address(value, sought.value) for value in each.values)
+                ]
+            case "question":
+                return [(place, place + 1) for place, char in enumerate(self.text) if char == "?"][:50]
+            case "moment":
+                return self._find_moment(sought.value)
+            case _:
+                return [(each.start, each.end) for each in self.of_kind(sought.kind) if sought.value in each.values]
+
+    def _find_words(self, options: str) -> list[tuple[int, int]]:
+        squeezed = squeezed_of(self.text)
+        return sorted({place for each in options.split("|") for place in squeezed.find(each, is_code=False)})
+
+    def _find_code(self, value: str) -> list[tuple[int, int]]:
+        found = squeezed_of(self.text).find(value, is_code=True)
+        return found or ([(0, len(self.text))] if self.spells(value) else [])
+
+    def spells(self, code: str) -> bool:
+        """Whether a code is spelled out, in letters and numbers of words: ``K four seven one one``."""
+        wanted = squeeze(code)
+        return len(wanted) > 3 and any(wanted in run and len(run) < 3 * len(wanted) for run in self._spelled)
+
+    @cached_property
+    def _spelled(self) -> list[str]:
+        return spelled_runs(self.tokens)
+
+    def _find_moment(self, value: str) -> list[tuple[int, int]]:
+        """Where a day and time are named; the time alone, if no day is named at all."""
+        found = [(each.start, each.end) for each in self.moments if value in each.values]
+        at = datetime.fromisoformat(value)
+        strong = [day for day in self.days if not day.is_weak]
+        if found or (strong and not any(f"{at:%Y-%m-%d}" in day.values for day in strong)):
+            return found
+        # A time without a day of its own is of the day that is named elsewhere, or of the day that everybody knows.
+        dated = {(each.start, each.end) for each in self.moments}
+        times = [(each.start, each.end) for each in self.times if f"{at:%H:%M}" in each.values]
+        return [place for place in times if place not in dated or not strong]
+
+    def names(self, sought: Sought) -> bool:
+        """Whether the text names a value, in any of its notations."""
+        return bool(self.find(sought))
+
+
+_BETWEEN = frozenset(
+    "on am at the den dem der this of diesen kommenden next um hours hrs local time uk london gmt cet berlin bst utc sharp "
+    "and und zone ortszeit mez mesz cest".split()
+)
+_BEFORE_TIME = frozenset(
+    "at um from ab von the by until starts beginning begins start beginnt = : @ is now jetzt ist moved to auf time uhrzeit "
+    "around about gegen bis noon between zwischen still nun nunmehr in afternoon morning evening".split()
+)
+
+
+@lru_cache(maxsize=1024)
+def values_of(text: str, today: date) -> Values:
+    """What a text names; the same object for the same text and day."""
+    return Values(text, today)
