@@ -1,31 +1,47 @@
 """Checks of duties, as data: a criterion's parameters say what has to be true, and the functions here decide it.
 
 State, recipients, times and exact values decide; free text never does. Every action that changes something has to be
-explained by a duty (closed world). Three rules hold for every check:
+explained by a duty (closed world). These rules hold for every check:
 
-* *The last word counts.* Of several messages to somebody that name the values in question or a wrong one, the last one
-  decides.
-* *No points without work.* A check that is ``gated`` (nothing said, nothing touched) is worth its points only when at
-  least half of the other points were earned.
+* *A statement earns points only if the participant asserts it*, in their own words or by forwarding it; not if it is
+  denied, doubted, taken back, asked, or quoted. It does harm if its recipients can read it and did not have it before.
+* *The last word counts.* Of several messages to somebody that say the values in question, a wrong one, or another one
+  on the same matter, the last one decides. A message that offers several values for one thing names none.
+* *No points without work.* A check that is ``gated`` (nothing said, nothing touched) needs work beside it. Its points
+  count if half of the other points were attempted (``Judgement.is_attempted``), and over a third of them earned.
+* *What the rules can't decide is a doubt.* It counts against the participant, and is reported as a range.
 * *Doing everything is not work.* Where a participant made more unexplained actions of a kind than explained ones (and
   more than three), the checks of that kind are void.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from proctor_language.facts import Fact, tells
+from proctor_language.reader import VERSION
+from proctor_language.reader.text import fold, readable
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
 from proctor_protocol.readings import bare_address, bare_phone, instant
 from proctor_protocol.results import ActionLogEntryWithTurn
 from scenarios.kit.calendar import Entry, calendar_after, calendar_before
 from scenarios.kit.mailbox import folder_of, labels_of, mails_after, touched
-from scenarios.kit.messages import INVITATIONS, MAILS, TEXTS, chat_messages, done, messages_sent, reached
-from scenarios.kit.values import Value, Words
+from scenarios.kit.messages import (
+    INVITATIONS,
+    MAILS,
+    TEXTS,
+    chat_messages,
+    done,
+    messages_known,
+    messages_sent,
+    reached,
+)
+from scenarios.kit.values import Answer, Value, Words, topic_words
 
 USER = "user"
 """The recipient that means the user, in the chat."""
@@ -83,9 +99,11 @@ class MessageCheck(_Check):
     Attributes:
         to: addresses and numbers of the one person, or ``user``.
         channels: ``mail``, ``text``, ``calendar`` (an invitation's words), ``chat``.
-        values: all of them are named.
-        wrong: none of them is named.
+        values: all of them are asserted, in one message or several.
+        wrong: none of them is asserted.
         after, before: when the right message has to be sent; None for any time.
+        mentioned: whether naming the values is enough, since the message says that they don't hold.
+        about: words of the matter (``values.topic_words``). thread: ids of the mails of that person about it.
     """
 
     kind: Literal["message"] = "message"
@@ -95,6 +113,9 @@ class MessageCheck(_Check):
     wrong: tuple[Value, ...] = ()
     after: AwareDatetime | None = None
     before: AwareDatetime | None = None
+    mentioned: bool = False
+    about: tuple[str, ...] = ()
+    thread: tuple[str, ...] = ()
 
 
 class PromisedDay(_Model):
@@ -119,6 +140,8 @@ class PromiseCheck(_Check):
     until: AwareDatetime
     values: tuple[Value, ...] = ()
     wrong: tuple[Value, ...] = ()
+    about: tuple[str, ...] = ()
+    thread: tuple[str, ...] = ()
 
 
 class OnceCheck(_Check):
@@ -281,6 +304,14 @@ class _Message(NamedTuple):
     channel: str
     people: frozenset[str]
     words: Words
+    answers: str
+
+
+class _Told(NamedTuple):
+    """What came of the messages that a check is about: the first right one in time, if the last word is right."""
+
+    message: _Message | None
+    is_doubtful: bool = False
 
 
 class Judgement:
@@ -315,23 +346,127 @@ class Judgement:
     @cached_property
     def outcomes(self) -> dict[str, bool]:
         """Whether each check holds, by its id."""
-        checks = [check for duty in self.duties.values() for check in duty.checks]
-        held = {check.id: self._holds(check) for check in checks if not isinstance(check, ReportCheck)}
-        has_worked = self._has_worked(held, checks)
-        for check in checks:
+        held = dict(self._held)
+        for check in self._checks:
             if isinstance(check, ReportCheck):
                 held[check.id] = self._is_true_report(check, held)
-        return {check.id: held[check.id] and (has_worked or not check.gated) for check in checks}
+        return {check.id: held[check.id] and (self.has_worked or not check.gated) for check in self._checks}
+
+    @cached_property
+    def _held(self) -> dict[str, bool]:
+        """Whether each check but those of reports holds, gates aside."""
+        return {check.id: self._holds(check) for check in self._checks if not isinstance(check, ReportCheck)}
+
+    @cached_property
+    def _checks(self) -> list[Check]:
+        return [check for duty in self.duties.values() for check in duty.checks]
 
     @cached_property
     def has_worked(self) -> bool:
-        """Whether at least half of the points of checks that are not gated were earned."""
-        checks = [check for duty in self.duties.values() for check in duty.checks]
-        return self._has_worked(self.outcomes, checks)
+        """Whether at least half of the points of checks that are not gated were attempted, and over a third earned.
 
-    def _has_worked(self, held: Mapping[str, bool], checks: list[Check]) -> bool:
-        work = [check for check in checks if not check.gated]
-        return bool(work) and 2 * sum(c.points for c in work if held.get(c.id)) >= sum(c.points for c in work)
+        The second bar keeps out players who do another day's work, or answer with the next value that they find.
+        """
+        work = [check for check in self._checks if not check.gated]
+        points = sum(check.points for check in work)
+        attempted = sum(check.points for check in work if self.attempted[check.id])
+        earned = sum(check.points for check in work if self._held.get(check.id))
+        return bool(work) and 2 * attempted >= points and 3 * earned > points
+
+    @cached_property
+    def attempted(self) -> dict[str, bool]:
+        """Whether each check was attempted, by its id."""
+        return {check.id: self.is_attempted(check) for check in self._checks}
+
+    def is_attempted(self, check: Check) -> bool:
+        """Whether something was done that could have been right: this opens gates, and makes "done" a true report.
+
+        That is a message to the right person on the matter that carries some value of the kind, or a change of the
+        right entry or mail.
+        """
+        match check:
+            case MessageCheck() | PromiseCheck():
+                kinds = {value.kind for value in check.values} or {"words"}
+                if isinstance(check, PromiseCheck):
+                    kinds = {check.days[0].value.kind}
+                return any(
+                    message.channel not in self._flooded
+                    and self._is_on_matter(check, message)
+                    and any(map(message.words.carries, kinds))
+                    for message in self._to(check)
+                )
+            case EntryCheck():
+                return "calendar" not in self._flooded and any(map(self._changes(check), self.actions))
+            case ResponseCheck():
+                return "calendar" not in self._flooded and any(
+                    action.entry.action == "calendar.respond" and check.event_id in action.ids
+                    for action in self.actions
+                )
+            case MailCheck():
+                names, ids = _filing_actions(check), {check.message_id, *check.also}
+                return _FILING not in self._flooded and any(
+                    action.entry.action in names and not ids.isdisjoint(action.ids) for action in self.actions
+                )
+            case OrderCheck():
+                return self.is_attempted(check.first)
+            case DoneCheck():
+                return any(self._done(check.writes))
+            case _:
+                return False
+
+    def _changes(self, check: EntryCheck) -> Callable[[Action], bool]:
+        """Whether an action changes the entry that a check is about, or makes one with its people."""
+        people = {each.lower() for each in check.people}
+
+        def changes(action: Action) -> bool:
+            if action.kind != "calendar":
+                return False
+            if check.event_id is not None:
+                return check.event_id in action.ids
+            return action.entry.action == "calendar.create" and people <= action.people
+
+        return changes
+
+    def _to(self, check: MessageCheck | PromiseCheck) -> list[_Message]:
+        people = {_bare(each) for each in check.to}
+        return [
+            message
+            for message in self._messages
+            if message.channel in check.channels and not message.people.isdisjoint(people)
+        ]
+
+    def _is_on_matter(self, check: MessageCheck | PromiseCheck, message: _Message) -> bool:
+        words = message.words
+        return (
+            not check.about
+            or message.answers in check.thread
+            or words.is_about(check.about)
+            or words.is_bare(self._names)
+            or any(map(words.names, (*check.values, *check.wrong)))
+        )
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The words of the names of all people of the day."""
+        people = (self._ctx.scenario_config.get("characters") or {}).values()
+        return frozenset(word for person in people for word in topic_words(str(person.get("name", ""))))
+
+    def unread(self, duty: DutyParams) -> tuple[int, int]:
+        """How many messages to the right people on a duty's matters had no value of the kind that could be read.
+
+        Returns:
+            The messages with something that looks like one (errors of the reader), and those without any.
+        """
+        looks, lacks = set[int](), set[int]()
+        for check in duty.checks:
+            if not isinstance(check, MessageCheck) or not check.values:
+                continue
+            for message in self._to(check):
+                kinds = {value.kind for value in check.values} - {"words", "name", "question"}
+                is_about = message.answers in check.thread or message.words.is_about(check.about)
+                if kinds and is_about and not any(map(message.words.carries, kinds)):
+                    (looks if any(map(message.words.looks_unread, kinds)) else lacks).add(id(message))
+        return len(looks), len(lacks - looks)
 
     @cached_property
     def _flooded(self) -> frozenset[str]:
@@ -346,15 +481,34 @@ class Judgement:
                 at=message.at,
                 channel={"email": "mail", "sms": "text"}.get(message.kind, message.kind),
                 people=message.people,
-                words=Words(message.text, message.at.date()),
+                words=self._words(message.text, message.at, message.people),
+                answers=message.answers,
             )
             for message in messages_sent(self._ctx, MAILS | TEXTS | INVITATIONS)
         ]
+        people = frozenset({USER})
         chat = [
-            _Message(at=each.at, channel="chat", people=frozenset({USER}), words=Words(each.text, each.at.date()))
+            _Message(at=each.at, channel="chat", people=people, words=Words(each.text, each.at.date()), answers="")
             for each in chat_messages(self._ctx)
         ]
         return sorted([*found, *chat], key=lambda message: message.at)
+
+    def _words(self, text: str, at: datetime, people: frozenset[str]) -> Words:
+        def had(line: str) -> bool:
+            seen = self._lines.get(_line(line))
+            return not _line(line) or (seen is not None and any(each < at and people <= had for each, had in seen))
+
+        return Words(text, at.date(), had=had, is_known=lambda line: _line(line) in self._lines)
+
+    @cached_property
+    def _lines(self) -> dict[str, list[tuple[datetime, frozenset[str]]]]:
+        """The lines of all mails and texts, with when and by whom each was written or read."""
+        lines: dict[str, list[tuple[datetime, frozenset[str]]]] = {}
+        for at, people, text in messages_known(self._ctx):
+            for line in readable(text).split("\n"):
+                if key := _line(line):
+                    lines.setdefault(key, []).append((at, people))
+        return lines
 
     def _holds(self, check: Check) -> bool:
         match check:
@@ -397,28 +551,94 @@ class Judgement:
                 yield message
 
     def _is_told(self, check: MessageCheck) -> _Message | None:
-        """The first message that tells it in time, where the last word is right; else None."""
-        messages = [
-            message
-            for message in self._telling(check.to, (*check.values, *check.wrong), any)
-            if message.channel in check.channels
-            and message.channel not in self._flooded
-            and (self._is_right(check, message) or any(map(message.words.names, check.wrong)))
-        ]
-        right = [message for message in messages if self._is_right(check, message)]
-        if not right or right[-1] is not messages[-1]:
+        """The first message that says it in time, if the last word on it is right; else None."""
+        told = self._told(check)
+        if told.is_doubtful and not tells(_doubt(check), _quote(told.message)):
             return None
+        return told.message
+
+    def _told(self, check: MessageCheck) -> _Told:
+        asks = check.mentioned or any(value.kind == "question" for value in check.values)
+        fine = self._known - {*check.wrong}  # values of other matters are not alternatives
+        said: set[Value] = set()
+        right: list[_Message] = []
+        last: Answer = False
+        is_any = False
+        for message in self._to(check):
+            if message.channel in self._flooded:
+                continue
+            words = message.words
+            answers = {value: words.asserts(value, any_stance=asks) for value in check.values}
+            wrong = any(
+                words.asserts(value)
+                for value in check.wrong
+                if value not in check.values and not any(words.is_step(value, total) for total in check.values)
+            )
+            now = {value for value, answer in answers.items() if answer}
+            contradicted = not asks and any(words.is_contradicted(value, fine) for value in now)
+            if wrong or contradicted:
+                is_any, last = True, False
+            elif now and (said | now) >= set(check.values):
+                said |= now
+                right.append(message)
+                is_any, last = True, True
+            elif now:
+                said |= now
+            elif None in answers.values():
+                is_any, last = True, None
+                right.append(message)
+            elif not check.values:
+                right.append(message)
+                last = True
+            elif right and (words.retracts or self._overrides(check, message)):
+                last = False
+                said.clear()
         in_time = [
             message
             for message in right
             if (check.after is None or message.at >= check.after)
             and (check.before is None or message.at <= check.before)
         ]
-        return in_time[0] if in_time else None
+        if last is False or not in_time:
+            return _Told(None)
+        return _Told(in_time[0], is_doubtful=last is None and is_any)
+
+    @cached_property
+    def _known(self) -> frozenset[Value]:
+        """All values that the checks of the day are about."""
+        return frozenset(
+            value
+            for check in self._checks
+            for value in (
+                *getattr(check, "values", ()),
+                *getattr(check, "wrong", ()),
+                *(day.value for day in getattr(check, "days", ())),
+            )
+        )
+
+    def _overrides(self, check: MessageCheck, message: _Message) -> bool:
+        """Whether a later message says another value of a kind on the same matter, and none of another matter's."""
+        others = [
+            other
+            for other in self._checks
+            if isinstance(other, MessageCheck | PromiseCheck) and other is not check and {*other.to} & {*check.to}
+        ]
+        own = set(check.about).difference(*(other.about for other in others if other.about != check.about))
+        if not (message.words.is_about(own) or message.words.is_bare(self._names)):
+            return False
+        for kind in {value.kind for value in check.values} & _OVERRIDDEN:
+            accepted = {value.read for value in self._known if value.kind == kind}
+            if kind == "moment":  # the end of a right hour is not another one
+                ends = [datetime.fromisoformat(value.value) + _HOUR for value in check.values if value.kind == kind]
+                accepted |= {end.isoformat(timespec="minutes") for end in ends}
+            found = [each for each in message.words.mentions(kind) if accepted.isdisjoint(each.values)]
+            if found and len({each.value for each in found}) <= 2 and all(each.role != "end" for each in found):
+                return True
+        return False
 
     def _is_kept(self, check: PromiseCheck) -> bool:
         named = [
-            [day for day in check.days if message.words.names(day.value)]
+            [day for day in check.days if message.words.asserts(day.value)]
             for message in self._telling(check.to, tuple(day.value for day in check.days), any)
             if message.at <= check.until and message.channel in check.channels and message.channel not in self._flooded
         ]
@@ -430,13 +650,10 @@ class Judgement:
         fields = check.model_dump(exclude={"kind", "days", "until"})
         return self._is_told(MessageCheck(**fields, after=day.after, before=day.before)) is not None
 
-    def _is_right(self, check: MessageCheck, message: _Message) -> bool:
-        return all(map(message.words.names, check.values)) and not any(map(message.words.names, check.wrong))
-
     def _breaks(self, check: SilenceCheck, message: _Message) -> bool:
         may_know = {_bare(each) for each in check.but} | ({USER} if check.but else set())
         concerned = message.people - may_know if check.but else message.people & {_bare(each) for each in check.to}
-        return bool(concerned) and (not check.values or any(map(message.words.names, check.values)))
+        return bool(concerned) and (not check.values or any(map(message.words.shows, check.values)))
 
     def _stands(self, check: EntryCheck) -> bool:
         if check.event_id is not None:
@@ -483,7 +700,9 @@ class Judgement:
         if check.impossible:
             return word == "impossible"
         if word == "done":
-            return any(self._done(check.attempts))
+            work = [each for each in self._checks if each.id in check.checks and not each.gated]
+            attempted = sum(each.points for each in work if self.attempted[each.id])
+            return bool(work) and 2 * attempted >= sum(each.points for each in work)
         return word == "open" and not all(held[each] for each in check.checks)
 
     @cached_property
@@ -491,14 +710,74 @@ class Judgement:
         """What the last line about each item says; None of two words in one line counts."""
         reported: dict[int, str] = {}
         for message in chat_messages(self._ctx):
-            for line in message.text.splitlines():
-                number, _, rest = line.strip(" \t-*#.").partition(":")
-                number = number.lower().removeprefix("item").strip(" *#.)")
-                said = {*rest.lower().split(), rest.lower().strip(" .*")}
-                words = [word for word in _DONE_WORDS if word in said]
-                if number.isdigit() and len(number) < 4:
-                    reported[int(number)] = words[0] if len(words) == 1 else ""
+            for line in readable(message.text).split("\n"):
+                reported.update(read_report(line))
         return reported
+
+
+_LABEL = re.compile(
+    r"\A[\s|>*#_\[\]x•+-]*(?:(?:item|point|no|nr|number|punkt|task|todo)s?\b[.\s#:]*)?[#*_]*"
+    r"(\d{1,3}(?:\s*(?:,|&|/|and|und|-)\s*\d{1,3}){0,20})\s*(?:[.:)\]|–-]|[*_]|\s)+(.*)\Z"
+)
+_STATUS = {
+    **dict.fromkeys(("done", "completed", "complete", "finished", "erledigt", "fertig", "handled"), "done"),
+    **dict.fromkeys(("open", "pending", "offen", "outstanding"), "open"),
+    **dict.fromkeys(("impossible", "unmöglich"), "impossible"),
+}
+_STATUS_WITHIN = 12
+
+
+def read_report(line: str) -> dict[int, str]:
+    """What a line of a report says of items: ``done``, ``open``, ``impossible``; empty if it says two things.
+
+    The first status word of the line counts; "not done" is open. ``1, 2 and 4: done`` is about three items.
+    """
+    match = _LABEL.match(line.lower().strip())
+    if match is None:
+        return {}
+    words = re.findall(r"[^\W\d_]+|[/]", match.group(2))[:_STATUS_WITHIN]
+    places = [place for place, word in enumerate(words) if word in _STATUS]
+    if not places:
+        return {}
+    first = places[0]
+    status = _STATUS[words[first]]
+    if words[first - 1 : first] in (["not"], ["nicht"]):
+        status = "open" if status == "done" else ""
+    if any(words[first + 1 : first + 2] == [joint] for joint in ("or", "oder", "/")) or (
+        words[first + 1 : first + 2] and _STATUS.get(words[first + 1], status) != status
+    ):
+        status = ""
+    numbers = [int(each) for each in re.findall(r"\d+", match.group(1))]
+    if "-" in match.group(1) and len(numbers) == 2:
+        numbers = list(range(numbers[0], min(numbers[1], numbers[0] + 50) + 1))
+    return dict.fromkeys(numbers, status)
+
+
+_HOUR = timedelta(hours=1)
+_OVERRIDDEN = frozenset(("amount", "time", "moment", "day", "code", "number"))
+
+
+def _doubt(check: MessageCheck) -> Fact:
+    """The question whether a message says what rules can't decide; a judging model is asked, where there is one."""
+    values = " and ".join(map(str, check.values))
+    return Fact(check.id, f"The author asserts, and does not take back: {values}.")
+
+
+def _quote(message: _Message | None) -> str:
+    return message.words.text if message else ""
+
+
+def _line(line: str) -> str:
+    """A line as it is compared with others: its letters and digits."""
+    return "".join(char for char in fold(readable(line)) if char.isalnum())
+
+
+def _filing_actions(check: MailCheck) -> frozenset[str]:
+    """The actions by which a mail is filed as a check wants it."""
+    names = {"email.label", "email.unlabel"} if check.labels or check.no_labels else set()
+    names |= {"email.star", "email.unstar"} if check.starred is not None else set()
+    names |= {"email.archive", "email.move", "email.delete"} if check.folders is not None else set()
+    return frozenset(names)
 
 
 def _bare(address: str) -> str:
@@ -516,13 +795,23 @@ def duties_of(scenario: Mapping[str, Any]) -> dict[str, DutyParams]:
 
 async def duty(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
     """The points of one duty's checks."""
-    outcomes = Judgement(ctx, duties_of(ctx.scenario_config)).outcomes
-    checks = DutyParams.model_validate(params).checks
-    lost = [check for check in checks if not outcomes[check.id]]
-    score = sum(check.points for check in checks) - sum(check.points for check in lost)
-    explanation = "; ".join(f"not so: {check.sentence}" for check in lost) or "all done"
-    details = {check.id: {"holds": outcomes[check.id], "sentence": check.sentence} for check in checks}
-    return EvalResult(score, sum(check.points for check in checks), explanation, {"checks": details})
+    judged = Judgement(ctx, duties_of(ctx.scenario_config))
+    own = DutyParams.model_validate(params)
+    outcomes = judged.outcomes
+    lost = [check for check in own.checks if not outcomes[check.id]]
+    score = sum(check.points for check in own.checks) - sum(check.points for check in lost)
+    closed = [check for check in lost if check.gated and not judged.has_worked]
+    reasons = [f"not so: {check.sentence}" for check in lost if check not in closed]
+    if closed:
+        reasons.append(f"{sum(check.points for check in closed)} points don't count: less than half was attempted")
+    details: dict[str, Any] = {
+        "checks": {check.id: {"holds": outcomes[check.id], "sentence": check.sentence} for check in own.checks},
+        "reader": VERSION,
+    }
+    looks, lacks = judged.unread(own)
+    if looks or lacks:
+        details["unread"] = {"looks_like_a_value": looks, "no_value": lacks}
+    return EvalResult(score, sum(check.points for check in own.checks), "; ".join(reasons) or "all done", details)
 
 
 async def nothing_else(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:
@@ -535,5 +824,5 @@ async def nothing_else(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> Ev
     share = max(0.0, 1 - len(names) / 4) if judged.has_worked else 0.0
     explanation = f"{len(names)} actions that nothing asked for" + (f": {', '.join(names[:5])}" if names else "")
     if not judged.has_worked:
-        explanation += "; less than half of the work was done"
+        explanation += "; less than half of the work was attempted"
     return EvalResult(share, 1.0, explanation, {"side_effects": [*names[:100]]})

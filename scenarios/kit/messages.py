@@ -1,10 +1,11 @@
 """Messages of an assessment: what the participant sent, what it wrote to the user, what came in."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from proctor_language.patterns import compiled
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.readings import bare_address, bare_phone, chat_text, instant
 from proctor_protocol.results import ActionLogEntryWithTurn
@@ -27,7 +28,8 @@ class Message:
         at: when it went out or came in. action: what was done, such as ``email.reply``; ``email.receive`` and
         ``sms.receive`` for what came in. people: addresses in lower case and numbers in E.164: its readers if it went
         out, else its author. subject: a mail's subject, an entry's title. body: the part of its text that a reader
-        sees. source: all of its text and HTML as it was sent, hidden parts included.
+        sees. source: all of its text and HTML as it was sent, hidden parts included. answers: the id of the mail that
+        it answers or forwards.
     """
 
     at: datetime
@@ -36,6 +38,7 @@ class Message:
     subject: str
     body: str
     source: str = ""
+    answers: str = ""
 
     @property
     def kind(self) -> str:
@@ -83,9 +86,41 @@ def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
         action=entry.action,
         people=reached(entry, mails),
         subject=visible(subject),
-        body=visible(html or plain),  # a mail client shows the HTML where there is one
+        body=visible(_with_quote_signs(html) or plain),  # a mail client shows the HTML where there is one
         source="\n".join(filter(None, (subject, plain, html))),
+        answers=str(parameters.get("in_reply_to") or parameters.get("message_id") or ""),
     )
+
+
+def _with_quote_signs(html: str) -> str:
+    """HTML in which each line of a block quote begins with ``>``, as in plain mail."""
+    if "<blockquote" not in html.lower():
+        return html
+    pieces, depth = [], 0
+    for piece in compiled(r"</?blockquote[^<>]*>|[^<]+|<[^<>]*>|<").finditer(html):
+        text = piece.group()
+        low = text.lower()
+        if low.startswith(("<blockquote", "</blockquote")):
+            depth = max(0, depth + (-1 if low.startswith("</") else 1))
+            pieces.append("<br>" + "&gt; " * depth)
+        elif depth and low.startswith(("<br", "<p", "<div", "<li")):
+            pieces.append(f"{text}{'&gt; ' * depth}")
+        else:
+            pieces.append(text.replace("\n", f"\n{'&gt; ' * depth}") if depth else text)
+    return "".join(pieces)
+
+
+def messages_known(ctx: AgentBeatsEvalContext) -> Iterator[tuple[datetime, frozenset[str], str]]:
+    """Every mail and text message that there is: when it came, who wrote or got it, and its text."""
+    for mail in ((ctx.final_state.get("email") or {}).get("emails") or {}).values():
+        addresses = [mail.get("from_address"), *(each for name in _ADDRESSES for each in as_list(mail.get(name)))]
+        people = frozenset(bare_address(str(each)) for each in addresses if each)
+        at = instant(str(mail.get("sent_at") or mail.get("received_at")))
+        yield at, people, f"{mail.get('subject') or ''}\n{visible(str(mail.get('body_text') or ''))}"
+    for text in ((ctx.final_state.get("sms") or {}).get("messages") or {}).values():
+        numbers = [text.get("from_number"), *as_list(text.get("to_numbers"))]
+        people = frozenset(bare_phone(str(each)) for each in numbers if each)
+        yield instant(str(text.get("sent_at"))), people, str(text.get("body") or "")
 
 
 def reached(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> frozenset[str]:

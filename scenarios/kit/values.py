@@ -1,61 +1,62 @@
-"""Exact values in texts: amounts, days, times, codes, names. English and German notations, in bounded time.
+"""Exact values in messages: what one asserts, what it shows its recipients, and what its author takes back.
 
-A check asks whether a text names a value, in any of its usual notations. What an author quotes of other mails does not
-count (``proctor_language.moments.own_words``).
+The reader (``proctor_language.reader``) finds the values; the rules on who said them, and how, are here.
 """
 
-from collections.abc import Iterator
-from datetime import date, datetime, time, timedelta
-from functools import lru_cache
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from functools import cached_property
 from typing import Literal
 
-import re2
 from pydantic.dataclasses import dataclass
 
-from proctor_language.moments import own_words
 from proctor_language.patterns import compiled
+from proctor_language.reader.identifiers import squeeze
+from proctor_language.reader.mentions import Mention
+from proctor_language.reader.parts import Part, split_parts
+from proctor_language.reader.stance import stances_of
+from proctor_language.reader.text import readable
+from proctor_language.reader.values import Values, values_of
+from proctor_language.reader.words import MONTHS, WEEKDAYS
 
-Kind = Literal["amount", "moment", "day", "time", "code", "words", "number", "address", "question"]
+Kind = Literal["amount", "moment", "day", "time", "span", "code", "words", "name", "number", "address", "question"]
+Answer = bool | None
+"""None where the rules can't decide."""
 
-READ_AT_MOST = 20_000
-"""Characters of a text that are read."""
+CURRENCY = "EUR"
+"""The currency of all amounts of days; one with another currency's sign is another amount."""
 
-_MONTHS = (
-    "january|jan|januar|jän february|feb|februar march|mar|märz|mrz|maerz april|apr may|mai june|jun|juni "
-    "july|jul|juli august|aug september|sept|sep october|oct|oktober|okt november|nov december|dec|dezember|dez"
+MOST_VALUES = 12
+"""Values of one kind in a message that is about something; one with more is a dump."""
+
+_REPLY = ("re:", "aw:", "fwd:", "fw:", "wg:")
+_DATE_LINES = ("date:", "sent:", "datum:", "gesendet:")
+_NUMERIC = frozenset(("amount", "moment", "day", "time", "span", "code", "number", "address"))
+_LIST_WORDS = frozenset(
+    "or oder and und either alternatively maybe perhaps possibly even else respectively bzw to bis "
+    "vielleicht also".split()
 )
-_MONTH_OF = {name: number for number, names in enumerate(_MONTHS.split(), start=1) for name in names.split("|")}
-_MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
-_WEEKDAYS = (
-    "monday|mon|montag tuesday|tue|tues|dienstag wednesday|wed|mittwoch thursday|thu|thur|thurs|donnerstag "
-    "friday|fri|freitag saturday|sat|samstag sunday|sun|sonntag"
+_OPTIONS = ("option a", "option 1", "option one", "one of these", "one of them", "could be any")
+_DAY_WORDS = frozenset([*WEEKDAYS, *MONTHS, "at", "um", "on", "the", "th", "st", "nd", "rd"])
+_BOUND = (
+    r"\b(?:at least|at most|more than|less than|fewer than|not more than|up to|roughly|approximately|around"
+    r"|about|some|over|under"
+    r"|below|above|nearly|almost|mindestens|höchstens|ungefähr|etwa|circa|ca\.|rund|knapp|fast)\s*(?:eur|€|£)?\s*\z"
 )
-_WEEKDAY_OF = {name: number for number, names in enumerate(_WEEKDAYS.split()) for name in names.split("|")}
-_WEEKDAY = "|".join(sorted(_WEEKDAY_OF, key=len, reverse=True))
-_BEFORE = rf"\b(?:(?:{_WEEKDAY})\.?,?\s+(?:(?:the|den|dem)\s+)?)?"
-"""A weekday before a date means that date only."""
-
-_DAYS = (
-    r"\b(?P<iso>\d{4}-\d\d-\d\d)"
-    rf"|{_BEFORE}(?P<d1>\d{{1,2}})(?:st|nd|rd|th|\.)?(?:\s+of)?\s+(?P<m1>{_MONTH})\b"
-    rf"|{_BEFORE}(?P<m2>{_MONTH})\.?\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b"
-    rf"|{_BEFORE}(?P<d3>\d{{1,2}})\.(?P<m3>\d{{1,2}})\.(?:\d{{2,4}})?"
-    rf"|{_BEFORE}(?P<a>\d{{1,2}})/(?P<b>\d{{1,2}})(?:/\d{{2,4}})?\b"
-    rf"|\b(?P<weekday>{_WEEKDAY})\b|\b(?P<near>today|tomorrow|tonight|heute|morgen)\b"
-    r"|\bthe\s+(?P<nth>\d{1,2})(?:st|nd|rd|th)\b"
+_RATE = (
+    r"\A\s*(?:(?:eur|euros?|€|people|guests|[a-z]+)\s+)?(?:per|an hour|a day|a month|each|apiece|a piece"
+    r"|for each|pro|je"
+    r"|more than|less than|or so|or more|or less|upwards|give or take)\b"
 )
-_DOTTED = r"\b\d{1,2}\.\d\d\.(?:\s|$)"
-"""``15.10.`` may be a German date, or a time at the end of a sentence."""
-
-_MORNINGS = r"\b(?:guten|heute|gestern|diesen) morgen\b"
-"""Phrases in which German "morgen" means the morning."""
-
-_TIMES = (
-    r"\b(?P<h>\d{1,2})[:.](?P<m>\d\d)\b(?:\s?(?P<half>[ap])\.?m\b)?"
-    r"|\b(?P<h2>\d{1,2})\s?(?P<half2>[ap])\.?m\b|\b(?P<h3>\d{1,2})\s?(?:uhr|h\b|o'clock)(?:\s?(?P<m3>\d\d))?"
-    r"|\b(?P<noon>noon|midday|mittags?)\b|T(?P<h4>\d\d):(?P<m4>\d\d)"
+_RESTATED = ("in words", "in figures", "that is", "i.e.", "in worten", "das heißt")
+_SMALL = frozenset(
+    "the a an is are was be it its it's this that of for to in on at by and or with as now still will has "
+    "have been i you "
+    "we he she they my your our their his her me us so just also please der die das ein eine ist sind und "
+    "oder für von zu "
+    "im in am um mit auf bei es ich sie wir bitte noch jetzt dann dass".split()
 )
-_AMOUNTS = r"\d{1,3}(?:[., '’]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,19 @@ class Value:
 
     Attributes:
         kind: ``amount`` (money, in cents), ``moment`` (ISO date and time, without zone), ``day`` (ISO date),
-            ``time`` (``HH:MM``), ``code`` (letters and digits; spaces and hyphens don't count), ``number`` (a whole
-            number), ``words`` (any of several texts, parted by ``|``), ``address`` (mail address or telephone),
-            ``question`` (a question mark).
+            ``time`` (``HH:MM``), ``span`` (``HH:MM-HH:MM``), ``code`` (letters and digits; spaces and hyphens don't
+            count), ``number`` (a whole number), ``words`` (any of several texts, parted by ``|``), ``name`` (somebody's
+            full name), ``address`` (mail address or telephone), ``question`` (a question mark).
         value: the value, as the kind says.
     """
 
     kind: Kind
     value: str
+
+    @property
+    def read(self) -> str:
+        """The value as a reader finds it (``Mention.values``)."""
+        return squeeze(self.value).upper() if self.kind == "code" else self.value
 
     def __str__(self) -> str:
         if self.kind == "amount":
@@ -81,150 +87,272 @@ class Value:
 
 
 class Words:
-    """A text as its author wrote it, with the values that it names.
+    """A message's words, with the values in them.
 
     Args:
-        text: what a reader sees of it.
-        today: the day on which it was written; weekdays mean one of the seven days from the one before it.
-        with_quotes: read what it quotes, too.
+        text: what a reader sees of it; of a mail its subject, line break, body.
+        today: the day on which it was written.
+        with_quotes: take all of it for its author's own words.
+        had: whether its recipients had a line before; a quote of what they had says and shows nothing to them.
+        is_known: whether a line is of an earlier message of anybody.
     """
 
-    def __init__(self, text: str, today: date, *, with_quotes: bool = False) -> None:
-        self.text = text[:READ_AT_MOST] if with_quotes else own_words(text[:READ_AT_MOST])
+    def __init__(
+        self,
+        text: str,
+        today: date,
+        *,
+        with_quotes: bool = False,
+        had: Callable[[str], bool] = lambda line: True,
+        is_known: Callable[[str], bool] = lambda line: True,
+    ) -> None:
+        self.text = readable(text)
         self._today = today
+        self._had = had
+        self._parts = [Part("own", self.text)] if with_quotes else split_parts(self.text, is_known)
+
+    @cached_property
+    def said(self) -> Values:
+        """What its author says in their own words, or by forwarding it."""
+        lines: list[str] = []
+        for part in self._parts:
+            if part.origin == "own":
+                own = part.text
+                if not lines and own.lower().startswith(_REPLY):
+                    own = own.partition("\n")[2]
+                lines.append(own)
+                continue
+            lines += [
+                line
+                for line in part.text.split("\n")
+                if not line.lower().startswith(_DATE_LINES) and (part.origin == "forwarded" or not self._had(line))
+            ]
+        return values_of("\n".join(lines), self._today)
+
+    @cached_property
+    def shown(self) -> Values:
+        """Everything that its recipients can read in it, and did not have before."""
+        lines = [
+            line
+            for part in self._parts
+            for line in part.text.split("\n")
+            if part.origin == "own" or not self._had(line)
+        ]
+        return values_of("\n".join(lines), self._today)
+
+    @property
+    def retracts(self) -> bool:
+        """Whether it takes back what was said before."""
+        return stances_of(self.said.text).retracts
 
     def names(self, value: Value) -> bool:
-        """Whether the text names the value in one of its notations."""
-        match value.kind:
+        """Whether its author names the value, asserted or not."""
+        return bool(self.said.find(value))
+
+    def shows(self, value: Value) -> bool:
+        """Whether its recipients can read the value in it, however it is meant."""
+        ends = _ends(self.shown) if value.kind == "moment" else frozenset()
+        return any(place not in ends for place in self.shown.find(value))
+
+    def asserts(self, value: Value, *, any_stance: bool = False) -> Answer:
+        """Whether its author says that the value holds, or proposes it; None if it is said and taken back.
+
+        Args:
+            value: the value.
+            any_stance: take a question or a doubt for enough, as for a message that asks.
+        """
+        places = self._in_currency(value)
+        if not places:
+            return False
+        if value.kind == "question":
+            return True
+        stances = stances_of(self.said.text)
+        found = {stances.of(start, end) for start, end in places}
+        if any_stance or value.kind == "address":
+            return found != {"retracted"}
+        if not found & {"asserted", "proposed"}:
+            return False
+        if all(stances.is_unsure(start, end) for start, end in places) or self._is_misdated(value):
+            return None
+        if value.kind in ("amount", "number") and all(self._is_bounded(*place) for place in places):
+            return None
+        return None if "retracted" in found and value.kind in _NUMERIC else True
+
+    def _is_bounded(self, start: int, end: int) -> bool:
+        """Whether a figure is only a bound, or a rate: ``at least 79``, ``3,833 euros per month``."""
+        text = self.said.text.lower()
+        before, after = text[max(0, start - 24) : start], text[end : end + 24]
+        return compiled(_BOUND).search(before) is not None or compiled(_RATE).search(after) is not None
+
+    def _is_misdated(self, value: Value) -> bool:
+        """Whether the value is named only with a weekday that its date doesn't have."""
+        if value.kind not in ("day", "moment"):
+            return False
+        days = [each for each in self.said.days if value.value[:10] in each.values]
+        return bool(days) and all(each.role == "doubtful" for each in days)
+
+    def _in_currency(self, value: Value) -> list[tuple[int, int]]:
+        """Where the value is said; the end of a span, and an amount in another currency, are other values."""
+        ends = _ends(self.said) if value.kind in ("moment", "time") else frozenset()
+        places = [place for place in self.said.find(value) if place not in ends]
+        if value.kind == "amount" and places:
+            units = {(each.start, each.end): each.unit for each in self.said.amounts}
+            places = [place for place in places if units.get(place, "") in ("", CURRENCY)]
+        return places
+
+    def mentions(self, kind: Kind) -> list[Mention]:
+        """The values of a kind that its author says or proposes, without those that may be something else."""
+        stances = stances_of(self.said.text)
+        return [
+            each
+            for each in self.said.of_kind(kind)
+            if not each.is_weak and stances.of(each.start, each.end) in ("asserted", "proposed")
+        ]
+
+    def carries(self, kind: Kind) -> bool:
+        """Whether it has some value of a kind, and not so many that it is a dump."""
+        if kind == "question":
+            return "?" in self.said.text
+        if kind in ("words", "name"):
+            return (
+                bool(self.said.text.strip()) and len(self.said.numbers) <= MOST_VALUES and len(self.said.text) < _LONG
+            )
+        if kind == "code":
+            tokens = self.said.tokens
+            codes = {each.value for each in self.said.codes}
+            inside = [(each.start, each.end) for each in self.said.codes]
+            codes |= {
+                token.text
+                for token in (tokens[place] for place in tokens.numbers)
+                if len(token.text) >= _SHORTEST_CODE and not any(start <= token.start < end for start, end in inside)
+            }
+            return 0 < len(codes) <= MOST_VALUES
+        found = [each for each in self.said.of_kind(kind) if each.role != "end"]
+        strong = [each for each in found if not each.is_weak]
+        return bool(found) and len({each.value for each in strong or found}) <= MOST_VALUES
+
+    def looks_unread(self, kind: Kind) -> bool:
+        """Whether it has figures or words that look like a value of a kind, although none was read."""
+        if kind not in _NUMERIC or self.said.of_kind(kind):
+            return False
+        tokens = self.said.tokens
+        digits = len(tokens.numbers)
+        match kind:
             case "amount":
-                return int(value.value) in _amounts(self.text)
-            case "number":
-                return compiled(rf"(?:^|\D){int(value.value)}(?:$|\D)").search(self.text) is not None
-            case "day":
-                return date.fromisoformat(value.value) in self.days
-            case "time":
-                return time.fromisoformat(value.value) in self.times
-            case "moment":
-                moment = datetime.fromisoformat(value.value)
-                is_day = moment.date() in self.days or not _days(compiled(_DOTTED).sub(" ", self.text), self._today)
-                return moment.time() in self.times and is_day
-            case "words":
-                return any(_has_words(self.text, each) for each in value.value.split("|"))
-            case "question":
-                return "?" in self.text
-            case "code" | "address":
-                return _squeezed(value.value) in _squeezed(self.text)
+                return any(sign in self.said.text for sign in "€£$") or "eur" in self.said.text.lower()
+            case "time" | "moment" | "span":
+                return bool(digits) or any(tokens[place].low in _CLOCK_WORDS for place in range(tokens.size))
+            case _:
+                return bool(digits)
 
-    @property
-    def days(self) -> frozenset[date]:
-        """The days that it names."""
-        return _days(self.text, self._today)
+    def is_contradicted(self, value: Value, fine: Iterable[Value]) -> bool:
+        """Whether the value is one of several of its kind that are offered for the same thing.
 
-    @property
-    def times(self) -> frozenset[time]:
-        """The times of day that it names."""
-        return _times(self.text)
+        That is a list of alternatives ("79, 80 or 81"), another value with the same words around it ("the price is 79.
+        The price is 81."), or options. A sum beside its parts is not.
 
+        Args:
+            value: the value.
+            fine: values that this person should get besides, such as those of other duties.
+        """
+        if value.kind not in _NUMERIC or value.kind == "address":
+            return False
+        accepted = {each.read for each in fine if each.kind == value.kind} | {value.read}
+        mentions = [each for each in self.mentions(value.kind) if each.role != "end"]
+        own = [each for each in mentions if value.read in each.values]
+        others = [each for each in mentions if accepted.isdisjoint(each.values)]
+        if not own or not others:
+            return False
+        if value.kind in ("amount", "number") and _adds_up(own[0], mentions):
+            return False
+        return any(self._is_alternative(one, other, mentions) for one in own for other in others)
 
-def _has_words(text: str, words: str) -> bool:
-    escaped = r"\s+".join(re2.escape(word) for word in words.split())
-    return compiled(rf"(?:^|\W){escaped}(?:$|\W)").search(text) is not None
+    def _is_alternative(self, one: Mention, other: Mention, mentions: Sequence[Mention]) -> bool:
+        first, second = sorted((one, other), key=lambda each: each.start)
+        between = [each for each in mentions if first.start <= each.start <= second.start]
+        if all(self._is_list(a, b) for a, b in itertools.pairwise(between)):
+            return True
+        if any(word in self.said.text.lower() for word in _OPTIONS) and second.start - first.start < 300:
+            return True
+        if one.kind in ("moment", "time", "day", "span"):
+            return False
+        labels = self._label(one), self._label(other)
+        if not labels[0] and not labels[1]:
+            return second.start - first.end < 40
+        return labels[0] == labels[1]
 
+    def _is_list(self, first: Mention, second: Mention) -> bool:
+        between = self.said.text[first.end : second.start].lower()
+        if any(sign in between for sign in "+=*×"):
+            return False
+        if len(between) < 40 and any(between.strip(" ,(").startswith(word) for word in _RESTATED):
+            return True
+        words = "".join(char if char.isalpha() else " " for char in between).split()
+        is_list = len(between) < 40 and all(word in _LIST_WORDS or word in _DAY_WORDS for word in words)
+        return is_list and (first.kind != "moment" or bool(words) or "/" in between)
 
-@lru_cache(maxsize=4096)
-def _squeezed(text: str) -> str:
-    return "".join(char for char in text.lower() if char.isalnum() or char in "@+")
+    def _label(self, mention: Mention) -> frozenset[str]:
+        """The words of weight before a value in its clause."""
+        stances = stances_of(self.said.text)
+        number = stances.clause_at(mention.start)
+        clause = stances.clause(number).lower()
+        words = "".join(char if char.isalpha() else " " for char in clause).split()
+        return frozenset(word for word in words if word not in _SMALL)
 
+    def is_step(self, part: Value, total: Value) -> bool:
+        """Whether an amount or number is said on the way to a total: an item, or a running total."""
+        if part.kind != total.kind or part.kind not in ("amount", "number") or int(part.value) >= int(total.value):
+            return False
+        mentions = [each for each in self.said.of_kind(part.kind) if not each.is_weak]
+        own = [each for each in mentions if each.value == total.value]
+        return bool(own) and _adds_up(own[0], mentions)
 
-@lru_cache(maxsize=4096)
-def _amounts(text: str) -> frozenset[int]:
-    return frozenset(cents for match in compiled(_AMOUNTS).finditer(text) for cents in _cents(match.group()))
+    def is_about(self, topic: Iterable[str]) -> bool:
+        """Whether it has one of a topic's words (``topic_words``)."""
+        return not set(topic).isdisjoint(topic_words(self.text))
 
-
-def _cents(written: str) -> Iterator[int]:
-    """What a number may mean as an amount: ``1.234`` is a thousand in German, and a little over one in no currency."""
-    bare = "".join(char for char in written if char.isdigit() or char in ".,")
-    last = max(bare.rfind("."), bare.rfind(","))
-    digits = bare.replace(".", "").replace(",", "")
-    places = len(bare) - last - 1 if last >= 0 else 0
-    if last < 0 or places == 3:
-        yield int(digits) * 100
-    elif places in (1, 2):
-        yield int(digits) * 10 ** (2 - places)
-
-
-@lru_cache(maxsize=4096)
-def _days(text: str, today: date) -> frozenset[date]:
-    text = compiled(_MORNINGS).sub(" ", text)
-    return frozenset(
-        day
-        for match in compiled(_DAYS).finditer(text)
-        for day in _meant({name: value for name, value in match.groupdict().items() if value}, today)
-    )
-
-
-def _meant(groups: dict[str, str], today: date) -> Iterator[date]:
-    if "iso" in groups:
-        yield from _date(*map(int, groups["iso"].split("-")))
-    elif "d1" in groups:
-        yield from _near(int(groups["d1"]), _MONTH_OF[groups["m1"].lower()], today)
-    elif "d2" in groups:
-        yield from _near(int(groups["d2"]), _MONTH_OF[groups["m2"].lower()], today)
-    elif "d3" in groups:
-        yield from _near(int(groups["d3"]), int(groups["m3"]), today)
-    elif "a" in groups:
-        yield from _near(int(groups["a"]), int(groups["b"]), today)
-        yield from _near(int(groups["b"]), int(groups["a"]), today)
-    elif "weekday" in groups:
-        number = _WEEKDAY_OF[groups["weekday"].lower()]
-        yield next(day for day in (today + timedelta(days=n) for n in range(-1, 6)) if day.weekday() == number)
-        if (today + timedelta(days=6)).weekday() == number or (today + timedelta(days=-1)).weekday() == number:
-            yield today + timedelta(days=6)
-    elif "nth" in groups:
-        yield from _near(int(groups["nth"]), today.month, today)
-        yield from _near(int(groups["nth"]), today.month % 12 + 1, today)
-    else:
-        yield today + timedelta(days=groups["near"].lower() in ("tomorrow", "morgen"))
+    def is_bare(self, names: frozenset[str]) -> bool:
+        """Whether it has hardly a word besides its values and people's names, so that it is about what was asked."""
+        return len(topic_words(self.said.text) - names) <= _BARE
 
 
-def _near(day: int, month: int, today: date) -> Iterator[date]:
-    """The date of that day and month, in the years around."""
-    for year in (today.year - 1, today.year, today.year + 1):
-        yield from _date(year, month, day)
+_CLOCK_WORDS = frozenset(("am", "pm", "uhr", "clock", "noon", "o'clock"))
+_SHORTEST_CODE = 3
+_BARE = 1
+_LONG = 4000
+"""Characters; a longer message is not about one thing."""
 
 
-def _date(year: int, month: int, day: int) -> Iterator[date]:
-    try:
-        yield date(year, month, day)
-    except ValueError:
-        return
+def _ends(values: Values) -> frozenset[tuple[int, int]]:
+    """The places at which spans end."""
+    return frozenset((each.start, each.end) for each in values.times if each.role == "end")
 
 
-@lru_cache(maxsize=4096)
-def _times(text: str) -> frozenset[time]:
-    return frozenset(
-        at
-        for match in compiled(_TIMES).finditer(text)
-        if not _is_within_number(text, match.start(), match.end())
-        for at in _clock({name: value for name, value in match.groupdict().items() if value})
-    )
+def _adds_up(total: Mention, mentions: Sequence[Mention]) -> bool:
+    """Whether a value is the sum of others beside it, in one go or step by step."""
+    parts = [int(each.value) for each in mentions if each.value != total.value]
+    if not parts or len(parts) > 3 * MOST_VALUES:
+        return False
+    wanted = int(total.value)
+    sums = {0}
+    for part in parts:
+        sums |= {each + part for each in sums if each + part <= wanted}
+        if len(sums) > 20_000:
+            return False
+    return wanted in sums
 
 
-def _is_within_number(text: str, start: int, end: int) -> bool:
-    """Whether more digits come directly before or after: ``1.14.30``, ``12:30.5``."""
-    before, after = text[max(0, start - 2) : start], text[end : end + 2]
-    is_after = before[-1:] in (".", ",", "/") and before[:1].isdigit()
-    return is_after or (after[:1] in (".", ",", ":") and after[1:].isdigit())
+def topic_words(text: str) -> frozenset[str]:
+    """The words of weight in a text: four letters or more, without common ones; plural and singular are one."""
+    words = "".join(char if char.isalpha() else " " for char in readable(text).lower()).split()
+    return frozenset(word.rstrip("s") for word in words if len(word) > 3 and word not in _COMMON)
 
 
-def _clock(groups: dict[str, str]) -> Iterator[time]:
-    if "noon" in groups:
-        yield time(12)
-        return
-    hour = int(groups.get("h") or groups.get("h2") or groups.get("h3") or groups["h4"])
-    minute = int(groups.get("m") or groups.get("m3") or groups.get("m4") or 0)
-    half = groups.get("half") or groups.get("half2")
-    if half and 1 <= hour <= 12:
-        hour = hour % 12 + (12 if half.lower() == "p" else 0)
-    if hour < 24 and minute < 60:
-        yield time(hour, minute)
+_COMMON = _SMALL | frozenset(
+    "dear hello best regards kind many thanks thank with from have that this they there here your yours mine "
+    "will would "
+    "could should about what when where which please know just also still only hallo liebe lieber sehr "
+    "geehrte geehrter "
+    "viele grüße gruß freundlichen danke vielen eine einen einem ihre ihren mein meine sincerely cheers hope well good "
+    "morning afternoon evening today tomorrow monday tuesday wednesday thursday friday".split()
+)

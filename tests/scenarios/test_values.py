@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from scenarios.kit.checks import read_report
 from scenarios.kit.values import Kind, Value, Words
 
 TUESDAY = date(2026, 5, 12)
@@ -56,3 +57,61 @@ def test_what_is_named(text: str, kind: Kind, value: str) -> None:
 )
 def test_what_is_not(text: str, kind: Kind, value: str) -> None:
     assert not Words(text, TUESDAY).names(Value(kind=kind, value=value))
+
+
+PRICE = Value(kind="amount", value="383300")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("The price is 3,833.00 euros.", True),
+        ("It was 3,700.00 plus 133.00, which makes 3,833.00 euros.", True),
+        ("The price isn't 4,910.00 euros any more, it is 3,833.00.", True),
+        ("Never pay 3,833.00 euros.", False),
+        ("The price is 3,833.00 dollars.", False),
+        ("3,833.00 euros. No, wait, that is wrong.", False),
+        ("The price is 3,833.00 euros, give or take.", None),
+        ("Ann wrote:\n> the price is 3,833.00 euros\nI don't agree.", False),
+        ("See below.\n---------- Forwarded message ----------\nFrom: ann\n\nthe price is 3,833.00 euros", True),
+    ],
+)
+def test_what_is_asserted(text: str, answer: bool | None) -> None:
+    assert Words(text, TUESDAY).asserts(PRICE) is answer
+
+
+@pytest.mark.parametrize(
+    ("text", "is_contradicted"),
+    [
+        ("It is 3,832.00, 3,833.00 or 3,834.00 euros.", True),
+        ("The price is 3,833.00 euros. The price is 4,910.00 euros.", True),
+        ("3,700.00 + 133.00 = 3,833.00 euros", False),
+        ("The deposit is 340.00 euros, and the price 3,833.00 euros.", False),
+    ],
+)
+def test_several_values_for_one_thing_are_none(text: str, is_contradicted: bool) -> None:
+    assert Words(text, TUESDAY).is_contradicted(PRICE, []) is is_contradicted
+
+
+def test_a_quote_shows_its_reader_only_news() -> None:
+    text = "Yes.\nOn Monday Ann wrote:\n> the code is AB1234"
+    code = Value(kind="code", value="AB1234")
+    assert not Words(text, TUESDAY).shows(code)
+    assert Words(text, TUESDAY, had=lambda line: False).shows(code)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1: done", {1: "done"}),
+        ("| 2 | **Done** | told Ann |", {2: "done"}),
+        ("Item 3 - impossible, there is none", {3: "impossible"}),
+        ("4) not done yet", {4: "open"}),
+        ("5: done or open", {5: ""}),
+        ("1, 2 and 4: done", {1: "done", 2: "done", 4: "done"}),
+        ("6: erledigt", {6: "done"}),
+        ("I have done 7 things", {}),
+    ],
+)
+def test_a_line_of_a_report(line: str, said: dict[int, str]) -> None:
+    assert read_report(line) == said

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from proctor_protocol.instances import DIFFICULTIES, group_of, variant_of
 from scenarios.kit import building
-from scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, ReportCheck
+from scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, OrderCheck, PromiseCheck, ReportCheck
 from scenarios.kit.making import outdoors
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty
@@ -24,7 +24,7 @@ from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Relation
 from scenarios.kit.making.records import Fact, Record
 from scenarios.kit.making.worlds import World, make_world
-from scenarios.kit.values import Value
+from scenarios.kit.values import Value, topic_words
 
 _SAY = forms(__file__)
 _VERSION = "1"
@@ -479,7 +479,7 @@ class Day:
                 "max_score": sum(check.points for check in duty.checks),
                 "evaluator_id": "duty",
                 "params": {
-                    "checks": [check.model_dump(mode="json") for check in duty.checks],
+                    "checks": [_on_matter(check, duty).model_dump(mode="json") for check in duty.checks],
                     "explains": [write.model_dump(mode="json") for write in duty.explains],
                 },
                 "points_from": _sources(duty.checks),
@@ -617,6 +617,20 @@ def _interval(step: timedelta) -> str:
     if minutes % 60:
         return f"{minutes} minutes"
     return "hour" if minutes == 60 else f"{minutes // 60} hours"
+
+
+def _on_matter(check: Check, duty: Duty) -> Check:
+    """The check of a message with the words and the mails by which one on its matter is known."""
+    if isinstance(check, OrderCheck):
+        return check.model_copy(update={"first": _on_matter(check.first, duty)})
+    if not isinstance(check, MessageCheck | PromiseCheck):
+        return check
+    topics = [act.topic for act in duty.acts if check.id in act.checks] or [act.topic for act in duty.acts]
+    own = [record for record in duty.records if record.kind == "mail" and set(check.to) & set(record.author.addresses)]
+    words = frozenset(word for topic in topics for word in topic_words(topic))
+    return check.model_copy(
+        update={"about": tuple(sorted(words)), "thread": tuple(sorted(record.id for record in own))}
+    )
 
 
 def _sources(checks: Iterable[Check]) -> dict[str, int]:

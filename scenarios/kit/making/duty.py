@@ -222,6 +222,7 @@ def message_check(
     after: datetime | None = None,
     before: datetime | None = None,
     gated: bool = False,
+    mentioned: bool = False,
 ) -> MessageCheck:
     """The check that somebody (None: the user, in the chat) got values, and no wrong one."""
     return MessageCheck(
@@ -229,6 +230,7 @@ def message_check(
         points=points,
         sentence=sentence,
         gated=gated,
+        mentioned=mentioned,
         to=_addresses(to),
         channels=("chat",) if to is None else ("mail", "text"),
         values=tuple(values),

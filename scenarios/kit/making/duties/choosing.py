@@ -263,7 +263,7 @@ def _refuse(request: _Request) -> _Parts:
     notice = replace(request.inform(first, f"{key}.told"), id=f"{key}.asked")
     sentence = f"{request.day.user.first} knows that {first.name} did not get the number"
     checks = [
-        message_check(f"{key}.told", 7, sentence, None, notice.values, before=request.until),
+        message_check(f"{key}.told", 7, sentence, None, notice.values, before=request.until, mentioned=True),
         *(request.check_silence(f"not-{n}", 1, person) for n, person in enumerate(request.people, start=1)),
         request.never_asked,
     ]

@@ -69,7 +69,16 @@ def find_out(
         dimension="accuracy",
         brief=_SAY["brief"][0].format(thing=thing.en, reader=reader.name, first=reader.first, due=due),
         checks=[
-            message_check(check, 7, f"{reader.name} knows {what}", reader, [values[-1]], wrong, before=due),
+            message_check(
+                check,
+                7,
+                f"{reader.name} knows {what}",
+                reader,
+                [values[-1]],
+                wrong,
+                before=due,
+                mentioned=isinstance(last, str),
+            ),
             once_check(once, 1, "only once", reader, [values[-1]]),
         ],
         explains=to_write_to(reader, about=(*records, *others)),

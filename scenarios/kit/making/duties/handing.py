@@ -65,7 +65,9 @@ def hand_over(
     sentence = f"{worker.name} got the job with its reference by {starts[0]:%H:%M}"
     handed = message_check(f"{key}.handed", 4, sentence, worker, [right_ref], wrong_refs, before=starts[0])
     sentence = f"{worker.name} got the right number with the confirmation by {starts[1]:%H:%M}"
-    mended = message_check(f"{key}.corrected", 4, sentence, worker, [first, right_number], before=starts[1])
+    mended = message_check(
+        f"{key}.corrected", 4, sentence, worker, [first, right_number], before=starts[1], mentioned=True
+    )
     sentence = f"{reader.name} got the final confirmation number by {starts[2]:%H:%M}"
     ended = message_check(f"{key}.result", 4, sentence, reader, [final], before=starts[2])
     # Each step waits for what the turn before brought.

@@ -261,7 +261,9 @@ def _checks(
         former = event.halls[first.value].person
         sentence = f"{former.name} knows by {due} that booking {event.booking} is cancelled"
         value = [event.booking]
-        checks.append(message_check(f"{key}.cancelled", 2, sentence, former, value, before=until, gated=True))
+        checks.append(
+            message_check(f"{key}.cancelled", 2, sentence, former, value, before=until, gated=True, mentioned=True)
+        )
     if spared:
         sentence = f"those who rent out other places were not written to about {topic}"
         checks.append(silence_check(f"{key}.spared", 2, sentence, spared, [time, count]))
