@@ -10,6 +10,7 @@ from typing import Any, Literal
 from activities.judging.rubric import text_written
 from activities.models.prompts import readable
 from proctor_language.patterns import escaped, has_match
+from proctor_language.reader.text import readable as in_one_typography
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import ActionLogEntryWithTurn
 
@@ -230,6 +231,9 @@ def _json(value: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    r"""A text for comparing: as it reads in a prompt, with ``\n`` and ``\"`` read as JSON does, white space as one."""
+    r"""A text for comparing: as it reads in a prompt, with ``\n`` and ``\"`` read as JSON does, white space as one.
+
+    It is in one typography, since a model writes ``'`` for ``’`` and ``-`` for ``–``.
+    """
     unescaped = readable(text).replace("\\n", " ").replace("\\t", " ").replace('\\"', '"')
-    return " ".join(unescaped.split())
+    return " ".join(in_one_typography(unescaped).split())

@@ -36,6 +36,9 @@ import proctor_protocol.scenario
 KIT_NAME, KIT = "scenarios.kit", "_kit"
 """What scenarios' code calls the authors' kit, and the folder that it has in a frozen scenario."""
 
+READER_NAME, READER = "proctor_language.reader", "_reader"
+"""The same of the reader of values, by which the kit reads. Version 1 (``proctor_language.moments``) is not frozen."""
+
 MAKER = f"{KIT_NAME}.making.days"
 """What makes the days of families; it is never frozen."""
 
@@ -86,9 +89,22 @@ def take_compiled(compiled: bytes) -> None:
 
 
 def installed_kit() -> Path:
-    spec = importlib.util.find_spec(KIT_NAME)
+    return _installed(KIT_NAME)
+
+
+def installed_reader() -> Path:
+    return _installed(READER_NAME)
+
+
+def installed_readers() -> tuple[Path, ...]:
+    """The folders of the code by which a frozen scenario judges, beside its own."""
+    return installed_kit(), installed_reader()
+
+
+def _installed(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"{KIT_NAME} is not installed with proctor")
+        raise ModuleNotFoundError(f"{name} is not installed with proctor")
     return Path(spec.origin).parent
 
 
@@ -151,8 +167,9 @@ class _ScenarioImport:
         if level == 0 and name:
             if self._is_sibling(name.partition(".")[0]):
                 return self._import_sibling(name, fromlist)
-            if (name == KIT_NAME or name.startswith(f"{KIT_NAME}.")) and (self._directory / KIT).is_dir():
-                return self._import_kit(name, fromlist)
+            for package, folder in ((KIT_NAME, KIT), (READER_NAME, READER)):
+                if (name == package or name.startswith(f"{package}.")) and (self._directory / folder).is_dir():
+                    return self._import_frozen(name, package, folder, fromlist)
             if name.partition(".")[0] in _SEED_ROOTS and (alias := _seed_module(name)) is not None:
                 return alias if fromlist else _SEED_ROOTS[name.partition(".")[0]]
         return builtins.__import__(name, globals, locals, fromlist or (), level)
@@ -160,10 +177,11 @@ class _ScenarioImport:
     def _is_sibling(self, top: str) -> bool:
         return (self._directory / f"{top}.py").is_file() or (self._directory / top / "__init__.py").is_file()
 
-    def _import_kit(self, name: str, fromlist: Sequence[str] | None) -> Any:
-        """A module of the kit as it was frozen; for ``import scenarios.kit.x``, something that has a ``kit``."""
-        module = self._import_sibling(f"{KIT}{name.removeprefix(KIT_NAME)}", fromlist)
-        return module if fromlist else _module("scenarios", kit=module)
+    def _import_frozen(self, name: str, package: str, folder: str, fromlist: Sequence[str] | None) -> Any:
+        """A module as it was frozen; for ``import scenarios.kit.x``, something that has a ``kit``."""
+        module = self._import_sibling(f"{folder}{name.removeprefix(package)}", fromlist)
+        root, _, inner = package.partition(".")
+        return module if fromlist else _module(root, **{inner: module})
 
     def _import_sibling(self, name: str, fromlist: Sequence[str] | None) -> Any:
         try:

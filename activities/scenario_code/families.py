@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, installed_kit
+from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, READER, installed_kit, installed_reader
 from activities.scenario_code.manager import ScenarioManager, ScenarioValidationError, read_regular
 from proctor_protocol.problems import describe
 
@@ -72,13 +72,13 @@ def has_only_the_kit(directory: Path) -> bool:
     Such is the code of a day that a family made: all that it does came with proctor.
     """
     return all(
-        _is_of_the_kit(path) if path.parent == directory / KIT else _only_imports_the_kit(path)
+        _is_installed(path) if path.parent in (directory / KIT, directory / READER) else _only_imports_the_kit(path)
         for path in directory.rglob("*.py")
     )
 
 
-def _is_of_the_kit(path: Path) -> bool:
-    installed = installed_kit() / path.name
+def _is_installed(path: Path) -> bool:
+    installed = (installed_kit() if path.parent.name == KIT else installed_reader()) / path.name
     return installed.is_file() and installed.read_bytes() == path.read_bytes()
 
 

@@ -1,7 +1,8 @@
 """A scenario's files as one blob, the same for the same content, so that they judge as they were at admission.
 
 Where its code reads by the authors' kit (``scenarios.kit``), that is frozen with it, in the folder ``KIT``: how a mail
-or a time is read is part of how it judges. ``evaluator_modules`` imports it from there.
+or a time is read is part of how it judges; so is the reader (``proctor_language.reader``), in ``READER``.
+``evaluator_modules`` imports them from there.
 """
 
 import io
@@ -13,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
-from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, installed_kit
+from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, READER, installed_kit, installed_reader
 from activities.scenario_code.manager import ScenarioValidationError, fingerprint, read_regular, shipped_folder
 from activities.scenario_code.tar_files import extract
 from proctor_storage.blobs import blob_ref
@@ -58,8 +59,9 @@ def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
     # In a scenario that was frozen before, it is there.
     if not (directory / KIT).exists() and any(KIT_NAME.encode() in _read(path, directory) for path in own):
         files |= {f"{KIT}/{path.name}": path for path in installed_kit().glob("*.py")}
+        files |= {f"{READER}/{path.name}": path for path in installed_reader().glob("*.py")}
     for name, path in sorted(files.items()):
-        yield name, _read(path, directory if path.is_relative_to(directory) else installed_kit())
+        yield name, _read(path, directory if path.is_relative_to(directory) else path.parent)
 
 
 def _read(path: Path, directory: Path) -> bytes:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from activities.plan import Plan
 from activities.scenario_code import manager
 from activities.scenario_code.confinement import Limits, find_missing_protections
-from activities.scenario_code.evaluator_modules import KIT, installed_kit
+from activities.scenario_code.evaluator_modules import KIT, READER, installed_readers
 from activities.scenario_code.families import has_only_the_kit, read_family, write_day
 from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
 from activities.scenario_code.processes import ScenarioCode
@@ -104,7 +104,7 @@ class Scenarios:
         if directory is None:
             raise manager.ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
         await asyncio.to_thread(self._require_protection, directory)
-        state = await asyncio.to_thread(lambda: manager.fingerprint(directory) + manager.fingerprint(installed_kit()))
+        state = await asyncio.to_thread(lambda: sum(map(manager.fingerprint, (directory, *installed_readers())), ()))
         if (kept := self._kept(instance, state)) is not None:
             return kept
         return self._keep(instance, state, await self._make(directory, instance))
@@ -126,7 +126,7 @@ class Scenarios:
         directory = self._manager.find_family(name)
         if directory is None:
             raise manager.ScenarioNotFoundError(f"family {name} not found", self._manager.list_families())
-        code = await asyncio.to_thread(lambda: packed(directory) + packed(installed_kit()))
+        code = await asyncio.to_thread(lambda: b"".join(map(packed, (directory, *installed_readers()))))
         return hashlib.sha256(code).hexdigest()
 
     async def _make(self, directory: Path, instance: Instance) -> Loaded:
@@ -194,7 +194,7 @@ class Scenarios:
         frozen = await self._folder(scenario_id, ref, None)
         with OwnFolder("proctor-day-") as folder:
             day = Path(folder) / scenario_id
-            await asyncio.to_thread(shutil.copytree, frozen, day, ignore=shutil.ignore_patterns(KIT))
+            await asyncio.to_thread(shutil.copytree, frozen, day, ignore=shutil.ignore_patterns(KIT, READER))
             files = await asyncio.to_thread(packed, day)
         current = blob_ref(files)
         return await self._folder(scenario_id, current, files), current.sha256

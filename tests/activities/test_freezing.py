@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from activities.scenario_code import freezing, manager
-from activities.scenario_code.evaluator_modules import KIT, import_evaluators, installed_kit
+from activities.scenario_code.evaluator_modules import KIT, import_evaluators, installed_kit, installed_reader
 from activities.scenario_code.freezing import packed, unpack
 from activities.scenario_code.manager import ScenarioValidationError
 from proctor_protocol.evaluation import AgentBeatsEvalContext
@@ -62,6 +62,26 @@ async def test_the_kit_is_frozen_with_the_scenario(
     assert packed(copy) == frozen
     nothing_done = AgentBeatsEvalContext(None, {}, [], {}, {}, "")
     assert await import_evaluators(copy).judged(nothing_done, {}) == ("spam", [], "as it was")
+
+
+async def test_the_reader_is_frozen_with_the_kit(
+    write_scenario: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    reader = tmp_path / "reader"
+    shutil.copytree(installed_reader(), reader, ignore=shutil.ignore_patterns("__pycache__"))
+    (reader / "__init__.py").write_text("VERSION = 'as it was'")
+    monkeypatch.setattr(freezing, "installed_reader", lambda: reader)
+    code = """
+import scenarios.kit.checks
+from proctor_language.reader import VERSION
+
+async def judged(ctx, params):
+    return VERSION, scenarios.kit.checks.VERSION
+"""
+    copy = tmp_path / "copy"
+    unpack(packed(write_scenario("reads", {"evaluators.py": code}) / "reads"), copy)
+    nothing_done = AgentBeatsEvalContext(None, {}, [], {}, {}, "")
+    assert await import_evaluators(copy).judged(nothing_done, {}) == ("as it was", "as it was")
 
 
 def test_a_scenario_without_the_kit_is_frozen_without_it(write_scenario: Write, tmp_path: Path) -> None:
