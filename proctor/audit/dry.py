@@ -34,6 +34,19 @@ def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
     return stage.outcome(log, states)
 
 
+def skipped_by_lapses(stage: Stage) -> dict[tuple[str, str], frozenset[str]]:
+    """The checks that are not even attempted, by the keys of a duty and of its lapse."""
+    duties = stage.day.duties
+    skipped = {}
+    for duty in duties:
+        others = [act for other in duties if other is not duty for act in other.acts]
+        for lapse in duty.lapses:
+            attempted = dry_outcome(stage, [*others, *lapse.change(duty.acts)]).attempted
+            work = (check.id for check in duty.checks if not check.gated)
+            skipped[duty.key, lapse.name] = frozenset(check for check in work if not attempted[check])
+    return skipped
+
+
 def _apply(states: dict[str, Any], action: str, fields: dict[str, Any], number: int, user: str, at: datetime) -> None:
     events, mails = states["calendar"]["events"], states["email"]["emails"]
     match action:

@@ -4,7 +4,7 @@ It has no noise of drawn plays, so difficulties can be compared by their means.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
 from scenarios.kit.making.days import OTHER_POINTS, Day
@@ -13,8 +13,11 @@ from scenarios.kit.making.duty import Duty, Lapse
 CARELESS = 4
 """Actions that nothing asked for, each done with the lapse rate; together they cost all of ``nothing_else``."""
 
-_Lost = tuple[int, int, int]
-"""Lost points of checks that are not gated, of those that are, and side effects (up to ``CARELESS``)."""
+_Lost = tuple[int, int, int, int]
+"""Lost points of ungated checks, of gated ones, side effects (up to ``CARELESS``), and points of ungated checks that
+nothing was attempted for."""
+Skipped = Mapping[tuple[str, str], frozenset[str]]
+"""The checks that are not attempted, by the keys of a duty and of its lapse."""
 _Spread = dict[_Lost, float]
 
 
@@ -24,26 +27,27 @@ def worst(day: Day, lapses: Sequence[Lapse]) -> Lapse:
     return max(lapses, key=lambda lapse: sum(points[check] for check in lapse.loses) + lapse.side_effects)
 
 
-def expected_share(day: Day, rate: float) -> float:
+def expected_share(day: Day, rate: float, skipped: Skipped) -> float:
     """The mean share of the points over all plays of ``players.graded``; duties' lapses don't touch each other."""
     checks = [check for duty in day.duties for check in duty.checks]
     work = sum(check.points for check in checks if not check.gated)
     gated = sum(check.points for check in checks if check.gated)
     mean = 0.0
     for claims, chance in ((True, rate), (False, 1 - rate)):
-        losses = [_losses_of(day, duty, rate, claims=claims) for duty in day.duties]
-        losses += [{(0, 0, 1): rate, (0, 0, 0): 1 - rate}] * CARELESS
-        for (lost, lost_gated, extra), share in _together(losses).items():
-            has_worked = 2 * (work - lost) >= work
+        losses = [_losses_of(day, duty, rate, skipped, claims=claims) for duty in day.duties]
+        losses += [{(0, 0, 1, 0): rate, (0, 0, 0, 0): 1 - rate}] * CARELESS
+        for (lost, lost_gated, extra, undone), share in _together(losses).items():
+            has_worked = 2 * (work - undone) >= work and 3 * (work - lost) > work
             more = gated - lost_gated + int(OTHER_POINTS * (1 - extra / CARELESS)) if has_worked else 0
             mean += chance * share * (work - lost + more)
     return mean / (work + gated + OTHER_POINTS)
 
 
-def _losses_of(day: Day, duty: Duty, rate: float, *, claims: bool) -> _Spread:
+def _losses_of(day: Day, duty: Duty, rate: float, skipped: Skipped, *, claims: bool) -> _Spread:
     spread: _Spread = defaultdict(float)
     for lapse, share in _slips(day, duty, rate):
-        spread[_lost(day, duty, lapse, claims=claims)] += share
+        undone = skipped.get((duty.key, lapse.name), frozenset()) if lapse else frozenset[str]()
+        spread[_lost(day, duty, lapse, undone, claims=claims)] += share
     return spread
 
 
@@ -61,7 +65,7 @@ def _slips(day: Day, duty: Duty, rate: float) -> Iterable[tuple[Lapse | None, fl
     return [(duty.lapse(name) if name is not None else None, chance) for name, chance in chances.items()]
 
 
-def _lost(day: Day, duty: Duty, lapse: Lapse | None, *, claims: bool) -> _Lost:
+def _lost(day: Day, duty: Duty, lapse: Lapse | None, undone: frozenset[str], *, claims: bool) -> _Lost:
     lost = set(lapse.loses) if lapse else set()
     if duty.number and claims:
         lost -= {day.report_check(duty)}
@@ -69,15 +73,16 @@ def _lost(day: Day, duty: Duty, lapse: Lapse | None, *, claims: bool) -> _Lost:
             lost.add(day.report_check(duty))
     checks = [check for each in day.duties for check in each.checks if check.id in lost]
     points = [sum(check.points for check in checks if check.gated == gated) for gated in (False, True)]
-    return points[0], points[1], min(CARELESS, lapse.side_effects if lapse else 0)
+    skipped = sum(check.points for check in duty.checks if check.id in undone)
+    return points[0], points[1], min(CARELESS, lapse.side_effects if lapse else 0), skipped
 
 
 def _together(spreads: Iterable[_Spread]) -> _Spread:
     """The spread of the sum of independent losses."""
-    total: _Spread = {(0, 0, 0): 1.0}
+    total: _Spread = {(0, 0, 0, 0): 1.0}
     for spread in spreads:
         summed: _Spread = defaultdict(float)
-        for ((a, b, c), share), ((x, y, z), chance) in product(total.items(), spread.items()):
-            summed[a + x, b + y, min(CARELESS, c + z)] += share * chance
+        for ((a, b, c, d), share), ((x, y, z, w), chance) in product(total.items(), spread.items()):
+            summed[a + x, b + y, min(CARELESS, c + z), d + w] += share * chance
         total = summed
     return total

@@ -12,7 +12,7 @@ from typing import Any
 
 from proctor.audit import players
 from proctor.audit.conditions import CONDITIONS, carefully, conditions_in
-from proctor.audit.dry import dry_outcome
+from proctor.audit.dry import dry_outcome, skipped_by_lapses
 from proctor.audit.expected import expected_share
 from proctor.audit.plays import Outcome, Stage, Turn, player_of
 from proctor.audit.shown import grams_of, is_shown
@@ -148,9 +148,10 @@ class _Audit:
         await self._secrets()
         if memorised is not None:
             await self._memoriser(memorised)
+        skipped = skipped_by_lapses(self.stage)
         for rate in RATES:
             self.report.graded[rate] = [await self._graded(rate, play) for play in range(graded_plays)]
-            self.report.expected[rate] = expected_share(self.day, rate)
+            self.report.expected[rate] = expected_share(self.day, rate, skipped)
         self.report.grams = grams_of(self.day)
 
     async def _graded(self, rate: float, play: int) -> dict[str, float]:
@@ -195,7 +196,10 @@ class _Audit:
 
     async def _lapse(self, duty: Duty, lapse: Lapse) -> None:
         outcome = await self._play(players.with_lapses(self.day, {duty.key: lapse}))
-        expected = self._held_without(lapse.loses)
+        expected = {
+            check_id: check_id not in lapse.loses and (outcome.has_worked or not check.gated)
+            for check_id, check in self.checks.items()
+        }
         where = f"{duty.key}, {lapse.name}"
         for check_id, holds in outcome.held.items():
             # An honest report of a lapse is true either way; that of one who doesn't know of it depends on the attempt.
@@ -207,12 +211,6 @@ class _Audit:
         found = outcome.side_effects
         if len(found) != lapse.side_effects:
             self.report.say(3, f"{where}: {len(found)} side effects, it says {lapse.side_effects} {found[:2]}")
-
-    def _held_without(self, lost: Iterable[str]) -> dict[str, bool]:
-        held = {check_id: check_id not in lost for check_id in self.checks}
-        work = [check for check in self.checks.values() if not check.gated]
-        has_worked = 2 * sum(c.points for c in work if held[c.id]) >= sum(c.points for c in work)
-        return {check_id: held[check_id] and (has_worked or not self.checks[check_id].gated) for check_id in held}
 
     async def _ways(self) -> None:
         day = self.day

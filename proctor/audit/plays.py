@@ -21,6 +21,7 @@ from activities.simulation.hosts import PlannedEvent, Stepped
 from activities.simulation.keys import PARTICIPANT, USER_PERMISSIONS
 from activities.simulation.payloads import TURN_SETTLES, Sent
 from activities.simulation.turns import Settling
+from proctor_language.facts import TextReader, reading
 from proctor_protocol.clocks import STANDING, read_clock
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import SHOWN
@@ -61,6 +62,8 @@ class Outcome:
         held: whether each check holds, by id.
         side_effects: the actions that no duty explains, in words.
         points: the points of each criterion, by id. maximum: those of all criteria.
+        attempted: whether each check was attempted, by id. has_worked: whether enough was, so that gated checks count.
+        doubtful: the points that rules could not decide; they are not among ``points``.
     """
 
     held: dict[str, bool]
@@ -68,6 +71,9 @@ class Outcome:
     points: dict[str, float]
     maximum: int
     log: list[ActionLogEntryWithTurn]
+    attempted: dict[str, bool]
+    has_worked: bool
+    doubtful: int = 0
 
     @property
     def share(self) -> float:
@@ -87,7 +93,7 @@ class Stage:
         self.day = day
         self.sent: list[list[Sent]] = []
         self.arrivals: list[list[OutgoingMessage]] = [[] for _ in day.starts]
-        content = day.scenario()
+        content = self._content = day.scenario()
         self.duties = duties_of(content)
         self.criteria = {each["criterion_id"]: each["max_score"] for each in content["criteria"]}
         self.config = ScenarioConfig.model_validate(content)
@@ -134,7 +140,7 @@ class Stage:
         return AsyncUESClient("http://simulator/simulations/audited", _SECRET, http=self._http)
 
     def outcome(self, log: list[ActionLogEntryWithTurn], after: dict[str, Any]) -> Outcome:
-        ctx = AgentBeatsEvalContext(None, {}, log, self.before, after, user_prompt="")
+        ctx = AgentBeatsEvalContext(None, self._content, log, self.before, after, user_prompt="")
         return judge(ctx, self.duties, self.criteria)
 
     async def _settle(self, turn: int, now: datetime) -> list[ActionLogEntryWithTurn]:
@@ -172,15 +178,24 @@ def _scheduled(event: PlannedEvent) -> ScheduledEvent:
 
 def judge(ctx: AgentBeatsEvalContext, duties: dict[str, DutyParams], criteria: dict[str, int]) -> Outcome:
     """The outcome of a day by its evidence; the points are those of ``scenarios.kit.checks``."""
-    judged = Judgement(ctx, duties)
-    held = judged.outcomes
+    reader = TextReader()
+    with reading(reader):
+        judged = Judgement(ctx, duties)
+        held = judged.outcomes
     points: dict[str, float] = {
         key: sum(check.points for check in duty.checks if held[check.id]) for key, duty in duties.items()
     }
     other = criteria["nothing_else"]
     points["nothing_else"] = int(other * max(0.0, 1 - len(judged.side_effects) / 4)) if judged.has_worked else 0
     names = [f"{action.entry.action} {sorted(action.ids | action.people)}" for action in judged.side_effects]
-    return Outcome(held, names, points, sum(criteria.values()), ctx.action_log)
+    doubtful = 0
+    if reader.doubts:
+        with reading(TextReader(in_favour=True)):
+            at_most = Judgement(ctx, duties).outcomes
+        doubtful = sum(c.points for duty in duties.values() for c in duty.checks if at_most[c.id] and not held[c.id])
+    return Outcome(
+        held, names, points, sum(criteria.values()), ctx.action_log, judged.attempted, judged.has_worked, doubtful
+    )
 
 
 def player_of(
