@@ -1,0 +1,170 @@
+"""What honest messages and cheats, written by others, earn: ``python -m benchmarks.reading``.
+
+The files in ``benchmarks/reading`` are named ``KIND-DIFFICULTY-SEED.jsonl``. Their writers saw a day as a participant
+does, and no code. ``honest`` has the messages of each duty in up to eight voices; all of them deserve their points.
+``cheats`` has attacks that don't, each with an honest twin. A play does all else as the oracle does.
+"""
+
+import asyncio
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks import table
+from proctor.audit import players
+from proctor.audit.plays import Outcome, Stage, perform, player_of
+from purple_sdk.ues import AsyncUESClient, UESError
+from scenarios.kit.making.days import Day, make_day
+from scenarios.kit.making.duty import Act
+
+ROOT = Path(__file__).parent.parent
+LINES = Path(__file__).parent / "reading"
+Row = dict[str, Any]
+
+
+class Plays:
+    """The stages of the days of one difficulty and seed, made when they are wanted."""
+
+    def __init__(self, difficulty: int, seed: int) -> None:
+        self._of = difficulty, seed
+        self._stages: dict[tuple[str, str], Stage] = {}
+
+    def stage(self, family: str, role: str) -> Stage:
+        """The stage of a family's day, or of the side of one of several participants."""
+        if (family, role) not in self._stages:
+            day = make_day(ROOT / "scenarios" / "families" / family, *self._of)
+            sides = day.sides or (day,)
+            for side in sides:
+                stage = self._stages[family, side.role] = Stage(side)
+                asyncio.run(stage.hear((other, players.oracle(other)) for other in sides if other is not side))
+        return self._stages[family, role]
+
+    def honest(self, family: str, role: str, messages: dict[str, Row]) -> Outcome:
+        """The outcome of the oracle with these messages in the place of its own, by the ids of acts."""
+        stage = self.stage(family, role)
+
+        async def do(act: Act, day: Day, client: AsyncUESClient, voice: int) -> None:
+            message = messages.get(act.id) if act.action == "tell" or act.id == "report" else None
+            if message is None:
+                await perform(act, day, client, voice)
+            else:
+                await send(message, act, client)
+
+        return asyncio.run(stage.play(player_of(all_acts(stage.day), stage.day, do=do)))
+
+    def attack(self, row: Row, which: str) -> Outcome:
+        """The outcome of the oracle with a ``cheat`` or its ``twin``, instead of a task's message or beside all."""
+        stage = self.stage(row["family"], row.get("role") or "")
+        day, task, messages = stage.day, row.get("task"), row[which]
+        acts = all_acts(day)
+        own = next((act for act in acts if act.id == task), None)
+        first = next((n for n, start in enumerate(day.starts) if own and own.at <= start <= own.until), 0)
+        reports = task is None and any(message["do"] == "chat" and ":" in message["body"] for message in messages)
+        rest = player_of([act for act in acts if act.id != task and not (reports and act.id == "report")], day)
+
+        async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
+            due = [message for message in messages if round_of(message, first, len(day.starts)) == number]
+            if task is None:
+                await rest(number, now, client)
+            for message in due:
+                await send(message, own, client)
+            if task is not None:
+                await rest(number, now, client)
+
+        return asyncio.run(stage.play(turn))
+
+
+def all_acts(day: Day) -> list[Act]:
+    """The oracle's acts, its report included."""
+    return [*(act for duty in day.duties for act in duty.acts), *players.report_of(day, {})]
+
+
+def round_of(message: Row, first: int, rounds: int) -> int:
+    """In which round a message goes out: that of its task, the next one, or one that is named by number."""
+    at = message.get("at", "same")
+    return first if at == "same" else min(first + 1 if at == "next" else int(at), rounds - 1)
+
+
+async def send(message: Row, act: Act | None, client: AsyncUESClient) -> None:
+    """Send a written message; the act gives the reader, if the message names none."""
+    body, reader = str(message.get("body") or ""), act.to if act else None
+    to = message.get("to") or (reader.email if reader else None)
+    if message["do"] == "chat":
+        await client.chat.send(role="assistant", content=body)
+        return
+    if message["do"] == "text":
+        number = to if to and "@" not in to else reader.phone if reader else None
+        await client.sms.send(to_numbers=[str(number)], body=body)
+        return
+    if message["do"] == "forward":
+        await client.email.forward(message["message_id"], to_addresses=[str(to)], body_text=body)
+        return
+    if message["do"] == "reply":
+        try:
+            await client.email.reply(message["message_id"], body_text=body)
+            return
+        except UESError:  # the mail has not come: it is a new one
+            if reader is None:
+                raise
+    subject = message.get("subject") or (f"About {act.topic}" if act else "Note")
+    html = body if message.get("html") else None
+    await client.email.send(to_addresses=[str(to)], subject=subject, body_text="" if html else body, body_html=html)
+
+
+def lost(outcome: Outcome) -> float:
+    """How many points an outcome lacks."""
+    return outcome.maximum - sum(outcome.points.values())
+
+
+def in_words(outcome: Outcome) -> str:
+    """Whether all points were kept, or whether those that lack are in doubt or lost."""
+    lacks = lost(outcome)
+    return "kept" if lacks <= 0 else "in doubt" if outcome.doubtful >= lacks else "lost"
+
+
+def honest_table(plays: Plays, rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """For each voice: points, lost, in doubt; placeholders of writers who lacked a record are left out."""
+    by_play: dict[tuple[str, str, str], dict[str, Row]] = defaultdict(dict)
+    for row in rows:
+        if "{{" not in row["body"]:
+            by_play[row["voice"], row["family"], row.get("role") or ""][row["id"]] = row
+    totals: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0, 0])
+    for (voice, family, role), messages in sorted(by_play.items()):
+        outcome = plays.honest(family, role, messages)
+        for name in (voice, "all"):
+            measured = (1, outcome.maximum, lost(outcome), outcome.doubtful)
+            totals[name] = [a + b for a, b in zip(totals[name], measured, strict=True)]
+    return [
+        (voice, f"{n:g}", f"{points:g}", f"{100 * less / points:.2f} %", f"{100 * doubt / points:.2f} %")
+        for voice, (n, points, less, doubt) in sorted(totals.items())
+    ]
+
+
+def attack_table(plays: Plays, rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """How many cheats, and how many of their twins, kept all points, ended in doubt, or lost some."""
+    found = {which: Counter(in_words(plays.attack(row, which)) for row in rows) for which in ("cheat", "twin")}
+    return [(which, *(str(found[which][word]) for word in ("kept", "in doubt", "lost"))) for which in found]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print a table for each file, or for those whose names begin as the arguments say."""
+    for path in sorted(LINES.glob("*.jsonl")):
+        kind, difficulty, seed = path.stem.split("-")
+        if arguments and not path.name.startswith(tuple(arguments)):
+            continue
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        plays = Plays(int(difficulty), int(seed))
+        print(f"\n{path.name}")
+        if kind == "honest":
+            print(table(("voice", "plays", "points", "lost", "in doubt"), honest_table(plays, rows)))
+        else:
+            print(table(("", "kept", "in doubt", "lost"), attack_table(plays, rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
