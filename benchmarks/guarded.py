@@ -61,7 +61,7 @@ def situations() -> Iterator[tuple[str, ScenarioConfig, str, OutgoingMessage]]:
     for seed in count(21):
         for name in _NAMES:
             day = make_day(_FAMILIES / name, 1 + seed % 4, seed)
-            scenario = ScenarioConfig.model_validate(day.scenario())
+            scenario = ScenarioConfig.admitted(day.scenario())
             for number, act in enumerate(act for duty in day.duties for act in duty.acts if act.action == "tell"):
                 sent = _message(act, day, number)
                 for character in characters_addressed(sent, scenario)[:1]:

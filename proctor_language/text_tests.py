@@ -10,8 +10,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, NaiveDatetime, model_validator
 
-from proctor_language.moments import Named, Reading
+from proctor_language.moments import Named
 from proctor_language.patterns import Pattern, has_match
+from proctor_language.reader.reading import Reading
 
 _DEEPEST = 6
 
@@ -25,7 +26,7 @@ class TextTest(BaseModel):
 
     Attributes:
         pattern: a regular expression (RE2) that is found in the text, ignoring case; ``.`` matches line ends.
-        moment: one of these is named, a day with its time (``2026-06-12T12:30``), as ``moments`` reads a message.
+        moment: one of these is named, a day with its time (``2026-06-12T12:30``), as the scenario's reader finds it.
         marked_moment: the same, marked as a time of another zone (the scenario's ``foreign_times``), as it is said
         there. time: one of these is named, and no day at all.
         day: one of these is named, with any time.

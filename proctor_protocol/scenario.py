@@ -4,7 +4,7 @@ A model-judged criterion may carry a ``rubric``; an item of it may carry a mecha
 no model is at hand. A character may carry ``scripted_replies``, which answer for it where no model is at hand.
 """
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Literal, Self
 
 from pydantic import (
@@ -18,9 +18,11 @@ from pydantic import (
     model_validator,
 )
 
+from proctor_language import moments
 from proctor_language.facts import Answer
-from proctor_language.moments import Reading
 from proctor_language.patterns import Pattern
+from proctor_language.reader import VERSION
+from proctor_language.reader.reading import Reading, read
 from proctor_language.text_tests import Test, TextTest
 from proctor_protocol._wire import WHEN_USED
 from proctor_protocol.clocks import NoiseLevel
@@ -307,6 +309,8 @@ class ScenarioConfig(ScenarioModel):
     which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a
     file beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
     ``foreign_times`` is a pattern for what marks a time as that of another zone than the scenario's ("Berlin|CEST").
+    ``reader`` is the version of the rules by which people and tests of texts read. A document without it was stored
+    when there was only version 1; scenarios that are admitted now get the newest (``admitted``).
     ``noise`` is the least level of noise at which it is played; a request may name a higher one. ``version`` is what
     its author calls this state of it; results carry it. ``canary`` is a GUID that nothing else has, by which those who
     train models can find the scenario in their data and leave it out.
@@ -328,6 +332,7 @@ class ScenarioConfig(ScenarioModel):
     )
     initial_state: str | dict[str, Any]
     foreign_times: Pattern | None = None
+    reader: Literal[1, 2] = 1
     noise: NoiseLevel = 0
     version: str | None = None
     canary: str | None = None
@@ -371,9 +376,20 @@ class ScenarioConfig(ScenarioModel):
                 raise ValueError(f"user_talks has {channel!r}, but {self.user.name} has no address there: give one")
         return self
 
-    def read(self, text: str) -> Reading:
-        """A text as people of the scenario read it: weekdays are those of the week that begins with its first day."""
-        return Reading(text, self.start_time.date(), self.foreign_times)
+    @classmethod
+    def admitted(cls, document: dict[str, Any]) -> Self:
+        """A scenario's document as it is read today: with the newest reader, unless it names one.
+
+        Raises ``pydantic.ValidationError``.
+        """
+        return cls.model_validate({"reader": VERSION, **document})
+
+    def read(self, text: str, written: date | None = None) -> Reading:
+        """A text as people of the scenario read it; ``written``: the day, by default the scenario's first."""
+        first_day = self.start_time.date()
+        if self.reader == 1:  # weekdays are those of the week that begins with the first day
+            return moments.Reading(text, first_day, self.foreign_times)
+        return read(text, written or first_day, self.foreign_times)
 
     @property
     def all_criteria(self) -> list[EvaluationCriterion]:

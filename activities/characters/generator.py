@@ -140,12 +140,14 @@ def searched_text(message: OutgoingMessage) -> str:
 
 
 def _scripted(message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig) -> tuple[str, Rsvp | None]:
-    text = scenario.read(searched_text(message))
+    text = scenario.read(searched_text(message), message.sent_at.date())
     match = next((reply for reply in person.scripted_replies if _is_due(reply, message) and reply.holds(text)), None)
     if match is None:
         return "", None
     is_again = match.again is not None and any(
-        match.holds(scenario.read(entry.text)) for entry in message.thread if entry.sender == message.sender
+        match.holds(scenario.read(entry.text, entry.at.date()))
+        for entry in message.thread
+        if entry.sender == message.sender
     )
     return (match.again or "") if is_again else match.reply, match.response
 

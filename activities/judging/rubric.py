@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from proctor_language.facts import Answer, both, either
-from proctor_language.moments import Reading
 from proctor_language.patterns import has_match
+from proctor_language.reader.reading import Reading
 from proctor_protocol.readings import chat_text
 from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult, Doubt, unscored
 from proctor_protocol.scenario import EvaluationCriterion, RubricCheck, RubricItem

@@ -218,7 +218,7 @@ def load_package(directory: Path) -> ScenarioPackage:
     if not isinstance(data, dict):
         raise ScenarioValidationError(f"{_where(directory)}: the document is {show_value(data)}: it must be an object")
     try:
-        config = ScenarioConfig.model_validate(data)
+        config = ScenarioConfig.admitted(data)
     except ValidationError as problem:
         raise ScenarioValidationError(f"{_where(directory)}: {describe(problem)}") from None
     initial_state, state_warnings = _load_initial_state(directory, config)

@@ -96,7 +96,7 @@ class Stage:
         content = self._content = day.scenario()
         self.duties = duties_of(content)
         self.criteria = {each["criterion_id"]: each["max_score"] for each in content["criteria"]}
-        self.config = ScenarioConfig.model_validate(content)
+        self.config = ScenarioConfig.admitted(content)
         app = create_app(host_key=_HOST_KEY)
         self._simulation = app.host.create("audited", _ADMIN_KEY, f"seed{day.role}")
         initial_state = orjson.loads(orjson.dumps(day.initial_state()))

@@ -140,7 +140,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     if (
         after_weekday
         and not tokens[after].text.startswith(":")
-        and tokens[after].low not in ("am", "pm", "uhr", "h", "p", "a")
+        and tokens[after].low not in ("am", "pm", "uhr", "h", "p", "a", "o", "oclock")
     ):
         if tokens[after].text in (".", ":") and tokens[after + 1].is_number and tokens.is_glued(after + 1):
             return None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from proctor_language.patterns import compiled
+from proctor_language.reader.text import readable
 
 Origin = Literal["own", "quoted", "forwarded"]
 
@@ -61,6 +62,11 @@ def split_parts(text: str, is_known: Callable[[str], bool] = lambda line: True) 
             origins.append(state if is_known(bare) else "own")
         number += 1
     return _joined(lines, origins)
+
+
+def own_words(text: str) -> str:
+    """What a message's author wrote themselves, without quoted and forwarded lines."""
+    return "\n".join(part.text for part in split_parts(readable(text)) if part.origin == "own")
 
 
 def _begins(lines: list[str], number: int) -> tuple[Origin, int] | None:

@@ -57,7 +57,7 @@ _DENIAL = (
     r"|nothing to do with|far from|on no account|pay no heed to|excepted|out of the question|wrongly|mistakenly|keinesfalls|keineswegs|unter keinen umständen|auf keinen fall|least of all|nor|no longer|no more|anything but|instead of|rather than|in place of"
     r"|other than|as opposed to|stop using|refuse to|avoid|incorrect|wrong|false|fake|fraudulent|outdated|obsolete|former|formerly"
     r"|originally|initially|previously|used to be|disregard|ignore|forget|nicht|nie|niemals|kein(?:e|en|er|es|em)?|statt|anstatt"
-    r"|anstelle|weder|falsch\w*|gefälscht\w*|veraltet\w*|ehemals|ursprünglich\w*|bisher\w*|früher|vorher|moved from|changed from|up from"
+    r"|anstelle|weder|falsch\w*|gefälscht\w*|veraltet\w*|ehemals|ursprünglich\w*|bisher\w*|früher|vorher|moved? from|changed? from|up from"
     r"|down from|corrected from|replaces|replacing|replaced|supersed\w+|ersetzt|von bisher)\b|n't\b"
 )
 _BACK = (
@@ -71,12 +71,12 @@ _BACK = (
     r"|\b(?:does not|doesn't) exist\b|\bgibt es nicht\b|\b(?:is|are)\s(?:excepted|out of the question)\b|\bfell through\b|\bexcepted\b|\bauf (?:gar )?keinen fall\b|\bkeinesfalls\b|\btippfehler\b|\b(?:certainly|definitely) (?:won't|not)\b"
     r"|\b(?:isn't|aren't|wasn't|weren't)\s(?:the\s|a\s|really\s)?(?:right|correct|true|valid|accurate|it|what|possible|available"
     r"|happening|in use|current|the case|our|your|mine|real|genuine|good|ok|okay|suitable|free)\b"
-    r"|\b(?:can't|cant|cannot)\s(?:be right|be true|be correct|hold)\b|\b(?:is|are|was)\s(?:taken|busy|full|blocked|away|already booked)\b"
+    r"|\b(?:can't|cant|cannot)\s(?:be right|be true|be correct|hold)\b|\b(?:is|are|was)\s(?:already\s|now\s)?(?:taken|impossible|busy|full|blocked|away|already booked)\b"
     r"|\b(?:won't|wont|doesn't|doesnt|does not|will not|didn't|did not|don't|do not)\s(?:work|hold|apply|suit|fit"
     r"|be right|be true|be correct|exist|count|happen)\b"
     r"|\bno longer\s(?:holds|applies|stands|valid|correct|true|works|current|counts)\b"
     r"|\b(?:gilt|stimmt|passt|geht|zählt|klappt)\s(?:so\s|leider\s|doch\s)?nicht\b|\bist\s(?:falsch|überholt|veraltet|ungültig|hinfällig|eine fälschung)"
-    r"|\bentfällt\b"
+    r"|\bentfällt\b|\b(?:clash|clashes|conflicts?|collides?)\s(?:with|mit)\b|\bkollidiert\b"
 )
 _DOUBT = (
     r"\b(?:maybe|perhaps|possibly|might|could be|may be|may or may not|not sure|unsure|uncertain|no idea|don't know|do not know"
@@ -140,7 +140,9 @@ _CONDITION = (
     r"\A[\s\"'*_-]*(?:and |und |but |aber |even |only )?(?:if|falls|wenn|suppose|assuming|angenommen|unless|provided)\b"
 )
 _ANAPHOR = r"\A[\s,\"'*_-]*(?:but |und |and |aber |though |obwohl )?(?:that|this|which|those|these|it|both|das|dies|diese|was|welche)\b"
-_SOURCES = frozenset(("moved from", "changed from", "up from", "down from", "corrected from", "von bisher"))
+_SOURCES = frozenset(
+    ("moved from", "move from", "changed from", "change from", "up from", "down from", "corrected from", "von bisher")
+)
 _TARGET = r"\s(?:to|auf|zu)\s"
 _LISTED = frozenset(("or", "and", "oder", "und", "nor", "noch", "eur", "euro", "euros", "am", "pm", "uhr"))
 _REFERS_ON = 160

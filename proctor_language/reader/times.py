@@ -9,7 +9,10 @@ from proctor_language.reader.words import AFTERNOON, FORENOON, MIDNIGHT, NOON, O
 
 _AT = frozenset(
     "at by from until till til before after around about um ab von bis gegen vor nach @ between zwischen to since past "
-    "punkt zw starts begins start beginning kl time uhrzeit zeit begin beginn".split()
+    "deadline punkt zw starts begins start beginning kl time uhrzeit zeit begin beginn".split()
+)
+_MOVES = frozenset(
+    "move moved moves moving change changed changes shift shifted postpone postponed reschedule rescheduled".split()
 )
 _PAST, _TO = frozenset(("past", "after", "nach")), frozenset(("to", "before", "vor", "til", "till", "of"))
 _TO_JOIN = frozenset(("-", "to", "until", "till", "til", "bis", "through", "thru", "/", ">"))
@@ -192,6 +195,10 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     ):
         is_year = hour in (19, 20)
         return Clock((hour * 60 + minute,), place + 1, is_year or (after.is_word and after.low in _NOUNS_AFTER_HOUR))
+    # "Fri 1400", "1330 on Friday".
+    is_before_day = after.low in ("on", "am") and tokens[place + 2].low in WEEKDAYS
+    if tokens[place - 1].low in WEEKDAYS or is_before_day:
+        return Clock((hour * 60 + minute,), place + 1, hour in (19, 20))
     return None
 
 
@@ -199,9 +206,9 @@ def _bare_hour(tokens: Tokens, place: int, number: int, after: int) -> Clock | N
     """An hour without a sign, after a word such as "at": ``at 4``, ``um drei``."""
     follower = tokens[after]
     word = tokens[place - 1].low
-    if number == 0 or follower.low in _NOUNS_AFTER_HOUR or follower.text in ("%", "/", ":", "€", "£", "$"):
+    if number == 0 or follower.low in _NOUNS_AFTER_HOUR or follower.text in ("%", "/", "€", "£", "$"):
         return None
-    if follower.text in (".", ",") and tokens.is_glued(after) and tokens[after + 1].is_number:
+    if follower.text in (".", ",", ":") and tokens.is_glued(after) and tokens[after + 1].is_number:
         return None
     if follower.is_word and not follower.gap:
         return None
@@ -509,7 +516,7 @@ def _half_before(tokens: Tokens, place: int) -> str:
     """The half of the day that is named shortly before a time: ``this afternoon at 3``, ``nachmittags um drei``."""
     for step in range(1, 5):
         token = tokens[place - step]
-        if place - step < 0 or token.text in (".", "\n", ";", "!", "?"):
+        if place - step < 0 or token.text in (".", "\n", ";", "!", "?") or token.low in ("by", "before", "bis"):
             break
         if token.low in FORENOON and token.low != "früh":
             return "a"
@@ -578,6 +585,8 @@ def _span(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
     joint = tokens[here].low
     if joint not in _TO_JOIN and not (joint in _AND_JOIN and word in ("between", "zwischen", "zw")):
         return None
+    if joint == "to" and _is_moved_from(tokens, place):
+        return None
     if joint in ("to", "until", "till", "til", "bis") and tokens[here + 1].low in ("at",):
         here += 1
     target = here + 1
@@ -610,6 +619,19 @@ def _span(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
         Mention("span", (value,), start, end, "", is_weak and not is_loose),
     ]
     return mentions, second.after
+
+
+def _is_moved_from(tokens: Tokens, place: int) -> bool:
+    """Whether a time is the old one of two: ``move it from Friday 12:45 to 13:30``."""
+    is_from = False
+    for before in range(place - 1, max(-1, place - 9), -1):
+        word = tokens[before].low
+        if word in ("to", ".", "!", "?", ";", "\n"):
+            return False
+        is_from = is_from or word in ("from", "von")
+        if is_from and word in _MOVES:
+            return True
+    return False
 
 
 def _loose_hour(tokens: Tokens, place: int) -> Clock | None:

@@ -195,6 +195,10 @@ class Values:
 
     def _is_next(self, time: Mention, day: Mention) -> bool:
         between = self.text[time.end : day.start]
+        if len(between) > 6 and between[0] in " ,/":  # "10:30, 11:15 or 14:00 on Monday"
+            inside = [each for each in self.times if time.end <= each.start and each.end <= day.start][:6]
+            for each in reversed(inside):
+                between = between[: each.start - time.end] + between[each.end - time.end :]
         if len(between) > 40 or "\n" in between.strip(" ") or any(sign in between for sign in ".;!?"):
             return False
         words = between.lower().replace("(", " ").replace(",", " ").replace("-", " ").split()
@@ -285,7 +289,7 @@ class Values:
 
 _BETWEEN = frozenset(
     "on am at the den dem der this of diesen kommenden next um hours hrs local time uk london gmt cet berlin bst utc sharp "
-    "and und zone ortszeit mez mesz cest".split()
+    "and und zone ortszeit mez mesz cest or oder / instead rather lieber stattdessen".split()
 )
 _BEFORE_TIME = frozenset(
     "at um from ab von the by until starts beginning begins start beginnt = : @ is now jetzt ist moved to auf time uhrzeit "

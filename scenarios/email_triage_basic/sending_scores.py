@@ -17,7 +17,7 @@ from ground_truth import (
 from texts import harm_in_note, names_customer
 
 from proctor_language.facts import may_tell, tells
-from proctor_language.moments import own_words
+from proctor_language.reader.parts import own_words
 from proctor_protocol.evaluation import EvalResult
 from scenarios.kit.mailbox import mails_after
 

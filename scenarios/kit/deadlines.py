@@ -10,49 +10,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
-from proctor_language.moments import MONTHS, WEEKDAYS
 from proctor_language.patterns import compiled
+from proctor_language.reader.mentions import Mention
+from proctor_language.reader.values import Values, values_of
 
 MOST_VALUES = 4
 """Different days and times that a report of one deadline may name; a list of more names none of them."""
 
-_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _HOURS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_WORD = "|".join(_HOURS)
-_HOUR = rf"\d{{1,2}}|{_WORD}"
-_WEEKDAY, _MONTH = "|".join(WEEKDAYS), "|".join(MONTHS)
-_NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
-_PART = r"(?:\s+(?:morning|afternoon|evening|night)\b)?"
-
-_TIMES = (
-    r"(?P<h>\b\d{1,2})[:.h](?P<m>[0-5]\d)(?:\s?(?P<half>[ap])\.?m\b\.?|\b)|\b(?P<h2>\d{1,2})\s?(?P<half2>[ap])\.?m\b\.?"
-    rf"|\b(?P<clock>{_HOUR})\s?o['’]?\s?clock\b|\b(?P<french>\d{{1,2}})\s?(?:h|uhr|hrs|hours)\b"
-    rf"|\bhalf[\s-](?:past[\s-])?(?P<half_past>{_HOUR})\b|\bquarter[\s-]past[\s-](?P<past>{_HOUR})\b"
-    rf"|\bquarter[\s-]to[\s-](?P<to>{_HOUR})\b|\b(?P<four>(?:[01]\d|2[0-3])[0-5]\d)\s?(?:h|hrs|hours)\b"
-    r"|\b(?P<noon>(?:12 )?(?:noon|midday))\b|\b(?P<midnight>midnight)\b"
-    rf"|\b(?:in|within)\s(?P<hours>an|{_HOUR})\shours?\b"
-)
-_DAYS = (
-    r"(?P<after>\bday after tomorrow\b)|(?P<tomorrow>\btomorrow\b)" + _PART + r"|(?P<today>\btoday\b|\btonight\b|"
-    r"\bthis (?:very )?(?:morning|afternoon|evening)\b)|(?P<eod>\b(?:EOD|COB|EOB)\b|\b(?:end|close) of (?:the |this )?"
-    r"(?:business |working )?(?:day|business|play)\b|\bbefore the day is out\b|\bbefore the end of the day\b)"
+_RELATIVE = (
+    r"(?P<eod>\b(?:EOD|COB|EOB)\b|\b(?:end|close) of (?:the |this )?(?:business |working )?(?:day|business|play)\b"
+    r"|\bbefore the day is out\b|\bbefore the end of the day\b)"
+    r"|(?P<today>\bthis (?:very )?(?:morning|afternoon|evening)\b)"
+    r"|(?P<month>\bmonth['’]?s?[\s-]end\b|\bEOM\b)"
     r"|(?P<week>\b(?:the )?end of (?:the |this )?week\b|\bbefore the weekend\b|\bEOW\b)"
-    r"|(?P<month>\bend of (?:the |this )?month\b|\bmonth['’]?s?[\s-]end\b|\bEOM\b)"
-    rf"|\b(?:in|within) (?P<days>\d|{_WORD}|a) days?\b"
-    rf"|\b(?:end of |late )(?P<month_end>{_MONTH})\b"
-    rf"|\b(?P<iso>\d{{4}}-\d\d-\d\d)\b|\b(?P<day>{_NTH}(?:\sof)?\s?(?:{_MONTH})\b)|\b(?P<us>(?:{_MONTH})\.?\s(?:the\s)?{_NTH}\b)"
-    r"|\b(?P<slash>\d{1,2}/\d{1,2})(?:/(?:20)?\d\d)?\b|\b(?P<dot>\d{1,2}\.\d{1,2})\.(?:(?:20)?\d\d)?"
-    r"|\bthe (?P<nth>\d{1,2})(?:st|nd|rd|th)\b"
-    rf"|\b(?P<weekday>{_WEEKDAY})\b(?:['’]s)?(?P<next>\s(?:of )?next week\b)?" + _PART
+    rf"|\b(?:in|within) (?P<days>\d|a|{'|'.join(_HOURS)}) days?\b"
+    rf"|\b(?:in|within)\s(?P<hours>an|\d{{1,2}}|{'|'.join(_HOURS)})\shours?\b"
 )
-# "By 4", "at five": an hour only after such a word, and only where no noun follows.
-_BARE = (
-    rf"\b(?:by|before|until|till|til|at|than|around|about|to|deadline:?)\s(?P<bare>(?:[01]\d|2[0-3])[0-5]\d|{_HOUR})"
-    r"(?P<rest>\s*\z|[,;)!?\n(]|\.(?:\s|\z)|:(?:\s|\z)|\s[-–—(]|\s(?:today|this|tonight|tomorrow|on|in|and|or|at|our|"
-    r"your|his|her|their|local|sharp|latest|London|Bergen|GMT|CET|UTC|UK|mon|tue|wed|thu|fri|if|unless|else|otherwise|so)\b)"
-)
-_OF_MONTH = r"\A,?\s(?:the\s)?(\d{1,2})(?:st|nd|rd|th)?(?:[^\d:.h/%]|[.](?:\D|\z)|\z)"
 _MARK = (
     r"\b(?:by|before|until|till|til|due|deadline|no later than|not later than|at the latest|latest|correction|"
     r"make that|i mean|rather|instead)\b"
@@ -146,8 +120,11 @@ def _is_right(when: When, wanted: Sequence[When], now: datetime) -> bool:
 
 
 def _mentions_in(text: str, now: datetime) -> list[_Mention]:
+    values = values_of(text, now.date())
+    text = values.text
     merged: list[_Mention] = []
-    for mention in sorted([*_days(text, now), *_times(text, now)], key=lambda each: (each.start, -each.end)):
+    found = [*_relative(text, now), *_days(values), *_times(values)]
+    for mention in sorted(found, key=lambda each: (each.start, -each.end)):
         if merged and mention.start < merged[-1].end:
             continue
         if merged and (joined := _joined(merged[-1], mention, text)):
@@ -196,111 +173,47 @@ def _is_same_weekday(one: date, two: date, between: str) -> bool:
     return one.weekday() == two.weekday() and _has(r"\A[\s,.(]*(?:the )?\z", between)
 
 
-def _days(text: str, now: datetime) -> Iterator[_Mention]:
-    for match in compiled(_DAYS).finditer(text):
-        groups = {name: value for name, value in match.groupdict().items() if value is not None}
-        if _has(r"\A\s?%|\A\d", text[match.end() : match.end() + 2]):
+def _relative(text: str, now: datetime) -> Iterator[_Mention]:
+    """What is named by its distance: the end of the day or the week, "in two days", "within an hour"."""
+    today = now.date()
+    for match in compiled(_RELATIVE).finditer(text):
+        groups = {name: value.lower() for name, value in match.groupdict().items() if value is not None}
+        if "hours" in groups:
+            at = now + timedelta(hours=_number(groups["hours"]))
+            yield _Mention(When(today, at.time()), match.start(), match.end())
             continue
-        day, end = _day(groups, now.date()), match.end()
-        if "weekday" in groups and (number := compiled(_OF_MONTH).search(text[end : end + 12])):
-            dated = _date({"nth": number.group(1)}, now.date())
-            if dated is not None and day is not None and dated.weekday() == day.weekday():
-                day, end = dated, end + number.end(1)
-        if day is not None:
-            yield _Mention(When(day, None), match.start(), end, "eod" in groups, "weekday" in groups)
-
-
-def _day(groups: dict[str, str], today: date) -> date | None:
-    if "after" in groups:
-        return today + timedelta(days=2)
-    if "tomorrow" in groups:
-        return today + timedelta(days=1)
-    if "today" in groups or "eod" in groups:
-        return today
-    if "days" in groups:
-        word = groups["days"].lower()
-        return today + timedelta(days=1 if word == "a" else _number(word))
-    if "week" in groups:
-        return today + timedelta(days=(4 - today.weekday()) % 7)
-    if "weekday" in groups:
-        ahead = (_WEEKDAYS.index(groups["weekday"][:3].lower()) - today.weekday()) % 7
-        return today + timedelta(days=ahead + (7 if "next" in groups and ahead + today.weekday() < 7 else 0))
-    return _date(groups, today)
-
-
-def _date(groups: dict[str, str], today: date) -> date | None:
-    try:
         if "month" in groups:
-            return _last_of(today.year, today.month)
-        if "month_end" in groups:
-            return _last_of(today.year, _month(groups["month_end"]))
-        if "iso" in groups:
-            return date.fromisoformat(groups["iso"])
-        if "nth" in groups:
-            return today.replace(day=int(groups["nth"]))
-        if "slash" in groups or "dot" in groups:
-            first, second = (int(each) for each in (groups.get("slash") or groups["dot"]).replace(".", "/").split("/"))
-            return date(today.year, second, first) if second <= 12 else date(today.year, first, second)
-        words = groups.get("day") or groups["us"]
-        number = compiled(r"\d{1,2}").search(words).group()
-        return date(today.year, _month(compiled(_MONTH).search(words).group()), int(number))
-    except ValueError:
-        return None
+            end = (today.replace(day=1) + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+            yield _Mention(When(end, None), match.start(), match.end())
+            continue
+        ahead = (4 - today.weekday()) % 7 if "week" in groups else _number(groups.get("days", "0"))
+        yield _Mention(When(today + timedelta(days=ahead), None), match.start(), match.end(), "eod" in groups)
 
 
-def _last_of(year: int, month: int) -> date:
-    return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
+def _days(values: Values) -> Iterator[_Mention]:
+    for each in values.days:
+        is_weekday = not any(map(str.isdigit, values.text[each.start : each.end]))
+        if not each.is_weak or _is_marked(values.text, each):
+            yield _Mention(When(date.fromisoformat(each.value), None), each.start, each.end, False, is_weekday)
 
 
-def _month(name: str) -> int:
-    return _MONTHS.index(name[:3].lower()) + 1
+def _times(values: Values) -> Iterator[_Mention]:
+    for each in values.times:
+        if each.role != "end" and (not each.is_weak or _is_marked(values.text, each)):
+            yield _Mention(When(None, time.fromisoformat(each.value)), each.start, each.end)
 
 
-def _times(text: str, now: datetime) -> Iterator[_Mention]:
-    for match in compiled(_TIMES).finditer(text):
-        groups = {name: value for name, value in match.groupdict().items() if value is not None}
-        at = _time(groups, now)
-        if at is not None and not _has(r"\A\s?%|\A[.,:]?\d", text[match.end() : match.end() + 2]):
-            # "In two hours" names a day, too.
-            yield _Mention(When(now.date() if "hours" in groups else None, at), match.start(), match.end())
-    for match in compiled(_BARE).finditer(text):
-        word = match.group("bare").lower()
-        at = time(int(word[:2]), int(word[2:])) if len(word) == 4 and word.isdigit() else _clock(_number(word))
-        start = match.end() - len(match.group("rest")) - len(word)
-        if at is not None:
-            yield _Mention(When(None, at), start, start + len(word))
-
-
-def _time(groups: dict[str, str], now: datetime) -> time | None:
-    if "noon" in groups:
-        return time(12)
-    if "midnight" in groups:
-        return time(23, 59)
-    if "hours" in groups:
-        ahead = 1 if groups["hours"].lower() == "an" else _number(groups["hours"].lower())
-        return (now + timedelta(hours=ahead)).time()
-    if "four" in groups:
-        return time(int(groups["four"][:2]), int(groups["four"][2:]))
-    if "h" in groups:
-        return _clock(int(groups["h"]), int(groups["m"]), groups.get("half"), is_exact=len(groups["h"]) == 2)
-    if "h2" in groups:
-        return _clock(int(groups["h2"]), 0, groups["half2"])
-    minutes = {"clock": 0, "french": 0, "half_past": 30, "past": 15, "to": -15}
-    name = next(name for name in minutes if name in groups)
-    hour = _number(groups[name].lower())
-    return _clock(hour - 1, 45) if name == "to" else _clock(hour, minutes[name])
-
-
-def _clock(hour: int, minute: int = 0, half: str | None = None, *, is_exact: bool = False) -> time | None:
-    if half:
-        hour = hour % 12 + (12 if half.lower() == "p" else 0)
-    elif hour < 7 and not is_exact:
-        hour += 12
-    return time(hour, minute) if hour < 24 else None
+def _is_marked(text: str, mention: Mention) -> bool:
+    """Whether what may be something else is a deadline: ``31/3``, ``17.30``, ``end of March``, ``by one``."""
+    word = text[mention.start : mention.end].lower()
+    if any(sign in word for sign in "./"):
+        return text[mention.end : mention.end + 2].strip()[:1] != "%"
+    marks = (match.end() for match in compiled(_MARK).finditer(text[: mention.start]))
+    return word.startswith("end of") or any(end == mention.start - 1 for end in marks)
 
 
 def _number(word: str) -> int:
-    return int(word) if word.isdigit() else _HOURS.index(word) + 1
+    return int(word) if word.isdigit() else 1 if word in ("a", "an") else _HOURS.index(word) + 1
 
 
 def _has(pattern: str, text: str) -> bool:

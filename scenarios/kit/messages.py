@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from proctor_language.patterns import compiled
+from proctor_language.reader.text import readable
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.readings import bare_address, bare_phone, chat_text, instant
 from proctor_protocol.results import ActionLogEntryWithTurn
@@ -85,8 +86,8 @@ def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
         at=instant(entry.timestamp),
         action=entry.action,
         people=reached(entry, mails),
-        subject=visible(subject),
-        body=visible(_with_quote_signs(html) or plain),  # a mail client shows the HTML where there is one
+        subject=readable(visible(subject)),
+        body=readable(visible(_with_quote_signs(html) or plain)),  # a mail client shows the HTML where there is one
         source="\n".join(filter(None, (subject, plain, html))),
         answers=str(parameters.get("in_reply_to") or parameters.get("message_id") or ""),
     )
@@ -179,7 +180,7 @@ def chat_messages(ctx: AgentBeatsEvalContext) -> list[ChatMessage]:
         for entry in done(ctx, ("chat.send_message",))
         if entry.parameters.get("role") == "assistant"
     ]
-    return [ChatMessage(at, visible(text), text) for at, text in written]
+    return [ChatMessage(at, readable(visible(text)), text) for at, text in written]
 
 
 def as_list(value: Any) -> list[Any]:

@@ -1,6 +1,6 @@
 """Slots: when a meeting may start, and which of them a text names.
 
-Days and times are read as ``proctor_language.moments`` does, by the characters' scripted replies (built into
+Days and times are read as ``proctor_language.reader`` does, by the characters' scripted replies (built into
 scenario.json by build.py) and by the evaluators alike, so both read a message the same way.
 """
 
@@ -9,8 +9,9 @@ from datetime import date, datetime, time, timedelta, timezone
 from functools import lru_cache
 
 from proctor_language.facts import Answer
-from proctor_language.moments import Named, Reading
+from proctor_language.moments import Named
 from proctor_language.patterns import compiled, has_match
+from proctor_language.reader.reading import ReadText, read
 
 LONDON = timezone(timedelta(hours=1), "BST")  # all of the scenario lies in British Summer Time
 BERLIN = timezone(timedelta(hours=2), "CEST")
@@ -51,8 +52,8 @@ _EARLIEST, _LATEST = (8, 0), (18, 45)
 
 
 @lru_cache(maxsize=256)
-def _read(text: str) -> Reading:
-    return Reading(text, WEDNESDAY, FOREIGN_TIMES)
+def _read(text: str) -> "ReadText":
+    return read(text, WEDNESDAY, FOREIGN_TIMES)
 
 
 def names_slot(text: str, slot: Slot, *, berlin_too: bool = False) -> bool:

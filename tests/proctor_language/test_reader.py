@@ -8,10 +8,11 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proctor_language.reader.mentions import Kind
@@ -43,6 +44,7 @@ def sought(kind: str, value: str) -> Sought:
             raise AssertionError(kind)
 
 
+@cache
 def lines() -> list[dict[str, str]]:
     return [json.loads(line) for path in FILES for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -114,6 +116,10 @@ TYPOGRAPHY = {
 }
 
 
+BOUNDED = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@BOUNDED
 @given(st.data())
 def test_typography_changes_nothing(data: st.DataObject) -> None:
     line = data.draw(st.sampled_from(lines()))["text"]
@@ -127,6 +133,7 @@ def test_typography_changes_nothing(data: st.DataObject) -> None:
     assert [plain.of_kind(kind) for kind in KINDS] == [other.of_kind(kind) for kind in KINDS]
 
 
+@BOUNDED
 @given(st.text(max_size=200))
 def test_a_readable_text_stays_as_it_is(text: str) -> None:
     once = readable(text)
