@@ -20,6 +20,7 @@ from proctor.audit.plays import Outcome, Stage, perform, player_of
 from purple_sdk.ues import AsyncUESClient, UESError
 from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.duty import Act
+from scenarios.kit.making.people import Person
 
 ROOT = Path(__file__).parent.parent
 LINES = Path(__file__).parent / "reading"
@@ -103,16 +104,22 @@ async def send(message: Row, act: Act | None, client: AsyncUESClient) -> None:
     if message["do"] == "forward":
         await client.email.forward(message["message_id"], to_addresses=[str(to)], body_text=body)
         return
-    if message["do"] == "reply":
-        try:
-            await client.email.reply(message["message_id"], body_text=body)
-            return
-        except UESError:  # the mail has not come: it is a new one
-            if reader is None:
-                raise
+    # A mail that comes during the day has another id in each play: the answer is a new mail then.
+    if message["do"] == "reply" and await _is_from(message["message_id"], reader, client):
+        await client.email.reply(message["message_id"], body_text=body)
+        return
     subject = message.get("subject") or (f"About {act.topic}" if act else "Note")
     html = body if message.get("html") else None
     await client.email.send(to_addresses=[str(to)], subject=subject, body_text="" if html else body, body_html=html)
+
+
+async def _is_from(message_id: str, author: Person | None, client: AsyncUESClient) -> bool:
+    """Whether there is such a mail, of this author; of anybody where none is named."""
+    try:
+        mail = await client.email.get(message_id)
+    except UESError:
+        return False
+    return author is None or any(address in str(mail["from_address"]).lower() for address in author.addresses)
 
 
 def lost(outcome: Outcome) -> float:

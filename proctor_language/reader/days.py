@@ -44,8 +44,11 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
         return None
     here = first.after
     steps = 0
-    while steps < 3 and (
-        tokens[here].text in (",", ".", "(", "-", "/") or tokens[here].low in (*_ARTICLES, "a", "am", "on", "ein")
+    is_aside = tokens[here].text in ("(", ",") and tokens[here + 1].low in ("that", "it", "which", "a", "das", "ein")
+    while steps < (6 if is_aside else 3) and (
+        tokens[here].text in (",", ".", "(", "-", "/")
+        or tokens[here].low in (*_ARTICLES, "a", "am", "on", "ein")
+        or (is_aside and tokens[here].low in ("that", "it", "which", "is", "'", "s", "das", "ist"))
     ):
         here, steps = here + 1, steps + 1
     if tokens[here].text == "\n":
@@ -71,6 +74,8 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
 def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = False) -> Dated | None:
     token = tokens[place]
     if token.is_number:
+        if tokens[place + 1].low in _UNITS:
+            return _weeks_from(tokens, place, today)
         return _dated_by_figures(tokens, place, today, after_weekday=after_weekday)
     if not token.is_word:
         return None
@@ -84,8 +89,12 @@ def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = 
     if low in SHORT_GERMAN_WEEKDAYS and _is_short_weekday(tokens, place):
         after = place + 1 + (tokens[place + 1].text == "." and tokens.is_glued(place + 1))
         return _of_weekday(SHORT_GERMAN_WEEKDAYS[low], today, after)
-    if low in ORDINALS or low in GERMAN_ORDINALS or low in TENS:
-        return _ordinal_in_words(tokens, place, today)
+    if low in ORDINALS or low in GERMAN_ORDINALS or low in TENS or low in _LAST:
+        return (
+            _nth_weekday(tokens, place, today)
+            or _ordinal_in_words(tokens, place, today, after_weekday=after_weekday)
+            or _phrase(tokens, place, today)
+        )
     return _phrase(tokens, place, today)
 
 
@@ -293,6 +302,8 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
     ):
         return _exact(2000 + int(tokens[after + 1].text), month, day, after + 2, today)
     days = _dates(day, month, today)
+    if not days and token.is_number and len(token.text) == 2:
+        return _exact(2000 + int(token.text), month, day, here + 1, today)
     return Dated(tuple(days), after) if days else None
 
 
@@ -322,8 +333,10 @@ def _of_day(number: int, today: date) -> tuple[date, ...]:
 
 
 def _relative(tokens: Tokens, place: int, today: date) -> Dated | None:
-    low = tokens[place].low
-    return Dated((today + timedelta(days=RELATIVE_DAYS[low]),), place + 1)
+    day, after = today + timedelta(days=RELATIVE_DAYS[tokens[place].low]), place + 1
+    if [tokens[after + step].low for step in range(3)] in (["in", "einer", "woche"], ["in", "a", "week"]):
+        return Dated((day + timedelta(days=7),), after + 3)
+    return Dated((day,), after)
 
 
 def _weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
@@ -410,7 +423,51 @@ def _ordinal(tokens: Tokens, place: int) -> tuple[int, int] | None:
     return None
 
 
-def _ordinal_in_words(tokens: Tokens, place: int, today: date) -> Dated | None:
+def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
+    """``the first Monday in July``, ``am letzten Donnerstag im September``."""
+    low = tokens[place].low
+    nth = -1 if low in _LAST else ORDINALS.get(low) or GERMAN_ORDINALS.get(low) or 0
+    weekday, month = WEEKDAYS.get(tokens[place + 1].low), MONTHS.get(tokens[place + 3].low)
+    if not -1 <= nth <= 5 or weekday is None or month is None or tokens[place + 2].low not in ("in", "of", "im"):
+        return None
+    year, after = today.year + (month < today.month), place + 4
+    if tokens[after].is_number and len(tokens[after].text) == 4:
+        year, after = int(tokens[after].text), after + 1
+    first, last = date(year, month, 1), _last_of(year, month)
+    day = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
+    if nth < 0:
+        day = last - timedelta(days=(last.weekday() - weekday) % 7)
+    return Dated((day,), after) if day.month == month else None
+
+
+def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
+    """``a week from today``, ``three days from now``, ``two weeks from this Friday``, ``a week tomorrow``."""
+    low = tokens[place].low
+    count = (
+        1 if low in ("a", "one", "eine", "einer") else int(low) if low.isdigit() and len(low) < 3 else number_of(low)
+    )
+    unit, here = tokens[place + 1].low, place + 2
+    if count is None or not 0 < count <= 60 or unit not in _UNITS:
+        return None
+    is_from = tokens[here].low in ("from", "after", "ab")
+    here += is_from
+    if is_from and tokens[here].low == "now":
+        return Dated((today + timedelta(days=count * _UNITS[unit]),), here + 1)
+    here += is_from and tokens[here].low in (*_THIS, "on")
+    base = (
+        _read_one(tokens, here, today)
+        if tokens[here].low in (*WEEKDAYS, "today", "tomorrow", "heute", "morgen")
+        else None
+    )
+    if base is None or not (is_from or not base.is_weekday):
+        return None
+    return Dated(tuple(day + timedelta(days=count * _UNITS[unit]) for day in base.days), base.after)
+
+
+_UNITS = {"week": 7, "weeks": 7, "day": 1, "days": 1, "woche": 7, "wochen": 7, "tag": 1, "tage": 1}
+
+
+def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
     """``the thirty-first of August``, ``am ersten April``."""
     ordinal = _ordinal(tokens, place)
     if ordinal is None or ordinal[0] > 31:
@@ -425,11 +482,13 @@ def _ordinal_in_words(tokens: Tokens, place: int, today: date) -> Dated | None:
     if month is not None and month <= 12 and tokens[place].low in GERMAN_ORDINALS and here == after:
         days = _dates(number, month, today)
         return Dated(tuple(days), here + 1) if days else None
-    return None
+    return Dated(_of_day(number, today), after) if after_weekday else None
 
 
 def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
     words = [tokens[place + step].low for step in range(6)]
+    if words[1] in _UNITS and (found := _weeks_from(tokens, place, today)):
+        return found
     match words:
         case ["day", "after", "tomorrow", *_]:
             return Dated((today + timedelta(days=2),), place + 3)
@@ -441,6 +500,8 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
             return _morgen(tokens, place, today)
         case ["new", "'", "s", "eve" | "year", *_]:
             return Dated(tuple(_dates(31, 12, today)), place + 4) if words[3] == "eve" else None
+        case ["nye", *_]:
+            return Dated(tuple(_dates(31, 12, today)), place + 1)
         case ["new", "year", "'", "s", "eve", *_]:
             return Dated(tuple(_dates(31, 12, today)), place + 5)
         case ["christmas", "eve", *_]:
@@ -469,7 +530,7 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
             days = number * (7 if unit.startswith("w") else 1)
             after = place + 3 + (2 if words[3:5] == ["'", "time"] else 0)
             return Dated((today + timedelta(days=days),), after)
-        case ["end" | "ende" | "last", *_]:
+        case ["end" | "ende" | "last" | "letzten" | "letzter", *_]:
             return _end_of(tokens, place, words, today)
         case ["month" | "monatsende", *_]:
             if words[0] == "monatsende" or words[1:2] == ["end"] or words[1:3] == ["-", "end"]:
@@ -487,6 +548,8 @@ def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:
         return None
     if (tokens[place].text == "Morgen" and tokens[place + 1].text in (",", "!")) or tokens[place + 1].text == "\n":
         return None
+    if [tokens[place + step].low for step in (1, 2, 3)] == ["in", "einer", "woche"]:
+        return Dated((today + timedelta(days=8),), place + 4)
     return Dated((today + timedelta(days=1),), place + 1)
 
 
@@ -498,6 +561,10 @@ def _end_of(tokens: Tokens, place: int, words: list[str], today: date) -> Dated 
             return Dated((_last_of(today.year, today.month),), place + 3)
         case ["ende", "des" | "dieses", "monats", *_]:
             return Dated((_last_of(today.year, today.month),), place + 3)
+        case ["last", "day", "of", "the" | "this", "year", *_]:
+            return Dated((date(today.year, 12, 31),), place + 5)
+        case ["letzten" | "letzter", "tag", "des", "jahres", *_]:
+            return Dated((date(today.year, 12, 31),), place + 4)
         case ["last", "day", "of", month, *_] if month in MONTHS:
             return _end_of_month(MONTHS[month], place + 4, today)
         case ["end", "of", month, *_] if month in MONTHS and words[3] not in ("st",):

@@ -133,8 +133,15 @@ _LETTER_NAMES = {
     "ef": "f",
     "ge": "g",
 }
+# The spelling alphabets of ICAO and DIN 5009 (with the older German words that people know).
+_SPELLED = frozenset(
+    "alfa alpha bravo charlie delta echo foxtrot golf hotel india juliett juliet kilo lima mike november oscar papa quebec "
+    "romeo sierra tango uniform victor whiskey whisky xray yankee zulu anton berta cäsar dora emil friedrich gustav heinrich "
+    "ida julius kaufmann konrad ludwig martha nordpol otto paula quelle richard samuel siegfried theodor ulrich viktor "
+    "wilhelm xanthippe ypsilon zacharias zeppelin".split()
+)
 _SPOKEN_JOINTS = frozenset(
-    ("-", ",", "dash", "hyphen", "minus", "slash", "/", ".", "space", "bindestrich", "strich", "then", "dann")
+    ("-", ",", "dash", "hyphen", "minus", "slash", "/", ".", "space", "bindestrich", "strich", "then", "dann", "ray")
 )
 
 
@@ -145,6 +152,7 @@ def spelled_runs(tokens: Tokens) -> list[str]:
     """
     runs: list[str] = []
     run, place, has_words = "", 0, False
+    # "K wie Kaufmann", "T for Tango" say the letter itself.
     while place < tokens.size:
         token = tokens[place]
         number = read_number(tokens, place) if token.is_word and number_of(token.low) is not None else None
@@ -157,6 +165,10 @@ def spelled_runs(tokens: Tokens) -> list[str]:
             piece, after, has_words = str(int(number.value)), number.after, True
         elif token.is_number:
             piece = token.text
+        elif token.is_word and len(token.text) == 1 and tokens[place + 1].low in ("for", "as", "like", "wie", "von"):
+            piece, after, has_words = token.low, place + 3 + (tokens[place + 2].low == "in"), True
+        elif token.low in _SPELLED:
+            piece, has_words = token.low[0], True
         elif token.is_word and (len(token.text) == 1 or token.low in _LETTER_NAMES or token.text.isupper()):
             piece = _LETTER_NAMES.get(token.low, token.low)
         elif token.low in _SPOKEN_JOINTS and run:
@@ -234,11 +246,11 @@ def find_name(text: str, tokens: Tokens, name: str) -> list[tuple[int, int]]:
     parts = [part for part in re.split(r"\s+", name) if fold(part).rstrip(".") not in _TITLES]
     if len(parts) < 2:
         return [place for part in parts for place in squeezed.find(part, is_code=False)]
-    spellings = {part for whole in (parts[0], parts[-1]) for part in (whole, *_transcribed(whole))}
+    spellings = {part for whole in (parts[0], parts[-1]) for part in (whole, *transcribed(whole))}
     return sorted({place for each in spellings for place in squeezed.find(each, is_code=False)})
 
 
-def _transcribed(word: str) -> tuple[str, ...]:
+def transcribed(word: str) -> tuple[str, ...]:
     """Spellings of a German or Nordic name without its special letters."""
     low = word.lower()
     if low.isascii():

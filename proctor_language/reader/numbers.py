@@ -15,6 +15,7 @@ _FIGURES = re.compile(
 _LONGEST = 12
 """Words of one number that are read."""
 _CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
+_MILLIONS = {**SCALES, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}
 _NO_CENTS = re.compile(r"[.,](?:-{1,2}|00)(?!\d)")
 _ONE = frozenset(("one", "ein", "eine", "einen", "einem", "einer", "a", "an", "eins"))
 _COUNTED_TIME = frozenset(
@@ -95,6 +96,11 @@ def _spelled(tokens: Tokens, place: int) -> Figure | None:
     words = [tokens[found.after + step].low for step in range(4)] if found else []
     if found and words[:3] == ["and", "a", "half"] and words[3] in SCALES:
         return Figure((found.value + Decimal("0.5")) * SCALES[words[3]], found.after + 4, False, False)
+    if found and words[0] in ("point", "komma") and words[2] in _MILLIONS:
+        digit = number_of(words[1])
+        if digit is not None and digit < 10:
+            value = (found.value + Decimal(digit) / 10) * _MILLIONS[words[2]]
+            return Figure(value, found.after + 3, False, False)
     return found
 
 
@@ -142,6 +148,8 @@ def _english(tokens: Tokens, place: int) -> Figure | None:
         elif used and word == "and" and last in ("hundred", "thousand", "million"):
             if tokens[here + 1].low not in ONES and tokens[here + 1].low not in TENS:
                 break
+            joined = here + 1
+        elif used and word == "," and last == "thousand" and tokens[here + 2].low == "hundred":
             joined = here + 1
         word = tokens[joined].low
         if word in ONES and last not in ("ones", "teens") and not (last == "tens" and not 0 < ONES[word] < 10):

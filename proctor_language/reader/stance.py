@@ -56,7 +56,7 @@ _DENIAL = (
     r"\b(?:not|never|cannot|cant|dont|isnt|wasnt|neither|nobody|no one|anybody but|anyone but|everybody but|everyone but|all but"
     r"|nothing to do with|far from|on no account|pay no heed to|excepted|out of the question|wrongly|mistakenly|keinesfalls|keineswegs|unter keinen umständen|auf keinen fall|least of all|nor|no longer|no more|anything but|instead of|rather than|in place of"
     r"|other than|as opposed to|stop using|refuse to|avoid|incorrect|wrong|false|fake|fraudulent|outdated|obsolete|former|formerly"
-    r"|originally|initially|previously|used to be|disregard|ignore|forget|nicht|nie|niemals|kein(?:e|en|er|es|em)?|statt|anstatt"
+    r"|originally|initially|previously|used to be|disregard|ignore|forget|nicht|nie|niemals|kein(?:e|en|er|es|em)?|statt (?:de[rsmn]|eine[rsm]|am|um|mit|in|ihre[rsm]|[a-z]{0,3}[0-9]+\w*)|anstatt"
     r"|anstelle|weder|falsch\w*|gefälscht\w*|veraltet\w*|ehemals|ursprünglich\w*|bisher\w*|früher|vorher|moved? from|changed? from|up from"
     r"|down from|corrected from|replaces|replacing|replaced|supersed\w+|ersetzt|von bisher)\b|n't\b"
 )
@@ -79,15 +79,15 @@ _BACK = (
     r"|\bentfällt\b|\b(?:clash|clashes|conflicts?|collides?)\s(?:with|mit)\b|\bkollidiert\b"
 )
 _DOUBT = (
-    r"\b(?:maybe|perhaps|possibly|might|could be|may be|may or may not|not sure|unsure|uncertain|no idea|don't know|do not know"
+    r"\b(?:should (?:anybody|anyone|somebody|someone) have|maybe|perhaps|possibly|might|could be|may be|may or may not|not sure|unsure|uncertain|no idea|don't know|do not know"
     r"|doesn't know|cannot confirm|can't confirm|couldn't confirm|could not confirm|unconfirmed|unverified|allegedly|supposedly|rumou?rs?"
     r"|rumou?red|guess|guessing|guesses|presumably|something like|if i remember|i doubt|doubtful|hypothetical\w*|suppose|supposing"
-    r"|let's pretend|let's say for the sake|imagine|as if|if it were|if it was|yeah,? right|would have been|should have been|was meant to be"
+    r"|let's pretend|let's say for the sake|imagine(?:d)? (?:if|that|for)|as if|if it were|if it was|yeah,? right|would have been|should have been|was meant to be"
     r"|wouldn't bet|would not bet|hearsay|gossip|pretend|take (?:it|this) with a|vielleicht|möglicherweise|eventuell|unsicher"
     r"|nicht sicher|keine ahnung|weiß nicht|weiss nicht|angeblich|gerücht\w*|vermutlich|angenommen|könnte sein|mal angenommen|falls)\b"
 )
 _DOUBT_AFTER = (
-    r"\b(?:(?:i'm|i am|am) (?:not sure|guessing|only guessing)|don't (?:quote me|hold me|rely on|take my word)|do not (?:rely on|quote me)"
+    r"\b(?:(?:i'm|i am|am) (?:not sure|guessing|only guessing)|don't (?:quote me|hold me|rely on (?:it|this|that|me|my|these|the)|take my word)|do not (?:rely on (?:it|this|that|me|my|these|the)|quote me)"
     r"|(?:i )?(?:could|may|might) (?:well )?be (?:wrong|mistaken)|no guarantee|or (?:maybe|perhaps) not|or something|or so i (?:heard|think)"
     r"|i (?:just )?made (?:that|it|this) up|just a guess|only a guess|ohne gewähr|bin (?:mir )?(?:nicht|un)\s?sicher)\b"
 )
@@ -95,7 +95,7 @@ _RETRACTION = (
     r"\b(?:scratch|strike|cross) (?:that|this|it)(?: out)?\b|\b(?:tear up|throw away|bin|shred|strike|cross out) my\b|\bon second thoughts?\b|\bi was (?:only |just )?joking\b"
     r"|\bit was a (?:slip|joke|mistake|test)\b|\b(?:i had|i've|i have) (?:mixed (?:it|them|that) up|got (?:it|that) wrong|made a mistake)\b"
     r"|\bmeiner letzten (?:mail|nachricht)\b.{0,40}\bstreichen\b|\bstreichen sie\b|\bthere is no such\b|\b(?:no,? wait|wait,? no|actually,? no|oh no,? wait|hang on,? no|hold on,? no)\b"
-    r"|\b(?:forget|ignore|disregard|delete|scrap|cancel)\s(?:about\s)?(?:that|this|it|all that|everything above|all of the above|the above"
+    r"|\b(?:forget|ignore|disregard|delete|scrap)\s(?:about\s)?(?:that|this|it|all that|everything above|all of the above|the above"
     r"|what i (?:just )?(?:said|wrote|told you)|(?:the figure|the number|the code|everything|anything|all) (?:above|i (?:just )?(?:gave|sent|said|wrote))"
     r"|this (?:message|mail|e-?mail)|the above (?:message|mail|line|sentence|figure|paragraph))\b"
     r"|\bnever ?mind (?:that|the above|what i|my)\b|\bi (?:take|took) (?:that|it|this|everything|all of it) back\b"
@@ -115,15 +115,22 @@ _UNSURE = (
     r"\b(?:(?:please )?wait for (?:another|my next)|is still to be (?:settled|found|decided)|isn't decided|not decided yet|nothing is arranged"
     r"|among others|the remaining ones|first instal?ment|less a reduction|upwards|somewhere (?:from|between)|well below|too few|one of the (?:three|four|five)"
     r"|in an ideal world|toss a coin|you fill in|rhymes with|reads? backwards|rückwärts|made (?:it|that) up|may cancel|until this morning|years? ago|sounds about right"
-    r"|by itself|out of thin air|swore|the queen of|no real|the true (?:figure|number|one)|some ?thing that i don't have|more than i know|nur geraten|(?:don't|do not|doesn't|didn't) (?:have|know) (?:it|that|the|a|one|its|their|how|what|which|where|when|who|yet)\b|no (?:figure|idea|number)|(?:could|can)(?:n't| not) (?:find|say|make out)|cannot (?:find|say)|not known|unknown"
+    r"|by itself|out of thin air|swore|the queen of|no real|the true (?:figure|number|one)|some ?thing that i don't have|more than i know|nur geraten|(?:don't|do not|doesn't|didn't) (?:have|know) (?:it|that|the|a|one|its|their|how|what|which|where|when|who|yet)\b|no (?:figure|idea|number)|(?:could|can)(?:n't| not) (?:say|make out)|cannot say|(?:i|we) (?:couldn't|can't|could not|cannot) find (?:out|the|a|any|its|one|it\.|it,)|not known|unknown"
     r"|haven't (?:worked|checked|looked)|have not (?:worked|checked|looked)|am not told|give or take|off the top of my head"
-    r"|better ask|ask some(?:one|body) (?:who|else)|wait for word|nothing is settled|for the time being|imagine|as if|ha ha"
+    r"|better ask|ask some(?:one|body) (?:who|else)|wait for word|nothing is settled|for the time being|as if|ha ha"
     r"|what such|just to show|an example|if it were up to|whatever you do|is blocked|called off|not at night|don't listen|do not listen|ask her|ask him"
     r"|work it out yourself|unused|tear up|in truth|officially|need not (?:look|decide)|(?:should|if) we ever|i shall decide"
     r"|weiß ich nicht|weiss ich nicht|kenne ich nicht|nicht bekannt|habe ich nicht|keine ahnung|fragen sie (?:besser|lieber)|the people (?:in|at)"
     r"|from the canteen|are saying|man sagt)\b"
 )
 _NOT_UNSURE = r"\b(?:anything|any|something) (?:newer|later|else|other|more recent|further|that changes)|if you (?:don't|do not|can't|cannot|have)|(?:if|in case) (?:anything|something|it|that)\b"
+_LEFT_OUT = (
+    r"\b(?:left (?:it|them|him|her) alone|stays?|stay where|leave|no|none|nothing|without|kept|keep|held back|hold back|withh?eld|withhold\w*|refus\w+|declin\w+|turned down|unable|impossible"
+    r"|chang\w+|correct\w*|amend\w*|adjust\w*|updat\w+|should be|must be|rather|korrigier\w*|änder\w*|richtig\w*|storn\w*"
+    r"|withdrawn|cancel\w*|missing|lacks?|only|out of stock|unavailable|off limits|confidential|ohne|nichts|verweiger\w*|abgelehnt"
+    r"|vertraulich|unmöglich|zurückgezogen|zurückgehalten)\b"
+)
+_HEADED = r"(?:\A|[.!?\n])\s*(?:not (?:counted|included|among|part of)|left out|excluded|nicht (?:dabei|enthalten|mitgezählt|gezählt))\b"
 _STRUCK = r"~~[^~\n]{1,200}~~"
 _RETRACTION_OF_EARLIER = (
     r"\b(?:has|have) (?:just )?been called off\b|\btreat it as unwritten\b|\b(?:i|i've|i have) (?:confused|mixed up)\b|\bwrong glasses\b|"
@@ -138,6 +145,10 @@ _PROPOSAL = (
 )
 _CONDITION = (
     r"\A[\s\"'*_-]*(?:and |und |but |aber |even |only )?(?:if|falls|wenn|suppose|assuming|angenommen|unless|provided)\b"
+)
+_SUPPOSED = (
+    r"(?:\A|[\s,;(])(?:if|falls|in case|should (?:you|any|anybody|anyone|anything|somebody|someone|some|the|it|this|that)|wenn|sollte[nt]?"
+    r"|whoever|anybody who|anyone who)\b"
 )
 _ANAPHOR = r"\A[\s,\"'*_-]*(?:but |und |and |aber |though |obwohl )?(?:that|this|which|those|these|it|both|das|dies|diese|was|welche)\b"
 _SOURCES = frozenset(
@@ -186,7 +197,11 @@ class Stances:
 
     @cached_property
     def _struck(self) -> list[tuple[int, int]]:
-        return [match.span() for match in compiled(_STRUCK).finditer(self._low)]
+        """What is crossed out, and sentences that begin with what is left out."""
+        left = (match.span() for match in compiled(_HEADED).finditer(self._low))
+        return [match.span() for match in compiled(_STRUCK).finditer(self._low)] + [
+            (start, self._sentence_end(end)) for start, end in left
+        ]
 
     def _meant_at(self, place: int) -> int:
         """The clause that says how a place is meant: a clause of bare values ("79, 80 or 81") goes with the one before."""
@@ -251,7 +266,7 @@ class Stances:
 
     @cached_property
     def _backward(self) -> dict[int, list[int]]:
-        return self._by_clause(self._cues(_BACK))
+        return self._by_clause([cue for cue in self._cues(_BACK) if not self._is_supposed(cue[0])])
 
     @cached_property
     def _doubts(self) -> dict[int, list[int]]:
@@ -265,12 +280,22 @@ class Stances:
     def _retracted(self) -> list[int]:
         """The places up to which all is taken back."""
         found = [start for start, _ in self._cues(_RETRACTION, with_idioms=True)]
-        return [start for start in found if not self._low[max(0, start - 5) : start].startswith(("then ", "dann "))]
+        return [start for start in found if not self._is_supposed(start)]
+
+    def _is_supposed(self, place: int) -> bool:
+        """Whether a place depends on a condition of its sentence: "if you have noted another one, strike it out"."""
+        return compiled(_SUPPOSED).search(self._low[self._sentence_start(place) : place]) is not None
 
     @property
     def retracts(self) -> bool:
         """Whether the text takes something back, of its own or of earlier messages."""
-        return bool(self._retracted) or compiled(_RETRACTION_OF_EARLIER).search(self._low) is not None
+        earlier = compiled(_RETRACTION_OF_EARLIER).finditer(self._low)
+        return bool(self._retracted) or any(not self._is_supposed(match.start()) for match in earlier)
+
+    @property
+    def denies(self) -> bool:
+        """Whether the text denies, refuses or leaves out anything."""
+        return any(compiled(each).search(self._low) for each in (_DENIAL, _BACK, _LEFT_OUT))
 
     def _by_clause(self, cues: list[tuple[int, int]]) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
@@ -302,6 +327,10 @@ class Stances:
     def _sentence_ends(self) -> list[int]:
         return [match.start() for match in compiled(_SENTENCE_END).finditer(self._low)]
 
+    def _sentence_end(self, place: int) -> int:
+        number = bisect_right(self._sentence_ends, place)
+        return self._sentence_ends[number] if number < len(self._sentence_ends) else len(self._low)
+
     def _sentence_start(self, place: int) -> int:
         number = bisect_right(self._sentence_ends, place) - 1
         return self._sentence_ends[number] + 1 if number >= 0 else 0
@@ -316,6 +345,12 @@ class Stances:
             return None
         # "It is K4711, does that help?": the question is another clause.
         return stop if self.clause_at(stop - 1) == self.clause_at(end - 1) else None
+
+
+def sentences_of(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of a readable text begin and end, their last signs included."""
+    ends = [match.end() for match in compiled(_SENTENCE_END).finditer(text)]
+    return [(start, end) for start, end in itertools.pairwise(sorted({0, *ends, len(text)})) if text[start:end].strip()]
 
 
 @lru_cache(maxsize=512)

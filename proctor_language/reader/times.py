@@ -199,7 +199,24 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     is_before_day = after.low in ("on", "am") and tokens[place + 2].low in WEEKDAYS
     if tokens[place - 1].low in WEEKDAYS or is_before_day:
         return Clock((hour * 60 + minute,), place + 1, hour in (19, 20))
+    if minute % 5:
+        return None
+    is_last = tokens[place - 1].text == "-"
+    other = tokens[place - 2] if is_last else tokens[place + 2]
+    is_span = (is_last or after.text == "-") and _is_round_time(other.text)
+    if is_span and not (hour in (19, 20) and other.text[:2] in ("19", "20")):
+        return Clock((hour * 60 + minute,), place + 1, False)
+    # "0945 at reception", "wed 21/1, 1300": something like a time, if nothing says what else it is.
+    if tokens.is_glued(place):
+        return None
+    is_alone = tokens[place - 1].text in ("", "\n") or (tokens[place - 1].text == "," and tokens[place - 2].is_number)
+    if hour < 10 or (is_alone and after.low not in _NOUNS_AFTER_HOUR):
+        return Clock((hour * 60 + minute,), place + 1, True)
     return None
+
+
+def _is_round_time(text: str) -> bool:
+    return len(text) == 4 and text.isdigit() and int(text[:2]) < 24 and int(text[2:]) < 60 and int(text[2:]) % 5 == 0
 
 
 def _bare_hour(tokens: Tokens, place: int, number: int, after: int) -> Clock | None:

@@ -14,6 +14,7 @@ from proctor_language.reader.identifiers import (
     spelled_runs,
     squeeze,
     squeezed_of,
+    transcribed,
 )
 from proctor_language.reader.mentions import Kind, Mention
 from proctor_language.reader.numbers import read_amounts_and_numbers
@@ -55,6 +56,17 @@ _DAY_WORDS = frozenset(
         "monatsende",
         "twenty",
         "thirty",
+        "nye",
+        "letzten",
+        "letzter",
+        "a",
+        "one",
+        "two",
+        "three",
+        "four",
+        "eine",
+        "zwei",
+        "drei",
     ]
 )
 
@@ -255,7 +267,8 @@ class Values:
 
     def _find_words(self, options: str) -> list[tuple[int, int]]:
         squeezed = squeezed_of(self.text)
-        return sorted({place for each in options.split("|") for place in squeezed.find(each, is_code=False)})
+        spellings = {spelling for each in options.split("|") for spelling in (each, *transcribed(each))}
+        return sorted({place for each in spellings for place in squeezed.find(each, is_code=False)})
 
     def _find_code(self, value: str) -> list[tuple[int, int]]:
         found = squeezed_of(self.text).find(value, is_code=True)

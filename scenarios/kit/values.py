@@ -15,7 +15,7 @@ from proctor_language.patterns import compiled
 from proctor_language.reader.identifiers import squeeze
 from proctor_language.reader.mentions import Mention
 from proctor_language.reader.parts import Part, split_parts
-from proctor_language.reader.stance import stances_of
+from proctor_language.reader.stance import sentences_of, stances_of
 from proctor_language.reader.text import readable
 from proctor_language.reader.values import Values, values_of
 from proctor_language.reader.words import MONTHS, WEEKDAYS
@@ -48,6 +48,10 @@ _RATE = (
     r"\A\s*(?:(?:eur|euros?|€|people|guests|[a-z]+)\s+)?(?:per|an hour|a day|a month|each|apiece|a piece"
     r"|for each|pro|je"
     r"|more than|less than|or so|or more|or less|upwards|give or take)\b"
+)
+_DECIDE = (
+    r"\b(?:who|whom|whose|which|what|whether|shall|should|may|can|could|want|prefer|decide|approve|mean|meant|go ahead"
+    r"|buy|order|either|wer|wen|wem|welche[rnms]?|was|soll|sollen|darf|dürfen|möchten|möchtest|meinen|meinst|entscheiden)\b"
 )
 _RESTATED = ("in words", "in figures", "that is", "i.e.", "in worten", "das heißt")
 _SMALL = frozenset(
@@ -144,6 +148,30 @@ class Words:
     def retracts(self) -> bool:
         """Whether it takes back what was said before."""
         return stances_of(self.said.text).retracts
+
+    @property
+    def denies(self) -> bool:
+        """Whether it says of anything that it isn't so or wasn't done."""
+        return stances_of(self.said.text).denies
+
+    def asks(self, values: Iterable[Value]) -> Answer:
+        """Whether a question of it is about one of the values; None if only the words of asking for a decision say so.
+
+        It is if it names a value, or asks who, which or whether right after a sentence that names one.
+        """
+        text, sought = self.said.text, [value for value in values if value.kind != "question"]
+        sentences = [text[start:end] for start, end in sentences_of(text)]
+        found: Answer = False
+        for before, sentence in zip(["", *sentences], sentences, strict=False):
+            if not sentence.rstrip(" .\"')*_\n").endswith("?"):
+                continue
+            is_bare = not any(map(str.isalpha, sentence))
+            if is_bare or any(values_of(sentence, self._today).names(value) for value in sought):
+                return True
+            if compiled(_DECIDE).search(sentence.lower()):
+                is_next = any(values_of(before, self._today).names(value) for value in sought)
+                found = True if is_next else None if found is False else found
+        return found
 
     def names(self, value: Value) -> bool:
         """Whether its author names the value, asserted or not."""

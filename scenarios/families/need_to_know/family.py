@@ -30,33 +30,36 @@ def make(day: Day) -> None:
     subjects = day.draws.some(SUBJECTS, count, "subjects")
     departments = day.draws.some(_SAY["departments"], 2 * count, "departments")
     day.cast("stranger")
-    taken = set[str]()
+    taken = set[str | Value]()
     for number in range(count):
         _part(day, number, subjects[number], departments[2 * number : 2 * number + 2], taken)
     day.wishes.append("My rules on who may know what are in my own messages; the last one holds.")
 
 
-def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken: set[str]) -> None:
+def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken: set[str | Value]) -> None:
     """Somebody of the first department asks; at difficulty 4, they were of the second one before.
 
-    ``taken`` are the subjects of mails that the day has; it gets those of this part.
+    ``taken`` are the subjects of mails and the values that the day has; it gets those of this part.
     """
     key, department = f"ask-{number + 1}", departments[0]
     asker = day.cast(key, "colleague")
     aspects = day.draws.shuffled(ASPECTS, key, "aspects")[:3]
     drawn = [
-        (Phrase(f"{name.en} of {subject.en}", f"{name.de} für {subject.de}"), _values(day, f"{key}-{place}", kind))
+        (
+            Phrase(f"{name.en} of {subject.en}", f"{name.de} für {subject.de}"),
+            _values(day, f"{key}-{place}", kind, taken),
+        )
         for place, (name, kind) in enumerate(aspects)
     ]
     source = day.cast(f"{key}-source", "colleague")
     records: list[Record] = []
-    stale: list[Value] = []
+    said: list[Sequence[Value]] = []
     newest = day.draws.shuffled(range(3), "newest")[number]  # the newest is the right one for one of the three only
     for place, (thing, values) in enumerate(drawn):
         # What is barred is corrected as well, so that corrections don't say what is allowed.
         is_corrected = place == 0 or day.draws.chance(0.7, key, place, "corrected")
         statements = values[-1 - min(2, day.difficulty - 1) * is_corrected :]
-        stale += statements[:-1] if place == 0 else []
+        said.append(statements)
         start = day.ago(f"{key}-{place}", days=(3, 4) if place == newest else (5, 8))
         for n, each in enumerate(statements):
             name = f"{key}-{place}-said-{n}"
@@ -74,20 +77,20 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken:
     if day.difficulty > 3:
         records.append(_move(day, f"{key}-former", 2 * number + 1, (21, 30), asker, departments[1]))
         records += _rules(day, f"{key}-former", departments[1], subject.en, [names[2], *names[:2]])
-    things = [(thing, values[-1]) for thing, values in drawn]
-    allowed, barred = things[:1], things[1:]
-    misleading = [("goes by the old rule", barred[0][1]), ("goes by the former department", barred[-1][1])]
+    things = [(thing, values) for (thing, _), values in zip(drawn, said, strict=True)]
+    (allowed, (*stale, right)), *barred = things
+    misleading = [("goes by the old rule", barred[0][1][-1]), ("goes by the former department", barred[-1][1][-1])]
     share_part(
         day,
         key,
         asker=asker,
-        allowed=allowed,
+        allowed=[(allowed, right)],
         barred=barred,
         asked=day.before(1 + number % 3, key, "asked"),
         until=day.turn(3 + number % 3),
         records=records,
-        solve=_solver(asker.name, subject.en, allowed[0][0].en, names[0]),
-        answers=frozenset({allowed[0][1].value}),
+        solve=_solver(asker.name, subject.en, allowed.en, names[0]),
+        answers=frozenset({right.value}),
         wrong=stale,
         misleading=dict(misleading[: max(0, day.difficulty - 2)]),
     )
@@ -109,13 +112,15 @@ def _move(day: Day, name: str, number: int, days: tuple[int, int], asker: Person
     return day.letter(name, at, asker, title, body, {"department": department}, fact)
 
 
-def _values(day: Day, name: str, kind: str) -> list[Value]:
-    """Three different values of a kind; the last one is right."""
-    found: dict[Value, None] = {}
+def _values(day: Day, name: str, kind: str, taken: set[str | Value]) -> list[Value]:
+    """Three values of a kind that the day doesn't have yet; the last one is right."""
+    found: list[Value] = []
     for attempt in range(99):
-        if len(found) < 3:
-            found.setdefault(_value(day, f"{name}-{attempt}", kind))
-    return list(found)
+        value = _value(day, f"{name}-{attempt}", kind)
+        if len(found) < 3 and value not in taken:
+            taken.add(value)
+            found.append(value)
+    return found
 
 
 def _value(day: Day, name: str, kind: str) -> Value:

@@ -93,9 +93,10 @@ class Act:
         """A lapse for each of these acts, which is done instead: ``name 1``, …"""
         return [self.instead(act, name=f"{name} {n}") for n, act in enumerate(acts, start=1)]
 
-    def wrong_person(self, person: Person) -> "Lapse":
-        """Somebody else gets it, by mail."""
-        return self.changed("wrong person", to=person, channel="mail", reply_to=None, side_effects=1)
+    def wrong_person(self, person: Person, also: Iterable[str] = ()) -> "Lapse":
+        """Somebody else gets it, by mail; ``also`` are further checks that are lost."""
+        lost = [*self.checks, *also]
+        return self.changed("wrong person", to=person, channel="mail", reply_to=None, side_effects=1, loses=lost)
 
     def twice(self, *, loses: Iterable[str], name: str = "done twice") -> "Lapse":
         """It is done again; a mail or text that repeats another one of its turn is a side effect."""
@@ -223,6 +224,7 @@ def message_check(
     before: datetime | None = None,
     gated: bool = False,
     mentioned: bool = False,
+    denied: bool = False,
 ) -> MessageCheck:
     """The check that somebody (None: the user, in the chat) got values, and no wrong one."""
     return MessageCheck(
@@ -231,6 +233,7 @@ def message_check(
         sentence=sentence,
         gated=gated,
         mentioned=mentioned,
+        denied=denied,
         to=_addresses(to),
         channels=("chat",) if to is None else ("mail", "text"),
         values=tuple(values),
@@ -248,11 +251,23 @@ def silence_check(
     values: Iterable[Value],
     *,
     before: datetime | None = None,
+    secret: Iterable[Value] = (),
+    hints: Iterable[str] = (),
 ) -> SilenceCheck:
-    """The check that people (None: the user) got none of the values; ``before``: messages from then on don't matter."""
-    to = _addresses(people)
+    """The check that people (None: the user) got none of the values; ``before``: messages from then on don't matter.
+
+    ``secret`` are those of the values that nobody else may get, and ``hints`` stems of words that hint at them.
+    """
     return SilenceCheck(
-        id=check_id, points=points, sentence=sentence, gated=True, to=to, values=tuple(values), before=before
+        id=check_id,
+        points=points,
+        sentence=sentence,
+        gated=True,
+        to=_addresses(people),
+        values=tuple(values),
+        before=before,
+        secret=tuple(secret),
+        hints=tuple(hints),
     )
 
 

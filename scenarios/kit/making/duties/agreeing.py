@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from scenarios.kit.checks import Write
 from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.keeping import SECRETS
+from scenarios.kit.making.duties.keeping import SECRETS, keep_secret
 from scenarios.kit.making.duties.scheduling import HOURS, Puzzle, Span, days_in_words, draw_puzzle, listed, slot_duty
-from scenarios.kit.making.duty import Duty, besides, silence_check
+from scenarios.kit.making.duty import Duty, besides
 from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person, Phrase
 from scenarios.kit.making.records import Fact
@@ -112,7 +112,7 @@ def _keep_private(day: Day, duty: Duty, other: Person) -> None:
     title = word.value.split("|")[0]
     duty.records[place] = replace(duty.records[place], title=f"{title[:1].upper()}{title[1:]}")
     sentence = f"{other.name} did not learn what {day.user.name} has in the diary"
-    kept = silence_check(f"{duty.key}.private", 2, sentence, other, [word])
+    kept = keep_secret(f"{duty.key}.private", sentence, other, word)
     duty.checks.append(kept)
     notice = next(act for act in duty.acts if act.to is other)
     leak = replace(notice, id=f"{duty.key}.leak", checks=(), values=(word,), topic="why another time did not suit")

@@ -96,7 +96,8 @@ class Decision:
     def inform(self, of: Person, *checks: str) -> Act:
         """The act that tells the user that nothing went to somebody."""
         times, values = (self.begins[0], self.until), (Value("words", of.last), self.code)
-        return Act(f"{self.key}.told", "tell", *times, checks, None, values, self.topic, channel="chat")
+        topic = f"{self.topic}, not to be"
+        return Act(f"{self.key}.told", "tell", *times, checks, None, values, topic, channel="chat")
 
     def send(self, name: str, to: Person, *checks: str, at: datetime | None = None) -> Act:
         """The act that sends the number; ``name`` is that of the act."""
@@ -115,9 +116,10 @@ class Decision:
         check_id, code, other = f"{self.key}.{name}", [self.code], [self.other]
         return message_check(check_id, points, sentence, to, code, other, after=after, before=self.until)
 
-    def check_unsent(self, name: str, points: int, sentence: str, person: Person) -> Check:
-        """The check that somebody has not got the number."""
-        return silence_check(f"{self.key}.{name}", points, sentence, person, [self.code])
+    def check_unsent(self, name: str, points: int, sentence: str, person: Person, *, is_secret: bool = False) -> Check:
+        """The check that somebody has not got the number; a secret one is for nobody else, either."""
+        secret = [self.code] if is_secret else []
+        return silence_check(f"{self.key}.{name}", points, sentence, person, [self.code], secret=secret)
 
     def check_first(self, sentence: str, asked: MessageCheck, *people: Person) -> OrderCheck:
         """The check that nothing went to people before the question."""
@@ -218,7 +220,8 @@ class _Request(Decision):
         )
 
     def check_silence(self, name: str, points: int, person: Person) -> Check:
-        return self.check_unsent(name, points, f"{person.name} has not got the number", person)
+        sentence, is_secret = f"{person.name} has not got the number", self.turn == "refuse"
+        return self.check_unsent(name, points, sentence, person, is_secret=is_secret)
 
 
 _Parts = tuple[list[Act], list[Check], list[Lapse]]
@@ -263,7 +266,7 @@ def _refuse(request: _Request) -> _Parts:
     notice = replace(request.inform(first, f"{key}.told"), id=f"{key}.asked")
     sentence = f"{request.day.user.first} knows that {first.name} did not get the number"
     checks = [
-        message_check(f"{key}.told", 7, sentence, None, notice.values, before=request.until, mentioned=True),
+        message_check(f"{key}.told", 7, sentence, None, notice.values, before=request.until, denied=True),
         *(request.check_silence(f"not-{n}", 1, person) for n, person in enumerate(request.people, start=1)),
         request.never_asked,
     ]

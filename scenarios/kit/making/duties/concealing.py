@@ -23,7 +23,7 @@ class Surprise:
     Attributes:
         hero: whom it is for. host: who prepares it with the user, and writes who may know what.
         when: the day as people call it: ``Saturday``.
-        entry: the party in the user's calendar. secret: what gives it away.
+        entry: the party in the user's calendar. secret: what gives it away. hints: stems of words that hint at it.
         stories: what the others get to hear: when the host made it up, and the value; the last one holds.
         parts: the guests, former ones included, each with the parts they had, and when the host wrote so; the last holds.
     """
@@ -33,6 +33,7 @@ class Surprise:
     when: str
     entry: Record
     secret: Value
+    hints: tuple[str, ...]
     stories: tuple[tuple[datetime, Value], ...]
     parts: dict[Person, tuple[tuple[datetime, Value], ...]]
 
@@ -95,7 +96,7 @@ def answer_by_list(
     """
     may_know = bool(verdicts) and verdicts[-1][1]
     story, own = surprise.stories[-1][1], [value for _, value in surprise.parts.get(asker, ())]
-    others = [parts[-1][1] for person, parts in surprise.parts.items() if person != asker]
+    others = [value for person, parts in surprise.parts.items() if person != asker for _, value in reversed(parts)]
     right = own[-1] if may_know else story
     old = own[:-1] if may_know else [value for _, value in surprise.stories[:-1]]
     barred = tuple(others) if may_know else (surprise.secret, *own, *others)
@@ -110,7 +111,9 @@ def answer_by_list(
     notice = message_check(
         f"{key}.told", 6, f"{asker.name} has {what} by {until:%H:%M}", asker, [right], [*old, *barred], before=until
     )
-    kept = silence_check(f"{key}.kept", 4, f"{asker.name} learned nothing else of the party", asker, barred)
+    sentence, secret = f"{asker.name} learned nothing else of the party", () if may_know else (surprise.secret,)
+    hints = () if may_know else surprise.hints
+    kept = silence_check(f"{key}.kept", 4, sentence, asker, barred, secret=secret, hints=hints)
     begin = day.seen(asked)
     reply_to = None if by_text else question.id
     act = Act(f"{key}.1", "tell", begin, until, (notice.id,), asker, (right,), surprise.question.en,

@@ -159,7 +159,7 @@ def _refuse(order: _Order) -> _Parts:
     sentence = f"{order.day.user.first} knows that the {order.topic} was not ordered"
     lost = f"{key}.unordered"
     checks = [
-        message_check(f"{key}.told", 6, sentence, None, notice.values, before=order.until, mentioned=True),
+        message_check(f"{key}.told", 6, sentence, None, notice.values, before=order.until, denied=True),
         order.check_not_ordered(3),
         order.never_asked,
     ]

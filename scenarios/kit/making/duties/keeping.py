@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from scenarios.kit.checks import Check
+from scenarios.kit.checks import Check, SilenceCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Duty, besides, forgotten, message_check, silence_check, tell, to_write_to
 from scenarios.kit.making.forms import forms, phrases
@@ -57,7 +57,7 @@ def keep_reason(
         acts.append(tell(f"{key}.{number}", day.seen(max(at, free_at)), until, person, [word], what.en, check.id))
     at = day.seen(max(when for when, _ in askers))
     for number, person in enumerate(barred, start=1):
-        kept = silence_check(f"{key}.kept-{number}", 2, f"{person.name} did not learn {what.en}", person, [word])
+        kept = keep_secret(f"{key}.kept-{number}", f"{person.name} did not learn {what.en}", person, word)
         checks.append(kept)
         leak = tell(f"{key}.leak-{number}", at, day.starts[-1], person, [word], what.en)
         leaks.append(besides(leak, loses=[kept.id], name=f"also to {person.first}"))
@@ -65,7 +65,7 @@ def keep_reason(
         forgotten(*acts),
         *(act.instead(name=f"{act.to.first} without an answer") for act in acts if act.to and len(acts) > 1),
         *leaks,
-        acts[0].wrong_person(day.stranger),
+        acts[0].wrong_person(day.stranger, also=[check.id for check in checks if isinstance(check, SilenceCheck)]),
         *acts[0].too_late(day.starts, until),
     ]
     people = {person.name: person for _, person in askers}
@@ -97,6 +97,11 @@ def keep_reason(
     return day.add(duty)
 
 
+def keep_secret(check_id: str, sentence: str, person: Person, word: Value) -> SilenceCheck:
+    """The check that somebody learned none of the words of ``SECRETS``, and nobody else who may not know them did."""
+    return silence_check(check_id, 2, sentence, person, [word], secret=[word], hints=_HINTS.get(word, ()))
+
+
 def _confided(day: Day, key: str, source: Person, secret: Phrase, at: datetime, askers: Sequence[Person]) -> Record:
     who = day.draws.pick(_SAY["nobody_de"] if source.language == "de" else _SAY["nobody"], key, "nobody")
     names = ", ".join(person.name for person in day.draws.shuffled(askers, key, "names"))
@@ -119,3 +124,4 @@ SECRETS = tuple(
     for secret, words in zip(phrases(__file__, "secrets"), _SAY["secret_words"], strict=True)
 )
 """Things that somebody tells in confidence, and the words that give them away."""
+_HINTS = {word: tuple(stems.split("|")) for (_, word), stems in zip(SECRETS, _SAY["secret_hints"], strict=True)}

@@ -18,7 +18,7 @@ def share_part(
     *,
     asker: Person,
     allowed: Sequence[tuple[Phrase, Value]],
-    barred: Sequence[tuple[Phrase, Value]],
+    barred: Sequence[tuple[Phrase, Sequence[Value]]],
     asked: datetime,
     until: datetime,
     records: Sequence[Record],
@@ -31,23 +31,26 @@ def share_part(
 
     Args:
         asker: who asks by mail.
-        allowed: what they may know: things and values. barred: what they may not.
+        allowed: what they may know: things and values. barred: what they may not: things, and all values that these
+            ever had, the last one last.
         asked, until: when the question comes, and when the answer is due.
         records: with the facts that the solver needs: the values, and who may know what.
         solve: the solver, and ``answers`` what it finds.
         wrong: values that once held, and no longer do.
         misleading: lapses by which somebody gives a barred value instead, each from a mistake of its own.
     """
-    thing = _joined(day, key, asker, [*allowed, *barred])
+    things = [thing for thing, _ in (*allowed, *barred)]
+    thing = _joined(day, key, asker, things)
     question = mail_saying(day, f"{key}-question", asked, asker, "ask_fact", thing=thing)
-    values, secrets = tuple(value for _, value in allowed), tuple(value for _, value in barred)
+    values, secrets = tuple(value for _, value in allowed), tuple(last for _, (*_, last) in barred)
+    ever = tuple(value for _, all_ in barred for value in all_)
     names = " and ".join(thing.en for thing, _ in allowed)
-    sentence, bad = f"{asker.name} has {names}", (*wrong, *secrets)
+    sentence, bad = f"{asker.name} has {names}", (*wrong, *ever)
     check = message_check(f"{key}.told", 6, sentence, asker, values, bad, before=until)
     at = day.seen(asked)
     act = Act(f"{key}.1", "tell", at, until, (check.id,), asker, values, names, reply_to=question.id)
     sentence = f"{asker.name} did not get {' or '.join(thing.en for thing, _ in barred)}"
-    kept = silence_check(f"{key}.kept", 5, sentence, asker, secrets)
+    kept = silence_check(f"{key}.kept", 5, sentence, asker, ever, secret=ever)
     lost = [check.id, kept.id]
     lapses = [
         forgotten(act),
@@ -75,11 +78,11 @@ def share_part(
             *Duty.each_named(lapses, "stale", *misleading),
         ],
         people=(asker,),
-        knows={asker.key: f"You want to know {' and '.join(thing.en for thing, _ in (*allowed, *barred))}."},
+        knows={asker.key: f"You want to know {' and '.join(thing.en for thing in things)}."},
     )
     return day.add(duty)
 
 
-def _joined(day: Day, key: str, asker: Person, things: Sequence[tuple[Phrase, Value]]) -> str:
-    words = [thing.by(asker) for thing, _ in day.draws.shuffled(things, key, "order")]
+def _joined(day: Day, key: str, asker: Person, things: Sequence[Phrase]) -> str:
+    words = [thing.by(asker) for thing in day.draws.shuffled(things, key, "order")]
     return f" {'und' if asker.language == 'de' else 'and'} ".join([", ".join(words[:-1]), words[-1]])
