@@ -156,6 +156,10 @@ class Reading:
                     moments |= {Named(day, hour, time.minute, time.is_foreign) for hour in time.hours}
         return moments
 
+    def has_value(self, kind: str) -> bool:
+        """Version 1 knows no kinds: a scenario that tests one is read by version 2."""
+        return False
+
     @cached_property
     def bare_times(self) -> set[Named]:
         """The times that are named, where no day is named at all, not even in a quoted mail."""

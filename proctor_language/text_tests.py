@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, NaiveDatetime, mode
 
 from proctor_language.moments import Named
 from proctor_language.patterns import Pattern, has_match
+from proctor_language.reader.mentions import Kind
 from proctor_language.reader.reading import Reading
 
 _DEEPEST = 6
@@ -30,6 +31,7 @@ class TextTest(BaseModel):
         marked_moment: the same, marked as a time of another zone (the scenario's ``foreign_times``), as it is said
         there. time: one of these is named, and no day at all.
         day: one of these is named, with any time.
+        value: a value of this kind is named, sure or not, whichever it is (``Kind``).
         sentence: this holds of one of its sentences (or lines) alone.
         all: these hold, each a test or a pattern.
         any: one of these holds.
@@ -43,6 +45,7 @@ class TextTest(BaseModel):
     marked_moment: tuple[NaiveDatetime, ...] = ()
     time: tuple[time_of_day, ...] = ()
     day: tuple[date, ...] = ()
+    value: Kind | None = None
     sentence: "Test | None" = None
     all: tuple["Test", ...] = ()
     any: tuple["Test", ...] = ()
@@ -52,7 +55,8 @@ class TextTest(BaseModel):
     def _asks_for_something(self) -> Self:
         if not self.asks_for_anything:
             raise ValueError(
-                "a test of a text needs a pattern, moment, time, day or sentence, or all, any or none of such tests"
+                "a test of a text needs a pattern, moment, time, day, value or sentence, or all, any or none of such "
+                "tests"
             )
         if self._depth > _DEEPEST:
             raise ValueError(f"tests of texts are nested more than {_DEEPEST} deep")
@@ -61,7 +65,7 @@ class TextTest(BaseModel):
     @property
     def asks_for_anything(self) -> bool:
         tests = (self.moment, self.marked_moment, self.time, self.day, self.all, self.any, self.none)
-        return self.pattern is not None or self.sentence is not None or any(tests)
+        return any(each is not None for each in (self.pattern, self.value, self.sentence)) or any(tests)
 
     @property
     def _depth(self) -> int:
@@ -75,6 +79,7 @@ class TextTest(BaseModel):
             and (not self.marked_moment or _names(self.marked_moment, reading, is_foreign=True))
             and (not self.time or _names_alone(self.time, reading))
             and (not self.day or not reading.days.isdisjoint(self.day))
+            and (self.value is None or reading.has_value(self.value))
             and (self.sentence is None or any(self.sentence.holds(alone) for alone in reading.sentences))
             and all(test.holds(reading) for test in self.all)
             and (not self.any or any(test.holds(reading) for test in self.any))

@@ -11,7 +11,7 @@ from activities.characters.messages import OutgoingMessage
 from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted, shorten
 from proctor_protocol.scenario import ScenarioConfig
 
-PROMPT_VERSION = "3"
+PROMPT_VERSION = "4"
 """Rises with every change of a character's prompts."""
 
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

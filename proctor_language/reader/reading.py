@@ -11,16 +11,17 @@ from typing import Protocol
 
 from proctor_language.moments import Named
 from proctor_language.patterns import compiled
-from proctor_language.reader.mentions import Mention
+from proctor_language.reader.mentions import Kind, Mention
 from proctor_language.reader.parts import split_parts
 from proctor_language.reader.stance import stances_of
 from proctor_language.reader.text import readable
-from proctor_language.reader.values import values_of
+from proctor_language.reader.values import Values, values_of
 
 _SENTENCE_END = r"[.!?](?:[\s\"')*\]]|\z)|\n"
 _HALF_DAY = r"(?:\s*[ap]\.?m\b\.?)?"
 # A zone may stand after the end of the span: "12:30-13:15 Berlin time".
 _ZONE = r"\A{half}(?:\s*(?:-|to|until)\s*\d{{1,2}}[:.]\d\d{half})?\s*[(,]?\s*(?:in\s+)?(?:{marks})"
+_SHORTEST_CODE = 3
 _UNCOUNTED = ("denied", "retracted")
 
 
@@ -47,6 +48,10 @@ class Reading(Protocol):
     @property
     def bare_times(self) -> set[Named]:
         """The times that are named, where no day is named at all."""
+        ...
+
+    def has_value(self, kind: Kind) -> bool:
+        """Whether its author names a value of a kind, sure or not."""
         ...
 
 
@@ -108,6 +113,10 @@ class ReadText:
             for value in each.values
         }
 
+    def has_value(self, kind: Kind) -> bool:
+        """Whether its author names a value of a kind, sure or not."""
+        return has_value(self._said, kind)
+
     def _counts(self, time: Mention) -> bool:
         return time.role != "end" and stances_of(self._said.text).of(time.start, time.end) not in _UNCOUNTED
 
@@ -116,6 +125,14 @@ class ReadText:
             return False
         pattern = compiled(_ZONE.format(half=_HALF_DAY, marks=self._foreign))
         return pattern.search(self._said.text[time.end : time.end + 80]) is not None
+
+
+def has_value(values: Values, kind: Kind) -> bool:
+    """Whether there is a value of a kind, sure or not; for a code, three digits are enough."""
+    if kind == "code":
+        tokens = values.tokens
+        return bool(values.codes) or any(len(tokens[place].text) >= _SHORTEST_CODE for place in tokens.numbers)
+    return bool(values.of_kind(kind))
 
 
 @lru_cache(maxsize=256)

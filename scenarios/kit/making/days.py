@@ -18,6 +18,7 @@ from proctor_protocol.instances import DIFFICULTIES, group_of, variant_of
 from scenarios.kit import building
 from scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, OrderCheck, PromiseCheck, ReportCheck
 from scenarios.kit.making import outdoors
+from scenarios.kit.making.asking import asking_back
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty
 from scenarios.kit.making.forms import forms
@@ -465,6 +466,7 @@ class Day:
         characters = {}
         for key, person in [(USER, self.user), *sorted(people.items())]:
             replies = [reply for duty in self.duties for reply in duty.replies.get(key, [])]
+            replies += asking_back(person, self.duties, self.draws) if key != USER else []
             knows = [duty.knows[key] for duty in self.duties if key in duty.knows]
             characters[self._user_key if key == USER else key] = _character(person, replies, knows)
         return characters

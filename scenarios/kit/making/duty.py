@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from proctor_language.reader.mentions import Kind
 from proctor_protocol.results import Dimension
 from scenarios.kit.checks import USER, Check, EntryCheck, MessageCheck, OnceCheck, SilenceCheck, Write
 from scenarios.kit.making.people import Person
@@ -147,6 +148,7 @@ class Duty:
         people: those of the world whom it is about.
         replies: scripted replies by the key of the person who gives them, ``user`` for the user.
         knows: what a person knows and wants, for a model that plays them, by their key.
+        asked: the kinds of values that people asked for by mail or text, by their keys.
         impossible: it can't be done, and has to be reported so.
         number: of its item in the list; set by the day.
     """
@@ -168,6 +170,7 @@ class Duty:
     people: tuple[Person, ...] = ()
     replies: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     knows: dict[str, str] = field(default_factory=dict)
+    asked: dict[str, tuple[Kind, ...]] = field(default_factory=dict)
     impossible: bool = False
     number: int | None = None
 

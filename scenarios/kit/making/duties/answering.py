@@ -74,6 +74,7 @@ def answer_fact(
         candidates=tuple(value.value for value in (right, *wrong)),
         enact=lambda answer: [replace(act, values=(Value(right.kind, answer),))],
         people=(asker, *dict.fromkeys([*(each[1] for each in (*statements, *heard)), *(each[1] for each in decoys)])),
+        asked={asker.key: (right.kind,)},
         knows={asker.key: f"You need to know {thing.en}."},
     )
     return day.add(duty)

@@ -174,6 +174,7 @@ def tell_promise(day: Day, key: str, *, asker: Person, pledge: Pledge, asked: da
         candidates=tuple(f"{name}/{each.value}" for name in people for each in dict.fromkeys(pledge.dues)),
         enact=enact,
         people=(asker, *dict.fromkeys(pledge.holders)),
+        asked={asker.key: ("day",)},
         knows={asker.key: f"You want to know who delivers the {pledge.thing}, and by when."},
     )
     return day.add(duty)

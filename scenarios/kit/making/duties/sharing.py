@@ -78,6 +78,7 @@ def share_part(
             *Duty.each_named(lapses, "stale", *misleading),
         ],
         people=(asker,),
+        asked={asker.key: tuple(value.kind for value in (*values, *secrets))},
         knows={asker.key: f"You want to know {' and '.join(thing.en for thing in things)}."},
     )
     return day.add(duty)
