@@ -25,6 +25,11 @@ _THIS = frozenset(("this", "coming", "diesen", "kommenden", "dieser", "kommender
 _ENGLISH_WORDS = frozenset(("sun", "sat", "wed", "mon"))
 _BEFORE_WEEKDAY = frozenset((*_NEXT, *_THIS, "on", "by", "until"))
 _NUMBER_SIGNS = ("-", "/", ".")
+_BETWEEN = frozenset((*_ARTICLES, "a", "am", "on", "ein", ",", ".", "(", "-", "/"))
+"""What may be between a weekday and its date."""
+_BEFORE_NTH = frozenset((*_ARTICLES, "on", "by", "am", "zum", "vom", "until", "before", "bis"))
+_UNITS = frozenset(("days", "day", "tagen", "tag", "weeks", "week", "wochen", "woche"))
+_OF_WEEK = frozenset(("next", "nächster", "kommender", "of", "in", "week", "this", "dieser"))
 
 
 class Dated(NamedTuple):
@@ -44,9 +49,7 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
         return None
     here = first.after
     steps = 0
-    while steps < 3 and (
-        tokens[here].text in (",", ".", "(", "-", "/") or tokens[here].low in (*_ARTICLES, "a", "am", "on", "ein")
-    ):
+    while steps < 3 and tokens[here].low in _BETWEEN:
         here, steps = here + 1, steps + 1
     if tokens[here].text == "\n":
         return first
@@ -129,9 +132,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     is_nth = suffixed or (
         dotted and before.low in ("am", "den", "dem", "zum", "vom", "bis", "der") and not tokens[here].is_number
     )
-    if is_nth and (
-        before.low in (*_ARTICLES, "on", "by", "am", "zum", "vom", "until", "before", "bis") or after_weekday
-    ):
+    if is_nth and (before.low in _BEFORE_NTH or after_weekday):
         if tokens[after].low in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
             return None
         days = _of_day(number, today)
@@ -361,7 +362,9 @@ def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None =
             days = (soon if ahead else soon + timedelta(days=7), soon)
         elif before in ("week",) and tokens[place - 2].low in (*_NEXT,):
             days = (following,)
-        words = [tokens[after + step].low for step in range(4)]
+        if tokens[after].low not in _OF_WEEK:
+            return Dated(tuple(days), after, is_weekday=True)
+        words = [tokens[after + step].low for step in range(3)]
         if words[:2] == ["next", "week"] or words[:2] == ["nächster", "woche"] or words[:2] == ["kommender", "woche"]:
             days, after = (following,), after + 2
         elif words[:3] == ["of", "next", "week"] or words[:3] == ["in", "next", "week"]:
@@ -428,7 +431,16 @@ def _ordinal_in_words(tokens: Tokens, place: int, today: date) -> Dated | None:
     return None
 
 
+_PHRASES = frozenset(
+    "day date morgen new christmas heiligabend heiligen silvester in end ende last month monatsende".split()
+)
+"""The words by which a day in several words begins."""
+
+
 def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
+    low = tokens[place].low
+    if low not in _PHRASES or (low == "in" and tokens[place + 2].low not in _UNITS):
+        return None
     words = [tokens[place + step].low for step in range(6)]
     match words:
         case ["day", "after", "tomorrow", *_]:
@@ -452,9 +464,9 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
         case ["silvester", *_]:
             return Dated(tuple(_dates(31, 12, today)), place + 1)
         case [
-            ("in" | "within"),
+            "in",
             count,
-            ("days" | "day" | "tagen" | "tag" | "weeks" | "week" | "wochen" | "woche") as unit,
+            unit,
             *_,
         ]:
             number = (
@@ -464,7 +476,7 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
                 if count.isdigit() and len(count) < 3
                 else number_of(count)
             )
-            if number is None or words[0] == "within" or number > 60:
+            if number is None or number > 60:
                 return None
             days = number * (7 if unit.startswith("w") else 1)
             after = place + 3 + (2 if words[3:5] == ["'", "time"] else 0)

@@ -93,7 +93,7 @@ class Values:
     @cached_property
     def codes(self) -> list[Mention]:
         """What looks like a reference."""
-        return codes_in(self.text)
+        return codes_in(self.tokens)
 
     @cached_property
     def _calendar(self) -> tuple[list[Mention], list[Mention], list[Mention]]:
@@ -105,7 +105,7 @@ class Values:
         addresses = [(tokens.place_at(each.start), tokens.place_at(each.end)) for each in self.addresses]
         inside = {place for start, end in addresses for place in range(start, end)}
         done = 0
-        for place in sorted([*tokens.numbers, *tokens.words]):
+        for place in tokens.begins:
             if place >= done and place not in inside:
                 done = self._read_at(place, days, times, spans)
         return days, times, spans
