@@ -1,8 +1,10 @@
 """The values that a text names, with their places: one reader for scorer, people and facts."""
 
-from bisect import bisect_right
+import itertools
+from bisect import bisect_left, bisect_right
 from datetime import date, datetime
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import Protocol
 
 from proctor_language.reader.days import mention_of, read_day
@@ -32,6 +34,9 @@ from proctor_language.reader.words import (
 
 _FAR = 240
 """How many characters a time may stand behind its day."""
+_FARTHEST = 1000
+"""How many characters a time may stand before its day, with other times between them."""
+_START = attrgetter("start")
 
 _DAY_WORDS = frozenset(
     [
@@ -194,9 +199,15 @@ class Values:
         return after if is_next else None
 
     def _is_next(self, time: Mention, day: Mention) -> bool:
+        if day.start - time.end > _FARTHEST:
+            return False
         between = self.text[time.end : day.start]
         if len(between) > 6 and between[0] in " ,/":  # "10:30, 11:15 or 14:00 on Monday"
-            inside = [each for each in self.times if time.end <= each.start and each.end <= day.start][:6]
+            number = bisect_left(self.times, time.end, key=_START)
+            behind = itertools.takewhile(
+                lambda each: each.start < day.start, itertools.islice(self.times, number, None)
+            )
+            inside = [each for each in behind if each.end <= day.start][:6]
             for each in reversed(inside):
                 between = between[: each.start - time.end] + between[each.end - time.end :]
         if len(between) > 40 or "\n" in between.strip(" ") or any(sign in between for sign in ".;!?"):
