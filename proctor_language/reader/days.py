@@ -25,6 +25,15 @@ _THIS = frozenset(("this", "coming", "diesen", "kommenden", "dieser", "kommender
 _ENGLISH_WORDS = frozenset(("sun", "sat", "wed", "mon"))
 _BEFORE_WEEKDAY = frozenset((*_NEXT, *_THIS, "on", "by", "until"))
 _NUMBER_SIGNS = ("-", "/", ".")
+_BETWEEN = frozenset((*_ARTICLES, "a", "am", "on", "ein", ",", ".", "(", "-", "/"))
+"""What may be between a weekday and its date."""
+_BEFORE_NTH = frozenset((*_ARTICLES, "on", "by", "am", "zum", "vom", "until", "before", "bis"))
+_UNITS = {
+    **dict.fromkeys(("day", "days", "tag", "tage", "tagen"), 1),
+    **dict.fromkeys(("week", "weeks", "woche", "wochen"), 7),
+}
+"""How many days there are in what days are counted by."""
+_OF_WEEK = frozenset(("next", "nächster", "kommender", "of", "in", "week", "this", "dieser"))
 
 
 class Dated(NamedTuple):
@@ -46,8 +55,7 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
     steps = 0
     is_aside = tokens[here].text in ("(", ",") and tokens[here + 1].low in ("that", "it", "which", "a", "das", "ein")
     while steps < (6 if is_aside else 3) and (
-        tokens[here].text in (",", ".", "(", "-", "/")
-        or tokens[here].low in (*_ARTICLES, "a", "am", "on", "ein")
+        tokens[here].low in _BETWEEN
         or (is_aside and tokens[here].low in ("that", "it", "which", "is", "'", "s", "das", "ist"))
     ):
         here, steps = here + 1, steps + 1
@@ -138,9 +146,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     is_nth = suffixed or (
         dotted and before.low in ("am", "den", "dem", "zum", "vom", "bis", "der") and not tokens[here].is_number
     )
-    if is_nth and (
-        before.low in (*_ARTICLES, "on", "by", "am", "zum", "vom", "until", "before", "bis") or after_weekday
-    ):
+    if is_nth and (before.low in _BEFORE_NTH or after_weekday):
         if tokens[after].low in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
             return None
         days = _of_day(number, today)
@@ -374,7 +380,9 @@ def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None =
             days = (soon if ahead else soon + timedelta(days=7), soon)
         elif before in ("week",) and tokens[place - 2].low in (*_NEXT,):
             days = (following,)
-        words = [tokens[after + step].low for step in range(4)]
+        if tokens[after].low not in _OF_WEEK:
+            return Dated(tuple(days), after, is_weekday=True)
+        words = [tokens[after + step].low for step in range(3)]
         if words[:2] == ["next", "week"] or words[:2] == ["nächster", "woche"] or words[:2] == ["kommender", "woche"]:
             days, after = (following,), after + 2
         elif words[:3] == ["of", "next", "week"] or words[:3] == ["in", "next", "week"]:
@@ -464,9 +472,6 @@ def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
     return Dated(tuple(day + timedelta(days=count * _UNITS[unit]) for day in base.days), base.after)
 
 
-_UNITS = {"week": 7, "weeks": 7, "day": 1, "days": 1, "woche": 7, "wochen": 7, "tag": 1, "tage": 1}
-
-
 def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
     """``the thirty-first of August``, ``am ersten April``."""
     ordinal = _ordinal(tokens, place)
@@ -485,10 +490,20 @@ def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday:
     return Dated(_of_day(number, today), after) if after_weekday else None
 
 
+_PHRASES = frozenset(
+    "day date morgen new christmas heiligabend heiligen silvester nye in end ende last letzten letzter month "
+    "monatsende".split()
+)
+"""The words by which a day in several words begins."""
+
+
 def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
-    words = [tokens[place + step].low for step in range(6)]
-    if words[1] in _UNITS and (found := _weeks_from(tokens, place, today)):
+    low = tokens[place].low
+    if tokens[place + 1].low in _UNITS and (found := _weeks_from(tokens, place, today)):
         return found
+    if low not in _PHRASES or (low == "in" and tokens[place + 2].low not in _UNITS):
+        return None
+    words = [tokens[place + step].low for step in range(6)]
     match words:
         case ["day", "after", "tomorrow", *_]:
             return Dated((today + timedelta(days=2),), place + 3)
@@ -513,9 +528,9 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
         case ["silvester", *_]:
             return Dated(tuple(_dates(31, 12, today)), place + 1)
         case [
-            ("in" | "within"),
+            "in",
             count,
-            ("days" | "day" | "tagen" | "tag" | "weeks" | "week" | "wochen" | "woche") as unit,
+            unit,
             *_,
         ]:
             number = (
@@ -525,7 +540,7 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
                 if count.isdigit() and len(count) < 3
                 else number_of(count)
             )
-            if number is None or words[0] == "within" or number > 60:
+            if number is None or number > 60:
                 return None
             days = number * (7 if unit.startswith("w") else 1)
             after = place + 3 + (2 if words[3:5] == ["'", "time"] else 0)

@@ -1,6 +1,7 @@
 """Codes, addresses, names and phrases: values that are found by their letters and digits."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from proctor_language.reader.mentions import Mention
@@ -12,9 +13,10 @@ from proctor_language.reader.words import ONES, number_of
 _MAIL = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,64} ?(?:@|[\[(] ?at ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?dot ?[\])] ?|\.)[\w-]{1,64}){1,8}"
 )
-_PHONE = re.compile(r"(?:\+|\b00)?\(?\d[\d ()/.-]{5,28}\d\b")
+# An optional + or 00, an optional parenthesis, digits; its first sign comes first, as only there a search stops.
+_PHONE = re.compile(r"[+(\d](?:(?<=\+)\(?\d|(?<=\b0)0\(?\d|(?<=\()\d|(?<=\d))[\d ()/.-]{5,28}\d\b")
 _DATE = re.compile(r"[0-2]\d[0-5]\d ?- ?[0-2]\d[0-5]\d\b|\(?\d{1,2}[./-]\d{1,2}[./-](?:\d\d){1,2}\b")
-_CODE = re.compile(r"\b(?=[A-Za-z]{0,6}[-/ ]?\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b")
+_CODE = re.compile(r"\b(?=[A-Za-z]{0,6}[-/]?\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b")
 _IBAN = re.compile(r"\b[A-Za-z]{2} ?\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,4})?\b")
 _DIGIT_WORDS = {**{word: str(number) for word, number in ONES.items() if number < 10}, "oh": "0", "null": "0"}
 _DIGIT_WORDS |= dict(zip("eins zwei zwo drei vier fünf sechs sieben acht neun".split(), "1223456789", strict=True))
@@ -183,18 +185,44 @@ def spelled_runs(tokens: Tokens) -> list[str]:
     return [*runs, *([run] * has_words)]
 
 
-def codes_in(text: str) -> list[Mention]:
+def codes_in(tokens: Tokens) -> list[Mention]:
     """What looks like a reference: letters and digits together, four digits or more, an IBAN."""
     found: list[Mention] = []
     end = 0
-    for match in sorted((*_IBAN.finditer(text), *_CODE.finditer(text)), key=lambda each: (each.start(), -each.end())):
+    matches = (*_matches(_IBAN, tokens, _iban_starts(tokens)), *_matches(_CODE, tokens, _code_starts(tokens)))
+    for match in sorted(matches, key=lambda each: (each.start(), -each.end())):
         word = match.group()
-        is_code = len(word) >= 4 and any(map(str.isdigit, word)) and any(map(str.isupper, word))
+        is_code = len(word) >= 4 and any(map(str.isdigit, word)) and word.lower() != word
         if is_code and match.start() >= end:
             end = match.end()
             value = "".join(char for char in word if char.isalnum()).upper()
             found.append(Mention("code", (value,), match.start(), end))
     return found
+
+
+def _iban_starts(tokens: Tokens) -> Iterator[int]:
+    for place in tokens.numbers:
+        if len(tokens[place - 1].text) == 2 and place:
+            yield tokens[place - 1].start
+
+
+def _code_starts(tokens: Tokens) -> Iterator[int]:
+    """Where a code may start: at a number, or at letters before it, with or without a sign between them."""
+    for place in tokens.numbers:
+        token = tokens[place]
+        if not token.gap:
+            yield tokens[place - 1 if tokens[place - 1].is_word else place - 2].start
+        if not (token.gap and tokens[place + 1].gap):
+            yield token.start
+
+
+def _matches(pattern: re.Pattern[str], tokens: Tokens, starts: Iterator[int]) -> Iterator[re.Match[str]]:
+    """The matches of a pattern at some places, of which none begins in the one before it."""
+    end = 0
+    for start in starts:
+        if start >= end and (match := pattern.match(tokens.text, start)):
+            yield match
+            end = match.end()
 
 
 def addresses_in(text: str) -> list[Mention]:

@@ -1,13 +1,11 @@
 """What a reader finds in a text: values with their kinds and places."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["day", "time", "moment", "span", "amount", "number", "code", "name", "address", "words", "question"]
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """A value that a text names.
 
     Attributes:

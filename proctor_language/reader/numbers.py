@@ -7,13 +7,29 @@ from typing import NamedTuple
 
 from proctor_language.reader.mentions import Mention
 from proctor_language.reader.tokens import Tokens
-from proctor_language.reader.words import CENTS, COMPANY, CURRENCIES, MULTIPLIERS, ONES, SCALES, TENS, number_of
+from proctor_language.reader.words import (
+    CENTS,
+    COMPANY,
+    CURRENCIES,
+    GERMAN,
+    MULTIPLIERS,
+    NUMBER_STEMS,
+    ONES,
+    SCALES,
+    TENS,
+    number_of,
+)
 
 _FIGURES = re.compile(
     r"\d{1,3}(?:(?P<sep>[.,' ])\d{3})(?:(?P=sep)\d{3}){0,4}(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d{1,2})?(?!\d)|\d+"
 )
 _LONGEST = 12
 """Words of one number that are read."""
+_MOST_DIGITS = 1000
+"""Figures with more are no number: Python takes none of more than 4,300 digits."""
+_NO_LIMIT = 10**9
+_FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single"))
+"""Words by which a number in words begins, beside long ones with ``NUMBER_STEMS``."""
 _CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
 _MILLIONS = {**SCALES, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}
 _NO_CENTS = re.compile(r"[.,](?:-{1,2}|00)(?!\d)")
@@ -40,8 +56,7 @@ class Figure(NamedTuple):
 
 def read_number(tokens: Tokens, place: int) -> Figure | None:
     """The number that begins at a token, in figures or words, with a multiplier (``1.2k``, ``3 thousand``)."""
-    token = tokens[place]
-    figure = _figures(tokens, place) if token.is_number else _spelled(tokens, place) if token.is_word else None
+    figure = _figures(tokens, place) if tokens[place].is_number else _spelled(tokens, place)
     if figure is None:
         return None
     follower = tokens[figure.after]
@@ -58,19 +73,18 @@ def read_number(tokens: Tokens, place: int) -> Figure | None:
 
 def _figures(tokens: Tokens, place: int) -> Figure | None:
     token = tokens[place]
-    match = _FIGURES.match(tokens.text, token.start)
-    if match is None:
-        return None
-    written = match.group()
-    sep = match.group("sep")
-    if sep == " " and len(written.split(" ")[0]) == 3 and "." not in written and "," not in written and not sep:
-        return None
-    end = match.end()
-    follows = tokens.text[end : end + 2]
-    if follows[:1] in (".", ",", ":") and follows[1:].isdigit():  # of a date, a time, or a version
+    if len(token.text) > _MOST_DIGITS:
         return None
     before = tokens.text[max(0, token.start - 2) : token.start]
     if before[-1:] in (".", ",", ":", "/") and before[:1].isdigit():
+        return None
+    if not tokens.text[token.end + 1 : token.end + 2].isdigit():  # nothing is joined to it
+        return Figure(Decimal(token.text), place + 1, True, False)
+    match = _FIGURES.match(tokens.text, token.start)
+    assert match is not None
+    written, end = match.group(), match.end()
+    follows = tokens.text[end : end + 2]
+    if follows[:1] in (".", ",", ":") and follows[1:].isdigit():  # of a date, a time, or a version
         return None
     plain = written.replace("'", "").replace(" ", "")
     last = max(plain.rfind("."), plain.rfind(","))
@@ -86,13 +100,15 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
     return Figure(value, after, True, has_cents)
 
 
-def _spelled(tokens: Tokens, place: int) -> Figure | None:
+def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | None:
     token = tokens[place]
+    if token.low not in _FIRST and not (len(token.low) > 6 and any(stem in token.low for stem in NUMBER_STEMS)):
+        return None
     if token.low.endswith(("einhalb", "anderthalb")):
         return _halves(tokens, place)
     if tokens[place - 1].low == "zu" and token.low in COMPANY:
         return Figure(Decimal(COMPANY[token.low]), place + 1, False, False)
-    found = _whole_in_words(tokens, place)
+    found = _whole_in_words(tokens, place, below)
     words = [tokens[found.after + step].low for step in range(4)] if found else []
     if found and words[:3] == ["and", "a", "half"] and words[3] in SCALES:
         return Figure((found.value + Decimal("0.5")) * SCALES[words[3]], found.after + 4, False, False)
@@ -114,14 +130,18 @@ def _halves(tokens: Tokens, place: int) -> Figure | None:
     return Figure((whole + Decimal("0.5")) * factor, place + 2, False, False)
 
 
-def _whole_in_words(tokens: Tokens, place: int) -> Figure | None:
+def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
+    """A whole number; one of a hundred or more only if its scale is below a bound: it goes with a greater one."""
     token = tokens[place]
     if token.low in ("a", "an", "half", "einer", "ein", "eine") and tokens[place + 1].low in (
         *("hundred", "thousand", "million", "dozen", "dutzend", "hundert", "tausend"),
     ):
         factor = SCALES.get(tokens[place + 1].low) or MULTIPLIERS.get(tokens[place + 1].low) or 100
-        rest = _spelled(tokens, place + 3 if tokens[place + 2].low in ("and", "und") else place + 2)
-        if rest and rest.value < factor and factor >= 100:
+        if factor >= below:
+            return None
+        behind = place + 3 if tokens[place + 2].low in ("and", "und") else place + 2
+        rest = _spelled(tokens, behind, factor) if factor >= 100 else None
+        if rest and rest.value < factor:
             return Figure(factor + rest.value, rest.after, False, False)
         return Figure(Decimal(factor), place + 2, False, False)
     if token.low == "single" and tokens[place - 1].low in ("a", "one"):
@@ -177,21 +197,22 @@ def read_amounts_and_numbers(tokens: Tokens, taken: "list[tuple[int, int]]") -> 
     """
     closed = _Places(taken)
     done = 0
-    for place in sorted([*tokens.numbers, *tokens.words]):
+    for place in tokens.begins:
         if place < done or (figure := read_number(tokens, place)) is None:
             continue
-        mentions = list(_mentions(tokens, place, figure, closed))
+        mentions = _mentions(tokens, place, figure, closed)
         yield from mentions
         done = max(figure.after, tokens.place_at(mentions[0].end) if mentions else 0)
 
 
-def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> Iterator[Mention]:
+def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> list[Mention]:
     first, value = tokens[place], figure.value
     start, end = first.start, tokens[figure.after - 1].end
     before, after = tokens[place - 1], tokens[figure.after]
     unit, start, end, value = _with_currency(tokens, place, figure, start, end)
-    if closed.has(first.start, first.end) and not unit:
-        return
+    is_closed = closed.has(first.start, first.end)
+    if is_closed and not unit:
+        return []
     is_code = (before.is_word and not first.gap and place > 0) or (
         after.is_word
         and not after.gap
@@ -199,21 +220,23 @@ def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> 
         and after.low not in ("x", "er", "st", "nd", "rd", "th", "pcs", "stk", "pax", "ppl")
     )
     if is_code and not unit:
-        return
+        return []
+    found = []
     is_ordinal = after.low in ("st", "nd", "rd", "th") and not after.gap
     cents = int((value * 100).to_integral_value())
     is_counted = after.low in _COUNTED_TIME or after.text == "%" or after.low in _THINGS
     is_label = _is_list_label(tokens, place, figure.after)
     if unit or not (is_counted or is_ordinal):
-        is_weak = not unit and (not figure.has_cents or closed.has(first.start, first.end) or is_label)
+        is_weak = not unit and (not figure.has_cents or is_closed or is_label)
         is_one = not figure.is_digits and first.low in _ONE and figure.after == place + 1
         if not (is_one and not unit):
-            yield Mention("amount", (str(cents),), start, end, unit, is_weak)
-    if unit or value != value.to_integral_value() or figure.has_cents:
-        return
+            found.append(Mention("amount", (str(cents),), start, end, unit, is_weak))
+    if unit or figure.has_cents or value != value.to_integral_value():
+        return found
     is_weak = is_label or is_ordinal or (not figure.is_digits and first.low in _ONE and figure.after == place + 1)
     is_weak = is_weak or after.low in _COUNTED_TIME or before.text in ("#", "/") or after.text == "/"
-    yield Mention("number", (str(int(value)),), first.start, tokens[figure.after - 1].end, "", is_weak)
+    end = tokens[figure.after - 1].end
+    return [*found, Mention("number", (str(int(value)),), first.start, end, "", is_weak)]
 
 
 def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: int) -> tuple[str, int, int, Decimal]:
@@ -290,9 +313,7 @@ class _Places:
     """Stretches of a text that overlap nothing, to look places up in."""
 
     def __init__(self, stretches: "list[tuple[int, int]]") -> None:
-        self._covered: set[int] = set()
-        for start, end in stretches:
-            self._covered.update(range(start, end))
+        self._covered = {place for start, end in stretches for place in range(start, end)}
 
     def has(self, start: int, end: int) -> bool:
         return start in self._covered or end - 1 in self._covered

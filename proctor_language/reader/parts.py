@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal
 
 from proctor_language.patterns import compiled
@@ -72,19 +74,21 @@ def own_words(text: str) -> str:
 def _begins(lines: list[str], number: int) -> tuple[Origin, int] | None:
     """The origin that a line or header begins, and how many lines it has."""
     line = lines[number].lower().strip()
+    # Most lines have none of the words that the patterns need, and are searched for no pattern.
     if (
-        compiled(_FORWARD).search(line)
-        and len(line) < 80
+        len(line) < 80
         and line.strip("-_* ").startswith(
             ("forwarded", "begin forwarded", "weitergeleitete", "anfang der", "weitergeleitet von")
         )
+        and compiled(_FORWARD).search(line)
     ):
         return "forwarded", 1 + _header_length(lines, number + 1)
-    if compiled(_WROTE).search(line):
+    if ":" in line and any(word in line for word in ("wrote", "writes", "schrieb")) and compiled(_WROTE).search(line):
         return "quoted", 1
-    if compiled(_ORIGINAL).search(line):
+    if any(word in line for word in ("original", "ursprüngliche")) and compiled(_ORIGINAL).search(line):
         return "quoted", 1 + _header_length(lines, number + 1)
-    if compiled(_SENDER).search(line) and (length := _header_length(lines, number)) > 1:
+    is_sender = line.lstrip(" \t\f\r*>").startswith(("from", "von")) and compiled(_SENDER).search(line)
+    if is_sender and (length := _header_length(lines, number)) > 1:
         return "quoted", length
     return None
 
@@ -101,10 +105,7 @@ def _header_length(lines: list[str], number: int) -> int:
 
 def _joined(lines: list[str], origins: list[Origin]) -> list[Part]:
     parts: list[Part] = []
-    for line, origin in zip(lines, origins, strict=True):
-        shown = line.lstrip(" >|") if origin != "own" else line
-        if parts and parts[-1].origin == origin:
-            parts[-1] = Part(origin, f"{parts[-1].text}\n{shown}")
-        else:
-            parts.append(Part(origin, shown))
+    for origin, group in groupby(zip(origins, lines, strict=True), itemgetter(0)):
+        shown = (line if origin == "own" else line.lstrip(" >|") for _, line in group)
+        parts.append(Part(origin, "\n".join(shown)))
     return parts

@@ -6,8 +6,9 @@ what I said" retracts all before it. The lists are of usage; the idioms that the
 """
 
 import itertools
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cached_property, lru_cache
+from operator import itemgetter
 from typing import Literal
 
 from proctor_language.patterns import compiled
@@ -143,6 +144,7 @@ _PROPOSAL = (
     r"\b(?:would|could|can|shall|should|how about|what about|are you|please|suits?|works?|fine|available|free|possible|propose|suggest"
     r"|passt|passen|ginge|geht|wäre|waere|können|koennen|könnten|recht|ok|okay|agree|einverstanden|vorschlag\w*)\b"
 )
+_PROPOSAL_FIRST = rf"\A(?:{_PROPOSAL})"
 _CONDITION = (
     r"\A[\s\"'*_-]*(?:and |und |but |aber |even |only )?(?:if|falls|wenn|suppose|assuming|angenommen|unless|provided)\b"
 )
@@ -157,7 +159,14 @@ _SOURCES = frozenset(
 _TARGET = r"\s(?:to|auf|zu)\s"
 _LISTED = frozenset(("or", "and", "oder", "und", "nor", "noch", "eur", "euro", "euros", "am", "pm", "uhr"))
 _REFERS_ON = 160
+_LONGEST_CUE = 40
 _NEAR = 240
+
+
+def _is_in(place: int, stretches: list[tuple[int, int]]) -> bool:
+    """Whether a place is in one of some stretches, of which each begins and ends after the one before it."""
+    number = bisect_right(stretches, place, key=itemgetter(0)) - 1
+    return number >= 0 and place < stretches[number][1]
 
 
 class Stances:
@@ -166,34 +175,35 @@ class Stances:
     def __init__(self, text: str) -> None:
         self.text = text
         self._low = text.lower()
+        self._heads: dict[int, int] = {}
+        self._asked: dict[tuple[int, int], Stance] = {}
+        self._begins_with: dict[tuple[int, str], bool] = {}
 
     def of(self, start: int, end: int) -> Stance:
         """How the words at a place are meant."""
         number = self._meant_at(start)
-        if any(start < place for place in self._retracted):
+        if self._retracted and start < self._retracted[-1]:
             return "retracted"
-        if self._is_denied(number, start, end) or any(first <= start < last for first, last in self._struck):
+        if self._is_denied(number, start, end) or _is_in(start, self._struck):
             return "denied"
         if self._is_doubted(number, start, end):
             return "doubted"
         question = self._question(end)
         if question is not None:
-            words = self._low[self._sentence_start(start) : question]
-            if compiled(_PROPOSAL).search(words) and not compiled(_CONFIRM).search(words):
-                return "proposed"
-            return "asked"
+            return self._meant_by_question(self._sentence_start(start), question)
         return "asserted"
 
     def is_unsure(self, start: int, end: int) -> bool:
         """Whether the paragraphs around a place have words that make it doubtful what is meant."""
-        return any(start - _NEAR <= cue <= end + _NEAR for cue in self._unsure)
+        number = bisect_left(self._unsure, start - _NEAR)
+        return number < len(self._unsure) and self._unsure[number] <= end + _NEAR
 
     @cached_property
     def _unsure(self) -> list[int]:
         """Where it is said that something isn't known, or is only an example."""
         passed = [match.span() for match in compiled(_NOT_UNSURE).finditer(self._low)]
-        found = [match.span() for match in compiled(_UNSURE).finditer(self._low)]
-        return [start for start, end in found if not any(first - 30 <= start <= last for first, last in passed)]
+        near = [(first - 30, last + 1) for first, last in passed]
+        return [match.start() for match in compiled(_UNSURE).finditer(self._low) if not _is_in(match.start(), near)]
 
     @cached_property
     def _struck(self) -> list[tuple[int, int]]:
@@ -205,13 +215,19 @@ class Stances:
 
     def _meant_at(self, place: int) -> int:
         """The clause that says how a place is meant: a clause of bare values ("79, 80 or 81") goes with the one before."""
-        number = self.clause_at(place)
-        while number and self._low[self._clauses[number][0] - 2 : self._clauses[number][0] - 1] == ",":
-            words = compiled(r"\p{L}+").finditer(self.clause(number).lower())
-            if any(word.group() not in _LISTED for word in words):
-                break
+        last = number = self.clause_at(place)
+        while number not in self._heads and self._is_listed(number):
             number -= 1
-        return number
+        head = self._heads.get(number, number)
+        self._heads.update(dict.fromkeys(range(number, last + 1), head))
+        return head
+
+    def _is_listed(self, number: int) -> bool:
+        begin = self._clauses[number][0]
+        if not number or self._low[begin - 2 : begin - 1] != ",":
+            return False
+        words = compiled(r"\p{L}+").finditer(self.clause(number).lower())
+        return all(word.group() in _LISTED for word in words)
 
     def clause_at(self, place: int) -> int:
         """The number of the clause that a place is in."""
@@ -248,11 +264,14 @@ class Stances:
         found = [match.span() for match in compiled(pattern).finditer(self._low)]
         if with_idioms:
             return found
-        return [(start, end) for start, end in found if not any(first <= start < last for first, last in self._idioms)]
+        return [(start, end) for start, end in found if not _is_in(start, self._idioms)]
 
     @cached_property
     def _denials(self) -> dict[int, list[tuple[int, int]]]:
-        """For each clause from where to where something is denied; "moved from X to Y" denies X alone."""
+        """For each clause from where to where something is denied; "moved from X to Y" denies X alone.
+
+        A denial that reaches less far than one before it in its clause ends with that one.
+        """
         found: dict[int, list[tuple[int, int]]] = {}
         for start, end in self._cues(_DENIAL):
             target = (
@@ -261,7 +280,8 @@ class Stances:
                 else None
             )
             reach = end + target.start() if target else len(self._low)
-            found.setdefault(self.clause_at(start), []).append((end, reach))
+            denials = found.setdefault(self.clause_at(start), [])
+            denials.append((end, max(reach, denials[-1][1]) if denials else reach))
         return found
 
     @cached_property
@@ -304,24 +324,50 @@ class Stances:
         return found
 
     def _is_denied(self, number: int, start: int, end: int) -> bool:
-        if any(begin <= start < reach for begin, reach in self._denials.get(number, ())):
+        if number in self._denials and _is_in(start, self._denials[number]):
             return True
-        if any(cue >= end for cue in self._backward.get(number, ())):
+        if number in self._backward and self._backward[number][-1] >= end:
             return True
         following = number + 1
         if following in self._backward and following < len(self._clauses):
-            begin, last = self._clauses[following]
-            gap = begin - end
-            return gap < _REFERS_ON and compiled(_ANAPHOR).search(self._low[begin:last]) is not None
+            return self._clauses[following][0] - end < _REFERS_ON and self._begins(following, _ANAPHOR)
         return False
 
     def _is_doubted(self, number: int, start: int, end: int) -> bool:
         if self._doubts.get(number):
             return True
-        begin, last = self._clauses[number]
-        if compiled(_CONDITION).search(self._low[begin:last]) and not compiled(_PROPOSAL).search(self._low[end:last]):
+        if self._begins(number, _CONDITION) and not self._proposes_after(number, end):
             return True
-        return any(0 <= cue - end < _REFERS_ON for cue in self._late_doubts)
+        late = bisect_left(self._late_doubts, end)
+        return late < len(self._late_doubts) and self._late_doubts[late] - end < _REFERS_ON
+
+    def _begins(self, number: int, pattern: str) -> bool:
+        """Whether a clause begins with a pattern; asked once of each clause."""
+        key = (number, pattern)
+        if key not in self._begins_with:
+            begin, last = self._clauses[number]
+            self._begins_with[key] = compiled(pattern).search(self._low[begin:last]) is not None
+        return self._begins_with[key]
+
+    def _proposes_after(self, number: int, end: int) -> bool:
+        """Whether the rest of a clause has a proposal; a word that is glued to a value ("5please") begins there, too."""
+        last = self._clauses[number][1]
+        place = bisect_left(self._proposals, end)
+        if place < len(self._proposals) and self._proposals[place] < last:
+            return True
+        return compiled(_PROPOSAL_FIRST).search(self._low[end : min(last, end + _LONGEST_CUE)]) is not None
+
+    @cached_property
+    def _proposals(self) -> list[int]:
+        return [match.start() for match in compiled(_PROPOSAL).finditer(self._low)]
+
+    def _meant_by_question(self, start: int, question: int) -> Stance:
+        """How a question is meant; asked once of each."""
+        if (start, question) not in self._asked:
+            words = self._low[start:question]
+            is_proposal = compiled(_PROPOSAL).search(words) and not compiled(_CONFIRM).search(words)
+            self._asked[start, question] = "proposed" if is_proposal else "asked"
+        return self._asked[start, question]
 
     @cached_property
     def _sentence_ends(self) -> list[int]:

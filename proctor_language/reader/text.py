@@ -21,19 +21,20 @@ _LOOK_ALIKES = dict(
         strict=True,
     )
 )
-_TABLE: dict[int, str | None] = {
-    **{ord(char): "-" for char in _DASHES},
-    **{ord(char): "'" for char in _APOSTROPHES},
-    **{ord(char): '"' for char in _QUOTES},
-    **{ord(char): "\n" for char in _LINE_ENDS},
-    **{ord(char): latin for char, latin in _LOOK_ALIKES.items()},
+_TABLE = {
+    **dict.fromkeys(_DASHES, "-"),
+    **dict.fromkeys(_APOSTROPHES, "'"),
+    **dict.fromkeys(_QUOTES, '"'),
+    **dict.fromkeys(_LINE_ENDS, "\n"),
+    **_LOOK_ALIKES,
 }
 # No glyph: formats, variation selectors, fillers, controls, private use, keycaps.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\u20e3\U000e0000-\U000e0fff\x00-\x08\x0e-\x1f\x7f\x80-\x84\x86-\x9f]"
 )
-_SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
+_SPACES = re.compile(r"[^\S\n](?:[^\S\n]+|(?<! ))")
+_OTHER_SPACE = re.compile(r"[^\S\n ]")
 _ENTITY = re.compile(r"&(?:#\d|#[xX][0-9a-fA-F]|[a-zA-Z]{2})")
 _SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1f`\x7f]")
 
@@ -45,18 +46,34 @@ def readable(text: str) -> str:
     Characters without a glyph are removed; line ends are kept. Applied twice, it changes nothing more. It prepares
     text for every rule, reply, quote check and search, so that typography and encoding never change a verdict.
     """
-    if not text.isascii():
+    signs = "".join(set(text))  # what is asked of each sign is asked of few
+    if not signs.isascii() and _UNSEEN.search(signs):
         text = _UNSEEN.sub("", text)
-    if "&" in text and _ENTITY.search(text):
+    if "&" in signs and _ENTITY.search(text):
         text = unescape(text)
-    if not text.isascii() or _SPECIAL.search(text):
-        text = text.replace("\r\n", "\n")
-        if any(char in text for char in _FRACTIONS):
-            text = _write_fractions(text)
-        # Signs that NFKC would take apart into a space and an accent are replaced before it.
-        text = unicodedata.normalize("NFKC", text.translate(_TABLE)).translate(_TABLE)
-        text = _UNSEEN.sub("", text)
-    return _SPACES.sub(" ", text) if _SPACES.search(text) else text
+        signs = "".join(set(text))
+    if not signs.isascii() or _SPECIAL.search(signs):
+        text = _spell(text, signs)
+    return _SPACES.sub(" ", text) if "  " in text or _OTHER_SPACE.search(signs) else text
+
+
+def _spell(text: str, signs: str) -> str:
+    text = text.replace("\r\n", "\n")
+    if any(sign in signs for sign in _FRACTIONS):
+        text = _write_fractions(text)
+    # Signs that NFKC would take apart into a space and an accent are replaced before it.
+    text = _replace(text, signs)
+    if not unicodedata.is_normalized("NFKC", text):
+        text = unicodedata.normalize("NFKC", text)
+        signs = "".join(set(text))
+        text = _replace(text, signs)
+    return _UNSEEN.sub("", text) if _UNSEEN.search(signs) else text
+
+
+def _replace(text: str, signs: str) -> str:
+    for sign in filter(_TABLE.__contains__, signs):
+        text = text.replace(sign, _TABLE[sign])
+    return text
 
 
 def _write_fractions(text: str) -> str:

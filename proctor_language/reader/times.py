@@ -504,8 +504,9 @@ def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
     if low in ("a", "p") and tokens[place + 1].low == "m" and tokens[place + 1].gap:
         return low, place + 2
     here = place + 1 if token.text in (",", "(") else place
-    words = [tokens[here + step].low for step in range(4)]
-    if words[0] in ("in", "on", "at", "am", "this", "heute", "the", "tomorrow", "morgen") or words[0] in WEEKDAYS:
+    words = [tokens[here].low, "", "", ""]
+    if words[0] in _BEFORE_HALF:
+        words = [tokens[here + step].low for step in range(4)]
         for step in (1, 2, 3):
             if words[step] in FORENOON:
                 return "a", here + step + 1
@@ -522,6 +523,7 @@ def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
     return "", place
 
 
+_BEFORE_HALF = frozenset((*WEEKDAYS, "in", "on", "at", "am", "this", "heute", "the", "tomorrow", "morgen"))
 _GERMAN_TIME = frozenset("um halb viertel dreiviertel uhr ab bis gegen von zwischen nach vor".split())
 _GERMAN_DAYS = frozenset(
     "montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so nachmittag abend morgen vormittag "
@@ -563,10 +565,10 @@ def as_text(minutes: int) -> str:
 
 def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
     """The time or span that begins at a token, as mentions, and the place after it."""
-    span = _span(tokens, place)
+    clock = read_time(tokens, place)
+    span = _span(tokens, place, clock)
     if span is not None:
         return span
-    clock = read_time(tokens, place)
     if clock is None:
         return None
     # "12:30 noon" and "noon (12:00)" are one time.
@@ -589,8 +591,9 @@ def _mention(clock: Clock, start: int, end: int, role: str = "") -> Mention:
     return Mention("time", tuple(map(as_text, clock.minutes)), start, end, "", clock.is_weak, role)
 
 
-def _span(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
-    first = read_time(tokens, place)
+def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention], int] | None:
+    if not _is_joined(tokens, first.after if first else _hour(tokens, place)[1]) and not (first and first.is_bare):
+        return None
     word = tokens[place - 1].low if tokens[place - 1].text != "." else tokens[place - 2].low
     if first is None or (first.is_bare and word in _WITHIN):
         first = _loose_hour(tokens, place) or first
@@ -636,6 +639,11 @@ def _span(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
         Mention("span", (value,), start, end, "", is_weak and not is_loose),
     ]
     return mentions, second.after
+
+
+def _is_joined(tokens: Tokens, place: int) -> bool:
+    joint = tokens[place + 1 if tokens[place].low == "uhr" else place].low
+    return joint in _TO_JOIN or joint in _AND_JOIN
 
 
 def _is_moved_from(tokens: Tokens, place: int) -> bool:

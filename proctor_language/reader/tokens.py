@@ -3,12 +3,14 @@
 import re
 from bisect import bisect_left
 from functools import lru_cache
+from itertools import accumulate, compress, count, repeat
+from operator import gt
 from typing import NamedTuple
 
-from proctor_language.reader.words import STARTS, has_number
+from proctor_language.reader.words import NUMBER_STEMS, STARTS, has_number
 
-# Alternatives without repetition inside repetition: one pass over the text.
-_TOKEN = re.compile(r"(\d+)|([^\W\d_]+)|\n|\S")
+# Alternatives without repetition inside repetition: one pass over the text. The group keeps tokens in ``split``.
+_TOKEN = re.compile(r"(\d+|[^\W\d_]+|\n|\S)")
 
 
 class Token(NamedTuple):
@@ -32,34 +34,31 @@ class Tokens(list[Token]):
     """The tokens of a readable text, and after them some of ``END``: places just outside of the text are ``END``.
 
     Attributes:
-        text: the text. size: how many tokens it has. numbers: the places of those in figures. words: the places of the
-            words by which a value may begin (``words.STARTS``).
+        text: the text. size: how many tokens it has. numbers: the places of those in figures. begins: the places at which
+            a value may begin, a number's or that of a word of ``words.STARTS``, in order.
     """
 
     def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-        self.numbers: list[int] = []
-        self.words: list[int] = []
-        end, append = 0, self.append
-        for match in _TOKEN.finditer(text):
-            start, after = match.span()
-            word, kind = match.group(), match.lastindex
-            low = word.lower()
-            if kind == 1:
-                self.numbers.append(len(self))
-            elif kind == 2 and (low in STARTS or (len(low) > _LONG and has_number(low))):
-                self.words.append(len(self))
-            append(_new(Token, (word, low, start, after, start != end, kind == 1, kind == 2)))
-            end = after
-        self.size = len(self)
+        pieces = _TOKEN.split(text)  # white space and tokens take turns
+        places = list(accumulate(map(len, pieces)))
+        words, self._starts = pieces[1::2], places[:-1:2]
+        lows, are_numbers = list(map(str.lower, words)), list(map(str.isdecimal, words))
+        are_words = map(gt, map(str.isalnum, words), are_numbers)
+        gaps, ends = map(bool, pieces[:-1:2]), places[1::2]
+        fields = zip(words, lows, self._starts, ends, gaps, are_numbers, are_words, strict=True)
+        super().__init__(map(_new, repeat(Token), fields))
+        self.text, self.size = text, len(self)
         self.extend(_PADDING)
-        self._starts: list[int] | None = None
+        self.numbers = list(compress(count(), are_numbers))
+        starts = compress(count(), map(STARTS.__contains__, lows))
+        self.begins = sorted([*self.numbers, *starts])
+        low_text = text.lower()
+        if any(stem in low_text for stem in NUMBER_STEMS):
+            long = (place for place, low in enumerate(lows) if len(low) > _LONG and has_number(low))
+            self.begins = sorted({*self.begins, *long})
 
     def place_at(self, position: int) -> int:
         """The number of the first token that starts at or after a position in the text."""
-        if self._starts is None:
-            self._starts = [token.start for token in self[: self.size]]
         return bisect_left(self._starts, position)
 
     def is_glued(self, place: int) -> bool:

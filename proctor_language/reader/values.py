@@ -1,8 +1,10 @@
 """The values that a text names, with their places: one reader for scorer, people and facts."""
 
-from bisect import bisect_right
+import itertools
+from bisect import bisect_left, bisect_right
 from datetime import date, datetime
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import Protocol
 
 from proctor_language.reader.days import mention_of, read_day
@@ -33,6 +35,9 @@ from proctor_language.reader.words import (
 
 _FAR = 240
 """How many characters a time may stand behind its day."""
+_FARTHEST = 1000
+"""How many characters a time may stand before its day, with other times between them."""
+_START = attrgetter("start")
 
 _DAY_WORDS = frozenset(
     [
@@ -105,7 +110,7 @@ class Values:
     @cached_property
     def codes(self) -> list[Mention]:
         """What looks like a reference."""
-        return codes_in(self.text)
+        return codes_in(self.tokens)
 
     @cached_property
     def _calendar(self) -> tuple[list[Mention], list[Mention], list[Mention]]:
@@ -117,7 +122,7 @@ class Values:
         addresses = [(tokens.place_at(each.start), tokens.place_at(each.end)) for each in self.addresses]
         inside = {place for start, end in addresses for place in range(start, end)}
         done = 0
-        for place in sorted([*tokens.numbers, *tokens.words]):
+        for place in tokens.begins:
             if place >= done and place not in inside:
                 done = self._read_at(place, days, times, spans)
         return days, times, spans
@@ -206,9 +211,15 @@ class Values:
         return after if is_next else None
 
     def _is_next(self, time: Mention, day: Mention) -> bool:
+        if day.start - time.end > _FARTHEST:
+            return False
         between = self.text[time.end : day.start]
         if len(between) > 6 and between[0] in " ,/":  # "10:30, 11:15 or 14:00 on Monday"
-            inside = [each for each in self.times if time.end <= each.start and each.end <= day.start][:6]
+            number = bisect_left(self.times, time.end, key=_START)
+            behind = itertools.takewhile(
+                lambda each: each.start < day.start, itertools.islice(self.times, number, None)
+            )
+            inside = [each for each in behind if each.end <= day.start][:6]
             for each in reversed(inside):
                 between = between[: each.start - time.end] + between[each.end - time.end :]
         if len(between) > 40 or "\n" in between.strip(" ") or any(sign in between for sign in ".;!?"):

@@ -192,6 +192,10 @@ def _compound(word: str) -> int | None:
     return None if thousands is None or rest is None else 1000 * thousands + rest
 
 
+NUMBER_STEMS = ("tausend", "hundert", "einhalb", "anderthalb", "million")
+"""Parts by which a long word is a number."""
+
+
 def has_number(word: str) -> bool:
     """Whether a long German word has a number in it: ``dreitausend``, ``zweieinhalb``, ``anderthalb``."""
     return "tausend" in word or "hundert" in word or word.endswith(("einhalb", "anderthalb"))
