@@ -592,6 +592,8 @@ class Judgement:
                 if value not in check.values and not any(words.is_step(value, total) for total in check.values)
             )
             now = {value for value, answer in answers.items() if answer}
+            if is_question and len(check.values) > 1 and all(value.kind == "question" for value in now):
+                now = set()  # a question about something else
             contradicted = not asks and any(words.is_contradicted(value, fine) for value in now)
             if wrong or contradicted:
                 is_any, last = True, False
