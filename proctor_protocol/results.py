@@ -7,7 +7,7 @@ counted in ``unscored_points``, and ``coverage`` says what share of a scenario's
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol, Self, get_args
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, computed_field, model_validator
 
 from proctor_protocol._wire import Instant, OfRole, WireModel
 from proctor_protocol.clocks import STANDING, conditions_title
@@ -62,6 +62,31 @@ class Doubt(WireModel):
     text: str | None = None
 
 
+class UnreadMessages(WireModel):
+    """How many messages on a matter, to the people who should get a value, had none of its kind that was read.
+
+    Attributes:
+        looks_like_a_value: those with something that looks like one: how often the reader failed, or may have.
+        no_value: those without anything like it.
+    """
+
+    looks_like_a_value: int = Field(default=0, ge=0)
+    no_value: int = Field(default=0, ge=0)
+
+    @classmethod
+    def sum(cls, counts: Iterable[Self]) -> Self:
+        """All of them together."""
+        counts = list(counts)
+        return cls(**{name: sum(getattr(each, name) for each in counts) for name in cls.model_fields})
+
+    def sentence(self) -> str | None:
+        """The counts as a sentence; None where there are none."""
+        if not self.looks_like_a_value and not self.no_value:
+            return None
+        both, looks = self.looks_like_a_value + self.no_value, self.looks_like_a_value
+        return f"messages without a value that was read: {both}, {looks} of them with what looks like one"
+
+
 class CriterionResult(_Scored):
     """One criterion's score.
 
@@ -88,6 +113,11 @@ class CriterionResult(_Scored):
     doubts: list[Doubt] = Field(default_factory=list)
     description: str | None = None
     judge_warnings: list[str] = Field(default_factory=list)
+
+    @property
+    def unread_messages(self) -> UnreadMessages:
+        """What its evaluator counted (``details.unread``)."""
+        return UnreadMessages.model_validate((self.details or {}).get("unread") or {})
 
     @property
     def is_unscored(self) -> bool:
@@ -321,6 +351,12 @@ class AssessmentResults(WireModel):
     forked_from: ForkedFrom | None = None
     judge_warnings: list[str] = Field(default_factory=list)
     roles: list[RoleResults] = Field(default_factory=list, exclude_if=lambda roles: not roles)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def unread_messages(self) -> UnreadMessages:
+        """The messages of its criteria in which no value was read."""
+        return UnreadMessages.sum(each.unread_messages for each in self.criteria_results)
 
     @property
     def day(self) -> str:

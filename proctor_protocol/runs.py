@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, ValidationInfo, field_validator, model_validator
+from pydantic import Field, JsonValue, ValidationInfo, computed_field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from proctor_protocol._wire import Instant, WireModel
@@ -21,6 +21,7 @@ from proctor_protocol.request import (
     settings_in,
     with_participants,
 )
+from proctor_protocol.results import UnreadMessages
 from proctor_protocol.statistics import Comparison, ForkSpread, Item, RunStatus, Summary
 
 _ASKS_FOR_A_RUN = {"scenarios", "seeds", "repeats", "num_shards", "grows", "from_turns"}
@@ -208,6 +209,7 @@ class RunCell(WireModel):
     score: int | None = None
     max_score: int | None = None
     doubtful_points: int = 0
+    unread_messages: UnreadMessages = UnreadMessages()
     total_points: int | None = None
     plays: int = 1
     taken_over: bool = False
@@ -249,6 +251,12 @@ class RunResults(WireModel):
     config: dict[str, JsonValue] = Field(default_factory=dict)
     proctor_version: str = ""
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def unread_messages(self) -> UnreadMessages:
+        """The messages of all its assessments in which no value was read."""
+        return UnreadMessages.sum(cell.unread_messages for cell in self.cells)
+
 
 def in_words(results: RunResults) -> str:
     """A campaign's result in words: a line for each agent and scenario."""
@@ -268,4 +276,5 @@ def in_words(results: RunResults) -> str:
     if results.missing:
         lines.append(f"{results.missing} were never played.")
     drafts = results.drafts.sentence() if results.drafts else None
-    return "\n".join([*lines, *results.judge_warnings, *filter(None, [drafts, results.stopped])])
+    unread = results.unread_messages.sentence()
+    return "\n".join([*lines, *results.judge_warnings, *filter(None, [drafts, unread, results.stopped])])

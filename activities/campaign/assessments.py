@@ -382,6 +382,7 @@ def _cell_of(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bo
             "score": overall.score if overall and is_judged else None,
             "max_score": overall.max_score if overall and is_judged else None,
             "doubtful_points": overall.doubtful_points if overall else 0,
+            **({"unread_messages": results.unread_messages} if results else {}),
             "total_points": results.total_points if results else None,
             "plays": ended.plays,
             "taken_over": is_taken_over,

@@ -59,6 +59,17 @@ class Squeezed:
             begin = self.letters.find(wanted, begin + 1)
         return found
 
+    def find_beginnings(self, stem: str) -> list[tuple[int, int]]:
+        """The stretches that begin a word with a stem, in whatever compound."""
+        wanted, found = squeeze(stem), []
+        begin = self.letters.find(wanted)
+        while begin >= 0:
+            start, end = self.places[begin], self.places[begin + len(wanted) - 1] + 1
+            if not self.text[start - 1 : start].isalnum() and self.text[start:end].replace("-", "").isalnum():
+                found.append((start, end))
+            begin = self.letters.find(wanted, begin + 1)
+        return found
+
     def _is_whole(self, start: int, end: int, value: str, *, is_code: bool) -> bool:
         text = self.text
         before, after = text[start - 1 : start], text[end : end + 1]
@@ -193,6 +204,7 @@ def codes_in(tokens: Tokens) -> list[Mention]:
     for match in sorted(matches, key=lambda each: (each.start(), -each.end())):
         word = match.group()
         is_code = len(word) >= 4 and any(map(str.isdigit, word)) and word.lower() != word
+        is_code = is_code and (" " not in word or sum(map(str.isdigit, word)) > 7)  # "on 16 November" is no IBAN
         if is_code and match.start() >= end:
             end = match.end()
             value = "".join(char for char in word if char.isalnum()).upper()

@@ -66,6 +66,11 @@ def split_parts(text: str, is_known: Callable[[str], bool] = lambda line: True) 
     return _joined(lines, origins)
 
 
+def is_attribution(line: str) -> bool:
+    """Whether a line only says who wrote what is quoted below it, and when."""
+    return len(line) < 300 and compiled(_WROTE).search(line.lower().strip()) is not None
+
+
 def own_words(text: str) -> str:
     """What a message's author wrote themselves, without quoted and forwarded lines."""
     return "\n".join(part.text for part in split_parts(readable(text)) if part.origin == "own")

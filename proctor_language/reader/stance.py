@@ -45,7 +45,7 @@ _IDIOM = (
     r"|not (?:only|just|later than|before|until|least|to mention|included|yet started|surprising(?:ly)?|far from)"
     r"|no (?:later than|earlier than|sooner than|less than|more than|problem\w*|worries|doubt|question|need|matter|change\w*"
     r"|objections?|hurry|rush|action|reply|further|other|one else|reason)"
-    r"|(?:do not|don't|does not|doesn't|did not|didn't|has not|hasn't|have not|haven't|hasnt|will not|won't|is not|isn't|are not|aren't)"
+    r"|(?:(?:do|does|did|has|have|will|is|are)(?: not|n't|nt)|won't|wont)"
     r"\s(?:forget|hesitate|worry|miss|mind|be late|be afraid|change\w*|moved?|need|affect\w*|have to|think|want|fear|lose"
     r"|expect|wait|touch\w*|alter\w*|differ\w*|found any|find any|seen any|see any|include\w*|share\w*|shared|tell|told)"
     r"|(?:can't|cannot|can not|couldn't) (?:wait|share|tell|give|disclose|say more|say anything|be moved|change|find any\w*)"
@@ -67,7 +67,7 @@ _BACK = (
     r"(?:right|correct|true|valid|accurate|it|what|possible|available|happening|in use|current|the case|our|your|mine|real|genuine"
     r"|good|ok|okay|suitable|free|any more|anymore|on)|wrong|false|incorrect|invalid|outdated|out of date|obsolete|void|fake|a fake"
     r"|a scam|a fraud|fraudulent|a mistake|an error|nonsense|untrue|a lie|no good|off the table|a rumou?r|only a rumou?r|just a rumou?r"
-    r"|a joke|made up|rubbish|a typo|a slip|cancelled|canceled|called off|just an example|only an example|not)\b"
+    r"|a joke|made up[.!,;]|rubbish|a typo|a slip|cancelled|canceled|called off|just an example|only an example|not)\b"
     r"|\bwas (?:once |formerly )?(?:the|our|their|its|der|die|das) (?:old |former )?(?:file|code|number|price|cost|account|reference|zollcode|nummer|preis)"
     r"|\b(?:does not|doesn't) exist\b|\bgibt es nicht\b|\b(?:is|are)\s(?:excepted|out of the question)\b|\bfell through\b|\bexcepted\b|\bauf (?:gar )?keinen fall\b|\bkeinesfalls\b|\btippfehler\b|\b(?:certainly|definitely) (?:won't|not)\b"
     r"|\b(?:isn't|aren't|wasn't|weren't)\s(?:the\s|a\s|really\s)?(?:right|correct|true|valid|accurate|it|what|possible|available"
@@ -80,7 +80,7 @@ _BACK = (
     r"|\bentfällt\b|\b(?:clash|clashes|conflicts?|collides?)\s(?:with|mit)\b|\bkollidiert\b"
 )
 _DOUBT = (
-    r"\b(?:should (?:anybody|anyone|somebody|someone) have|maybe|perhaps|possibly|might|could be|may be|may or may not|not sure|unsure|uncertain|no idea|don't know|do not know"
+    r"\b(?:should (?:anybody|anyone|somebody|someone) have|maybe|perhaps|possibly|might|could be|may be|may or may not|not sure|unsure|uncertain|no idea (?:what|which|when|where|who|if|whether|yet)|don't know|do not know"
     r"|doesn't know|cannot confirm|can't confirm|couldn't confirm|could not confirm|unconfirmed|unverified|allegedly|supposedly|rumou?rs?"
     r"|rumou?red|guess|guessing|guesses|presumably|something like|if i remember|i doubt|doubtful|hypothetical\w*|suppose|supposing"
     r"|let's pretend|let's say for the sake|imagine(?:d)? (?:if|that|for)|as if|if it were|if it was|yeah,? right|would have been|should have been|was meant to be"
@@ -101,7 +101,7 @@ _RETRACTION = (
     r"|this (?:message|mail|e-?mail)|the above (?:message|mail|line|sentence|figure|paragraph))\b"
     r"|\bnever ?mind (?:that|the above|what i|my)\b|\bi (?:take|took) (?:that|it|this|everything|all of it) back\b"
     r"|\b(?:that|this|the above|it|all of that|what i (?:just )?(?:said|wrote))(?:'s| is| was)?,? (?:all |just |only |completely |totally )?"
-    r"(?:is |was )?(?:wrong|not (?:right|true|correct)|false|incorrect|nonsense|a (?:joke|lie|mistake|test)|untrue|rubbish|made up|invented)\b"
+    r"(?:is |was )?(?:wrong|not (?:right|true|correct)|false|incorrect|nonsense|a (?:joke|lie|mistake|test)|untrue|rubbish|invented)\b|\b(?:that|this|it)(?:'s| is| was) (?:all |just )?made up(?:[.!,;]|\z)"
     r"|\bnone of (?:that|this|it|the above|these) (?:is|are|was) (?:true|correct|right|real|valid)\b|\b(?:just|only) (?:kidding|joking)\b|\bapril fools?\b"
     r"|\bdo(?:n't| not) (?:believe|trust|rely on|act on) (?:that|this|it|any of|a word|the above|my)\b"
     r"|\b(?:i )?made (?:that|it|this|all of that) up\b|\b(?:vergiss|vergessen sie|ignorier\w*(?: sie)?) (?:das|es|meine|alles|die|bitte)\b"
@@ -115,11 +115,11 @@ _CONFIRM = (
 _UNSURE = (
     r"\b(?:(?:please )?wait for (?:another|my next)|is still to be (?:settled|found|decided)|isn't decided|not decided yet|nothing is arranged"
     r"|among others|the remaining ones|first instal?ment|less a reduction|upwards|somewhere (?:from|between)|well below|too few|one of the (?:three|four|five)"
-    r"|in an ideal world|toss a coin|you fill in|rhymes with|reads? backwards|rückwärts|made (?:it|that) up|may cancel|until this morning|years? ago|sounds about right"
-    r"|by itself|out of thin air|swore|the queen of|no real|the true (?:figure|number|one)|some ?thing that i don't have|more than i know|nur geraten|(?:don't|do not|doesn't|didn't) (?:have|know) (?:it|that|the|a|one|its|their|how|what|which|where|when|who|yet)\b|no (?:figure|idea|number)|(?:could|can)(?:n't| not) (?:say|make out)|cannot say|(?:i|we) (?:couldn't|can't|could not|cannot) find (?:out|the|a|any|its|one|it\.|it,)|not known|unknown"
+    r"|in an ideal world|toss a coin|you fill in the (?:rest|gap|gaps|blank|blanks|stars)|rhymes with|reads? backwards|rückwärts|made (?:it|that) up|may cancel|until this morning|years? ago|sounds about right"
+    r"|by itself|out of thin air|swore|the queen of|no real|the true (?:figure|number|one)|some ?thing that i don't have|more than i know|nur geraten|(?:don't|do not|doesn't|didn't) (?:have|know) (?:it|that|the|a|one|its|their|how|what|which|where|when|who|yet)\b|no (?:figure|number)|no idea (?:what|which|when|where|who|yet|at all|how (?:much|many) (?:it|that|the|they))|(?:could|can)(?:n't| not) (?:say (?:what|which|when|how|who|it|that|the|yet)|make out)|cannot say (?:what|which|when|how|who|it|that|the|yet)|(?:i|we) (?:couldn't|can't|could not|cannot) find (?:out|the|a|any|its|one|it\.|it,)|not known|unknown"
     r"|haven't (?:worked|checked|looked)|have not (?:worked|checked|looked)|am not told|give or take|off the top of my head"
     r"|better ask|ask some(?:one|body) (?:who|else)|wait for word|nothing is settled|for the time being|as if|ha ha"
-    r"|what such|just to show|an example|if it were up to|whatever you do|is blocked|called off|not at night|don't listen|do not listen|ask her|ask him"
+    r"|what such|just to show|an example|if it were up to|whatever you do|called off|not at night|don't listen|do not listen|ask her|ask him"
     r"|work it out yourself|unused|tear up|in truth|officially|need not (?:look|decide)|(?:should|if) we ever|i shall decide"
     r"|weiß ich nicht|weiss ich nicht|kenne ich nicht|nicht bekannt|habe ich nicht|keine ahnung|fragen sie (?:besser|lieber)|the people (?:in|at)"
     r"|from the canteen|are saying|man sagt)\b"
@@ -145,6 +145,11 @@ _PROPOSAL = (
     r"|passt|passen|ginge|geht|wäre|waere|können|koennen|könnten|recht|ok|okay|agree|einverstanden|vorschlag\w*)\b"
 )
 _PROPOSAL_FIRST = rf"\A(?:{_PROPOSAL})"
+_OPEN = (
+    r"\b(?:is|isn't|are|aren't|was|were|did|does|do|has|have|when|what|which|how|why|who|ist|sind|war|hat|haben|wann|was|wie|warum|wer"
+    r"|welche\w*)\b"
+)
+"""Words of a question that asks for what is so; without them "Tue 21 Nov 12:00?" proposes it."""
 _CONDITION = (
     r"\A[\s\"'*_-]*(?:and |und |but |aber |even |only )?(?:if|falls|wenn|suppose|assuming|angenommen|unless|provided)\b"
 )
@@ -193,10 +198,10 @@ class Stances:
             return self._meant_by_question(self._sentence_start(start), question)
         return "asserted"
 
-    def is_unsure(self, start: int, end: int) -> bool:
-        """Whether the paragraphs around a place have words that make it doubtful what is meant."""
-        number = bisect_left(self._unsure, start - _NEAR)
-        return number < len(self._unsure) and self._unsure[number] <= end + _NEAR
+    def is_unsure(self, start: int, end: int, near: int = _NEAR) -> bool:
+        """Whether words near a place, within so many characters, make it doubtful what is meant."""
+        number = bisect_left(self._unsure, start - near)
+        return number < len(self._unsure) and self._unsure[number] <= end + near
 
     @cached_property
     def _unsure(self) -> list[int]:
@@ -294,7 +299,8 @@ class Stances:
 
     @cached_property
     def _late_doubts(self) -> list[int]:
-        return [start for start, _ in self._cues(_DOUBT_AFTER, with_idioms=True)]
+        cues = self._cues(_DOUBT_AFTER, with_idioms=True)
+        return [start for start, _ in cues if not self._low[max(0, start - 9) : start].endswith(("of which ", "that "))]
 
     @cached_property
     def _retracted(self) -> list[int]:

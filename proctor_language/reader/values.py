@@ -279,7 +279,9 @@ class Values:
     def _find_words(self, options: str) -> list[tuple[int, int]]:
         squeezed = squeezed_of(self.text)
         spellings = {spelling for each in options.split("|") for spelling in (each, *transcribed(each))}
-        return sorted({place for each in spellings for place in squeezed.find(each, is_code=False)})
+        found = {place for each in spellings if not each.endswith("-") for place in squeezed.find(each, is_code=False)}
+        stems = (each for each in spellings if each.endswith("-"))
+        return sorted(found | {place for each in stems for place in squeezed.find_beginnings(each)})
 
     def _find_code(self, value: str) -> list[tuple[int, int]]:
         found = squeezed_of(self.text).find(value, is_code=True)

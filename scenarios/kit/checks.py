@@ -512,10 +512,16 @@ class Judgement:
 
     def _words(self, text: str, at: datetime, people: frozenset[str]) -> Words:
         def had(line: str) -> bool:
-            seen = self._lines.get(_line(line))
-            return not _line(line) or (seen is not None and any(each < at and people <= had for each, had in seen))
+            key = _line(line)
+            return not key or any(each < at and people <= had for each, had in self._known_to(key))
 
-        return Words(text, at.date(), had=had, is_known=lambda line: _line(line) in self._lines)
+        return Words(text, at.date(), had=had, is_known=lambda line: bool(self._known_to(_line(line))))
+
+    def _known_to(self, key: str) -> list[tuple[datetime, frozenset[str]]]:
+        """When and by whom a line was written or read, or one that it is a good part of."""
+        if key in self._lines or len(key) < _PART:
+            return self._lines.get(key, [])
+        return [each for line, seen in self._lines.items() if key in line for each in seen]
 
     @cached_property
     def _lines(self) -> dict[str, list[tuple[datetime, frozenset[str]]]]:
@@ -586,8 +592,10 @@ class Judgement:
                 continue
             words = message.words
             answers = {value: words.asserts(value, any_stance=asks) for value in check.values}
+            # Beside a right value that is one for sure, what may be something else is not a wrong one.
+            is_sure = any(words.asserts(value, is_sure=True) for value in check.values)
             wrong = any(
-                words.asserts(value)
+                words.asserts(value, is_sure=is_sure)
                 for value in check.wrong
                 if value not in check.values and not any(words.is_step(value, total) for total in check.values)
             )
@@ -600,8 +608,8 @@ class Judgement:
             elif now and (said | now) >= set(check.values):
                 said |= now
                 right.append(message)
-                is_sure = words.denies if check.denied else not is_question or words.asks(check.values) is not False
-                is_any, last = True, True if is_sure else None
+                is_meant = words.denies if check.denied else not is_question or words.asks(check.values) is not False
+                is_any, last = True, True if is_meant else None
             elif now:
                 said |= now
             elif None in answers.values():
@@ -644,7 +652,7 @@ class Judgement:
             if isinstance(other, MessageCheck | PromiseCheck) and other is not check and {*other.to} & {*check.to}
         ]
         own = set(check.about).difference(*(other.about for other in others if other.about != check.about))
-        if not (message.words.is_about(own) or message.words.is_bare(self._names)):
+        if not (message.words.is_about(own, least=2 if len(own) > 2 else 1) or message.words.is_bare(self._names)):
             return False
         for kind in {value.kind for value in check.values} & _OVERRIDDEN:
             accepted = {value.read for value in self._known if value.kind == kind}
@@ -796,6 +804,8 @@ _STATUS = {
     **dict.fromkeys(("impossible", "unmöglich"), "impossible"),
 }
 _STATUS_WITHIN = 12
+_PART = 12
+"""Letters and digits of a quote that is looked for inside of lines."""
 
 
 def read_report(line: str) -> dict[int, str]:

@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 from proctor_language.patterns import compiled
 from proctor_language.reader.identifiers import squeeze
 from proctor_language.reader.mentions import Mention
-from proctor_language.reader.parts import Part, split_parts
+from proctor_language.reader.parts import Part, is_attribution, split_parts
 from proctor_language.reader.stance import sentences_of, stances_of
 from proctor_language.reader.text import readable
 from proctor_language.reader.values import Values, values_of
@@ -44,6 +44,7 @@ _BOUND = (
     r"|about|some|over|under"
     r"|below|above|nearly|almost|mindestens|höchstens|ungefähr|etwa|circa|ca\.|rund|knapp|fast)\s*(?:eur|€|£)?\s*\z"
 )
+_SUM = r"\b(?:add|adds|adding|added|sum|sums|come|comes|coming|came|total|totals)\s+up\s+to\s*(?:eur|€|£)?\s*\z"
 _RATE = (
     r"\A\s*(?:(?:eur|euros?|€|people|guests|[a-z]+)\s+)?(?:per|an hour|a day|a month|each|apiece|a piece"
     r"|for each|pro|je"
@@ -53,6 +54,7 @@ _DECIDE = (
     r"\b(?:who|whom|whose|which|what|whether|shall|should|may|can|could|want|prefer|decide|approve|mean|meant|go ahead"
     r"|buy|order|either|wer|wen|wem|welche[rnms]?|was|soll|sollen|darf|dürfen|möchten|möchtest|meinen|meinst|entscheiden)\b"
 )
+_ELSE = r"\b(?:anything|something|anybody|anyone|else|sonst|noch etwas)\b"
 _RESTATED = ("in words", "in figures", "that is", "i.e.", "in worten", "das heißt")
 _SMALL = frozenset(
     "the a an is are was be it its it's this that of for to in on at by and or with as now still will has "
@@ -70,7 +72,8 @@ class Value:
     Attributes:
         kind: ``amount`` (money, in cents), ``moment`` (ISO date and time, without zone), ``day`` (ISO date),
             ``time`` (``HH:MM``), ``span`` (``HH:MM-HH:MM``), ``code`` (letters and digits; spaces and hyphens don't
-            count), ``number`` (a whole number), ``words`` (any of several texts, parted by ``|``), ``name`` (somebody's
+            count), ``number`` (a whole number), ``words`` (any of several texts, parted by ``|``; one that ends in ``-``
+            is the beginning of a word), ``name`` (somebody's
             full name), ``address`` (mail address or telephone), ``question`` (a question mark).
         value: the value, as the kind says.
     """
@@ -129,7 +132,9 @@ class Words:
             lines += [
                 line
                 for line in part.text.split("\n")
-                if not line.lower().startswith(_DATE_LINES) and (part.origin == "forwarded" or not self._had(line))
+                if not line.lower().startswith(_DATE_LINES)
+                and not is_attribution(line)
+                and (part.origin == "forwarded" or not self._had(line))
             ]
         return values_of("\n".join(lines), self._today)
 
@@ -168,7 +173,7 @@ class Words:
             is_bare = not any(map(str.isalpha, sentence))
             if is_bare or any(values_of(sentence, self._today).names(value) for value in sought):
                 return True
-            if compiled(_DECIDE).search(sentence.lower()):
+            if compiled(_DECIDE).search(sentence.lower()) and not compiled(_ELSE).search(sentence.lower()):
                 is_next = any(values_of(before, self._today).names(value) for value in sought)
                 found = True if is_next else None if found is False else found
         return found
@@ -182,14 +187,18 @@ class Words:
         ends = _ends(self.shown) if value.kind == "moment" else frozenset()
         return any(place not in ends for place in self.shown.find(value))
 
-    def asserts(self, value: Value, *, any_stance: bool = False) -> Answer:
+    def asserts(self, value: Value, *, any_stance: bool = False, is_sure: bool = False) -> Answer:
         """Whether its author says that the value holds, or proposes it; None if it is said and taken back.
 
         Args:
             value: the value.
             any_stance: take a question or a doubt for enough, as for a message that asks.
+            is_sure: leave out what may be something else, such as a bare number that may be a time.
         """
         places = self._in_currency(value)
+        if is_sure and value.kind in _NUMERIC:
+            weak = {(each.start, each.end) for each in self.said.of_kind(value.kind) if each.is_weak}
+            places = [place for place in places if place not in weak]
         if not places:
             return False
         if value.kind == "question":
@@ -200,7 +209,8 @@ class Words:
             return found != {"retracted"}
         if not found & {"asserted", "proposed"}:
             return False
-        if all(stances.is_unsure(start, end) for start, end in places) or self._is_misdated(value):
+        near = _NEAR_VALUES if value.kind in _COUNTED else _NEAR_WORDS
+        if all(stances.is_unsure(start, end, near) for start, end in places) or self._is_misdated(value):
             return None
         if value.kind in ("amount", "number") and all(self._is_bounded(*place) for place in places):
             return None
@@ -210,7 +220,8 @@ class Words:
         """Whether a figure is only a bound, or a rate: ``at least 79``, ``3,833 euros per month``."""
         text = self.said.text.lower()
         before, after = text[max(0, start - 24) : start], text[end : end + 24]
-        return compiled(_BOUND).search(before) is not None or compiled(_RATE).search(after) is not None
+        is_sum = compiled(_SUM).search(before) is not None
+        return (compiled(_BOUND).search(before) is not None and not is_sum) or compiled(_RATE).search(after) is not None
 
     def _is_misdated(self, value: Value) -> bool:
         """Whether the value is named only with a weekday that its date doesn't have."""
@@ -335,15 +346,18 @@ class Words:
         own = [each for each in mentions if each.value == total.value]
         return bool(own) and _adds_up(own[0], mentions)
 
-    def is_about(self, topic: Iterable[str]) -> bool:
-        """Whether it has one of a topic's words (``topic_words``)."""
-        return not set(topic).isdisjoint(topic_words(self.text))
+    def is_about(self, topic: Iterable[str], *, least: int = 1) -> bool:
+        """Whether it has so many of a topic's words (``topic_words``)."""
+        return len(set(topic) & topic_words(self.text)) >= least
 
     def is_bare(self, names: frozenset[str]) -> bool:
         """Whether it has hardly a word besides its values and people's names, so that it is about what was asked."""
         return len(topic_words(self.said.text) - names) <= _BARE
 
 
+_COUNTED = frozenset(("amount", "number", "code"))
+_NEAR_VALUES, _NEAR_WORDS = 240, 30
+"""Within how many characters words such as "I don't have it" are about an amount or code, and about anything else."""
 _CLOCK_WORDS = frozenset(("am", "pm", "uhr", "clock", "noon", "o'clock"))
 _SHORTEST_CODE = 3
 _BARE = 1

@@ -628,11 +628,12 @@ def _on_matter(check: Check, duty: Duty) -> Check:
     if not isinstance(check, MessageCheck | PromiseCheck):
         return check
     topics = [act.topic for act in duty.acts if check.id in act.checks] or [act.topic for act in duty.acts]
-    own = [record for record in duty.records if record.kind == "mail" and set(check.to) & set(record.author.addresses)]
+    own = [record for record in duty.records if set(check.to) & set(record.author.addresses)]
+    # A text has no thread: its words say what an answer to it is about.
+    topics += [record.body for record in own if record.kind == "text"]
     words = frozenset(word for topic in topics for word in topic_words(topic))
-    return check.model_copy(
-        update={"about": tuple(sorted(words)), "thread": tuple(sorted(record.id for record in own))}
-    )
+    thread = sorted(record.id for record in own if record.kind == "mail")
+    return check.model_copy(update={"about": tuple(sorted(words)), "thread": tuple(thread)})
 
 
 def _sources(checks: Iterable[Check]) -> dict[str, int]:

@@ -48,7 +48,7 @@ def show(value: Value, voice: int = 0, at: str = "at") -> str:
             return f"{_day(moment.date(), voice)} {f'{at} ' if voice % 2 else ''}{_time(moment.time(), voice)}"
         case "words":
             options = value.value.split("|")
-            return options[voice % len(options)]
+            return options[voice % len(options)].rstrip("-")
         case _:
             return value.value
 
