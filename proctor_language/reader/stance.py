@@ -371,7 +371,8 @@ class Stances:
         """How a question is meant; asked once of each."""
         if (start, question) not in self._asked:
             words = self._low[start:question]
-            is_proposal = compiled(_PROPOSAL).search(words) and not compiled(_CONFIRM).search(words)
+            is_proposal = compiled(_PROPOSAL).search(words) or not compiled(_OPEN).search(words)
+            is_proposal = is_proposal and not compiled(_CONFIRM).search(words)
             self._asked[start, question] = "proposed" if is_proposal else "asked"
         return self._asked[start, question]
 

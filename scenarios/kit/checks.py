@@ -515,13 +515,13 @@ class Judgement:
             key = _line(line)
             return not key or any(each < at and people <= had for each, had in self._known_to(key))
 
-        return Words(text, at.date(), had=had, is_known=lambda line: bool(self._known_to(_line(line))))
+        return Words(text, at.date(), had=had, is_known=lambda line: any(self._known_to(_line(line))))
 
-    def _known_to(self, key: str) -> list[tuple[datetime, frozenset[str]]]:
+    def _known_to(self, key: str) -> Iterator[tuple[datetime, frozenset[str]]]:
         """When and by whom a line was written or read, or one that it is a good part of."""
-        if key in self._lines or len(key) < _PART:
-            return self._lines.get(key, [])
-        return [each for line, seen in self._lines.items() if key in line for each in seen]
+        yield from self._lines.get(key, [])
+        if len(key) >= _PART:
+            yield from (each for line, seen in self._lines.items() if key in line for each in seen)
 
     @cached_property
     def _lines(self) -> dict[str, list[tuple[datetime, frozenset[str]]]]:
