@@ -592,9 +592,14 @@ def _mention(clock: Clock, start: int, end: int, role: str = "") -> Mention:
 
 
 def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention], int] | None:
-    if not _is_joined(tokens, first.after if first else _hour(tokens, place)[1]) and not (first and first.is_bare):
+    after = first.after if first else _hour(tokens, place)[1]
+    if not _is_joined(tokens, after) and not (first and first.is_bare):
         return None
     word = tokens[place - 1].low if tokens[place - 1].text != "." else tokens[place - 2].low
+    if first is None and word not in _WITHIN:  # such an hour begins a span only if its end is a time by itself
+        sure = read_time(tokens, _second_place(tokens, after))
+        if sure is None or sure.is_bare:
+            return None
     if first is None or (first.is_bare and word in _WITHIN):
         first = _loose_hour(tokens, place) or first
     if first is None:
@@ -607,11 +612,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         return None
     if joint == "to" and _is_moved_from(tokens, place):
         return None
-    if joint in ("to", "until", "till", "til", "bis") and tokens[here + 1].low in ("at",):
-        here += 1
-    target = here + 1
-    if tokens[target].text == ">" or tokens[target].low == "um":
-        target += 1
+    target = _second_place(tokens, first.after)
     second = read_time(tokens, target)
     if second is None or second.is_bare:
         loose = _loose_hour(tokens, target)
@@ -644,6 +645,15 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
 def _is_joined(tokens: Tokens, place: int) -> bool:
     joint = tokens[place + 1 if tokens[place].low == "uhr" else place].low
     return joint in _TO_JOIN or joint in _AND_JOIN
+
+
+def _second_place(tokens: Tokens, place: int) -> int:
+    """Where the second time of a span begins, from the place after its first."""
+    here = place + 1 if tokens[place].low == "uhr" else place
+    if tokens[here].low in ("to", "until", "till", "til", "bis") and tokens[here + 1].low == "at":
+        here += 1
+    target = here + 1
+    return target + 1 if tokens[target].text == ">" or tokens[target].low == "um" else target
 
 
 def _is_moved_from(tokens: Tokens, place: int) -> bool:

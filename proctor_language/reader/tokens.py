@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from proctor_language.reader.words import NUMBER_STEMS, STARTS, has_number
 
-# Alternatives without repetition inside repetition: one pass over the text. The group keeps tokens in ``split``.
-_TOKEN = re.compile(r"(\d+|[^\W\d_]+|\n|\S)")
+# Alternatives without repetition inside repetition: one pass over the text. The group keeps tokens in ``split``. Words of
+# plain letters, which most are, are found sooner by an alternative of their own.
+_TOKEN = re.compile(r"([a-zA-Z]++(?![^\W\d_])|\d+|[^\W\d_]+|\n|\S)")
 
 
 class Token(NamedTuple):

@@ -75,6 +75,9 @@ _DAY_WORDS = frozenset(
     ]
 )
 
+_NO_TIMES = _DAY_WORDS | {"a", "an", "single"}
+"""Words by which no time begins, unless they are numbers."""
+
 
 class Sought(Protocol):
     """A value that is looked for: its kind, and the value as ``Mention`` has it."""
@@ -139,7 +142,7 @@ class Values:
                 if (found := read_times(tokens, place)) is not None:
                     times += [each for each in found[0] if each.kind == "time"]
                 return dated.after
-        if token.is_number or token.low not in _DAY_WORDS or number_of(token.low) is not None:
+        if token.is_number or token.low not in _NO_TIMES or number_of(token.low) is not None:
             found = read_times(tokens, place)
             if found is not None:
                 for each in found[0]:

@@ -5,6 +5,7 @@ kind. The reader was made before either was read: of the first it named 95.7 %, 
 """
 
 import json
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from proctor_language.reader.mentions import Kind
 from proctor_language.reader.parts import split_parts
-from proctor_language.reader.stance import Stance, stances_of
+from proctor_language.reader.stance import Stance, Stances, stances_of
 from proctor_language.reader.text import READ_AT_MOST, readable
 from proctor_language.reader.values import Values
 
@@ -142,12 +143,43 @@ def test_a_readable_text_stays_as_it_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["1,", "a", "123,", "12:30 Mon ", "a-1-", "1.1.", "@a", "half past ", "twenty ", "(", "+1 ", "é€ ½"]
+    "piece",
+    [
+        *("1,", "a", "123,", "12:30 Mon ", "a-1-", "1.1.", "@a", "half past ", "twenty ", "(", "+1 ", "é€ ½", "1"),
+        *("a hundred ", "a thousand and ", "from 9 to ", "79, ", "not 5, ", "5, is wrong that ", "if 5, ", "5? "),
+    ],
 )
 def test_an_endless_text_is_read_to_a_bound(piece: str) -> None:
     values = Values(piece * 200_000, TODAY)
     assert len(values.text) <= READ_AT_MOST
-    assert all(each.end <= READ_AT_MOST for kind in KINDS for each in values.of_kind(kind))
+    mentions = [each for kind in KINDS for each in values.of_kind(kind)]
+    assert all(each.end <= READ_AT_MOST for each in mentions)
+    assert all(stances_of(values.text).of(each.start, each.end) for each in mentions)
+
+
+@pytest.mark.parametrize("piece", ["12:30, ", "79, ", "not 5, "])
+def test_steps_grow_with_the_text(piece: str) -> None:
+    def steps(size: int) -> int:
+        counted = 0
+
+        def count(*_: object) -> None:
+            nonlocal counted
+            counted += 1
+
+        text = "on " + (piece * READ_AT_MOST)[: size - 13] + " Friday on"
+        sys.setprofile(count)
+        try:
+            values = Values(text, TODAY)
+            stances = Stances(values.text)
+            for kind in KINDS:
+                for each in values.of_kind(kind):
+                    stances.of(each.start, each.end)
+        finally:
+            sys.setprofile(None)
+        return counted
+
+    steps(1000)  # compiles patterns
+    assert steps(8000) < 4.5 * steps(2000)
 
 
 @pytest.mark.parametrize(
