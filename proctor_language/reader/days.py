@@ -308,7 +308,9 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
     ):
         return _exact(2000 + int(tokens[after + 1].text), month, day, after + 2, today)
     days = _dates(day, month, today)
-    if not days and token.is_number and len(token.text) == 2:
+    # "29 Feb 28, a Tuesday": a year in two figures, where nothing is counted by it.
+    ends = tokens[here + 1].text in ("", "\n", ",", ".", ")", ";") and not tokens[here + 2].is_number
+    if token.is_number and len(token.text) == 2 and ends and abs(2000 + int(token.text) - today.year) < 3:
         return _exact(2000 + int(token.text), month, day, here + 1, today)
     return Dated(tuple(days), after) if days else None
 

@@ -11,16 +11,32 @@ from proctor_language.reader.tokens import Tokens
 from proctor_language.reader.words import ONES, number_of
 
 _MAIL = re.compile(
-    r"(?<![\w.+-])[\w.+-]{1,64} ?(?:@|[\[(] ?at ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?dot ?[\])] ?|\.)[\w-]{1,64}){1,8}"
+    r"(?<![\w.+-])[\w.+\\-]{1,64} ?(?:@|[\[(] ?at ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?dot ?[\])] ?|\.)[\w-]{1,64}){1,8}"
 )
 # An optional + or 00, an optional parenthesis, digits; its first sign comes first, as only there a search stops.
+# "ruth dot okafor at millbank hyphen legal dot example", as addresses are dictated.
+_SAID = {"dot": ".", "punkt": ".", **dict.fromkeys(("hyphen", "dash", "minus", "bindestrich"), "-")}
+_SAID |= {
+    **dict.fromkeys(("underscore", "unterstrich"), "_"),
+    **dict.fromkeys(("plus sign", "pluszeichen"), "+"),
+    "at": "@",
+    "ät": "@",
+}
+_SIGN = "dot|punkt|hyphen|dash|minus|bindestrich|underscore|unterstrich|plus sign|pluszeichen"
+_SPOKEN_MAIL = re.compile(
+    rf"\b\w{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:at|ät) \w{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:dot|punkt) \w{{2,64}}\b",
+    re.IGNORECASE,
+)
 _PHONE = re.compile(r"[+(\d](?:(?<=\+)\(?\d|(?<=\b0)0\(?\d|(?<=\()\d|(?<=\d))[\d ()/.-]{5,28}\d\b")
 _DATE = re.compile(r"[0-2]\d[0-5]\d ?- ?[0-2]\d[0-5]\d\b|\(?\d{1,2}[./-]\d{1,2}[./-](?:\d\d){1,2}\b")
+_FIVE_PAIRS = re.compile(r"0\d(?:\.\d\d){4}\Z")
+"""A French telephone number, which begins like a date."""
 _CODE = re.compile(r"\b(?=[A-Za-z]{0,6}[-/]?\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b")
 _IBAN = re.compile(r"\b[A-Za-z]{2} ?\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,4})?\b")
 _DIGIT_WORDS = {**{word: str(number) for word, number in ONES.items() if number < 10}, "oh": "0", "null": "0"}
 _DIGIT_WORDS |= dict(zip("eins zwei zwo drei vier fünf sechs sieben acht neun".split(), "1223456789", strict=True))
 _JOINTS = frozenset("-./_: \n'()*\"#|,")
+_LONGEST_NATIONAL = 12
 _GLUE = frozenset("-_/")
 _TITLES = frozenset(
     "mr mrs ms miss mx dr prof sir madam herr frau herrn hr fr dame lord lady professor doctor doktor".split()
@@ -242,11 +258,13 @@ def addresses_in(text: str) -> list[Mention]:
     found: list[Mention] = []
     if "@" in text or "at)" in text or "at]" in text:
         found += [Mention("address", (_mail(each.group()),), each.start(), each.end()) for each in _MAIL.finditer(text)]
+    if " dot " in text or " punkt " in text:
+        found += [Mention("address", (_said(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)]
     for match in _PHONE.finditer(text):
         if not match.group().startswith(("+", "0", "(")):
             continue
         digits = "".join(char for char in match.group() if char.isdigit())
-        if _DATE.match(match.group()):
+        if _DATE.match(match.group()) and not _FIVE_PAIRS.match(match.group()):
             continue
         is_long = 8 <= len(digits) <= 15 and (match.group().startswith(("+", "00", "0", "(")))
         if is_long:
@@ -256,7 +274,13 @@ def addresses_in(text: str) -> list[Mention]:
 
 def _mail(written: str) -> str:
     address = re.sub(r" ?[\[(] ?at ?[\])] ?", "@", written.lower())
-    return re.sub(r" ?[\[(] ?dot ?[\])] ?", ".", address).replace(" ", "").rstrip(".-_")
+    return re.sub(r" ?[\[(] ?dot ?[\])] ?", ".", address).replace(" ", "").replace("\\", "").rstrip(".-_")
+
+
+def _said(dictated: str) -> str:
+    """A dictated mail address as it is written."""
+    spaced = re.sub(rf" ({_SIGN}|at|ät) ", lambda sign: f" {_SAID[sign.group(1)]} ", dictated.lower())
+    return spaced.replace(" ", "")
 
 
 def _numbers(written: str) -> tuple[str, ...]:
@@ -264,6 +288,8 @@ def _numbers(written: str) -> tuple[str, ...]:
     is_international = written.startswith(("+", "00"))
     plain = re.sub(r"\(0\)", "", written)
     digits = "".join(char for char in plain if char.isdigit())
+    if digits.startswith("011") and len(digits) > _LONGEST_NATIONAL:  # as it is dialled from North America
+        return (f"+{digits.removeprefix('011')}", digits)
     if is_international:
         return (f"+{digits.removeprefix('00')}" if written.startswith("00") else f"+{digits}",)
     return (digits,)

@@ -218,7 +218,7 @@ def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> 
         after.is_word
         and not after.gap
         and not unit
-        and after.low not in ("x", "er", "st", "nd", "rd", "th", "pcs", "stk", "pax", "ppl")
+        and after.low not in ("x", "er", "st", "nd", "rd", "th", "pcs", "stk", "pax", "ppl", *_THINGS)
     )
     if is_code and not unit:
         return []

@@ -406,7 +406,7 @@ class Stances:
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
     """Where the sentences of a readable text begin and end, their last signs included."""
-    ends = [match.end() for match in compiled(_SENTENCE_END).finditer(text)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     return [(start, end) for start, end in itertools.pairwise(sorted({0, *ends, len(text)})) if text[start:end].strip()]
 
 

@@ -267,11 +267,7 @@ class Values:
             case "code":
                 return self._find_code(sought.value)
             case "address":
-                return [
-                    (each.start, each.end)
-                    for each in self.addresses
-                    if any(is_same_address(value, sought.value) for value in each.values)
-                ]
+                return self._find_address(sought.value)
             case "question":
                 return [(place, place + 1) for place, char in enumerate(self.text) if char == "?"][:50]
             case "moment":
@@ -281,10 +277,19 @@ class Values:
 
     def _find_words(self, options: str) -> list[tuple[int, int]]:
         squeezed = squeezed_of(self.text)
-        spellings = {spelling for each in options.split("|") for spelling in (each, *transcribed(each))}
+        words = options.split("|")
+        words += [each.removesuffix("s") for each in words if " " in each]
+        spellings = {spelling for each in words for spelling in (each, *transcribed(each))}
         found = {place for each in spellings if not each.endswith("-") for place in squeezed.find(each, is_code=False)}
         stems = (each for each in spellings if each.endswith("-"))
         return sorted(found | {place for each in stems for place in squeezed.find_beginnings(each)})
+
+    def _find_address(self, wanted: str) -> list[tuple[int, int]]:
+        same = (each for each in self.addresses if any(is_same_address(value, wanted) for value in each.values))
+        if (found := [(each.start, each.end) for each in same]) or not wanted.startswith("+"):
+            return found
+        is_spelled = any(is_same_address(written, wanted) for run in self._spelled for written in (run, f"+{run}"))
+        return [(0, len(self.text))] if is_spelled else []
 
     def _find_code(self, value: str) -> list[tuple[int, int]]:
         found = squeezed_of(self.text).find(value, is_code=True)

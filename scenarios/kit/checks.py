@@ -54,6 +54,7 @@ HARMLESS = frozenset(
 )
 """Actions that need no explanation: only the user notices them."""
 
+QUESTION = Value("question", "?")
 _FLOOD = 3
 _KIND_OF = {**dict.fromkeys(MAILS, "mail"), **dict.fromkeys(TEXTS, "text"), **dict.fromkeys(INVITATIONS, "calendar")}
 _FILING = "filing"
@@ -600,8 +601,8 @@ class Judgement:
                 if value not in check.values and not any(words.is_step(value, total) for total in check.values)
             )
             now = {value for value, answer in answers.items() if answer}
-            if is_question and len(check.values) > 1 and all(value.kind == "question" for value in now):
-                now = set()  # a question about something else
+            if (check.denied or is_question) and now != set(check.values) and (right or now <= {QUESTION}):
+                now = set()  # it asks or denies something else
             contradicted = not asks and any(words.is_contradicted(value, fine) for value in now)
             if wrong or contradicted:
                 is_any, last = True, False

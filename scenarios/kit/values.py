@@ -72,9 +72,9 @@ class Value:
     Attributes:
         kind: ``amount`` (money, in cents), ``moment`` (ISO date and time, without zone), ``day`` (ISO date),
             ``time`` (``HH:MM``), ``span`` (``HH:MM-HH:MM``), ``code`` (letters and digits; spaces and hyphens don't
-            count), ``number`` (a whole number), ``words`` (any of several texts, parted by ``|``; one that ends in ``-``
-            is the beginning of a word), ``name`` (somebody's
-            full name), ``address`` (mail address or telephone), ``question`` (a question mark).
+            count), ``number`` (a whole number), ``words`` (any of several texts, parted by ``|``; one ending in ``-``
+            is the beginning of a word), ``name`` (somebody's full name), ``address`` (mail address or telephone),
+            ``question`` (a question mark).
         value: the value, as the kind says.
     """
 

@@ -125,3 +125,13 @@ def test_dimensions_are_the_five():
     assert set(r.DIMENSIONS) == {"accuracy", "instruction_following", "efficiency", "safety", "politeness"}
     with pytest.raises(ValidationError):
         criterion(dimension="charm")
+
+
+def test_messages_in_which_no_value_was_read_are_counted():
+    unread = {"unread": {"looks_like_a_value": 1, "no_value": 2}}
+    made = results(criterion(details=unread), criterion("c2", details=unread), criterion("c3"))
+    read = r.AssessmentResults.model_validate_json(made.model_dump_json())
+
+    assert read.unread_messages == r.UnreadMessages(looks_like_a_value=2, no_value=4)
+    assert "6, 2 of them" in read.unread_messages.sentence()
+    assert results(criterion()).unread_messages.sentence() is None

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import re2
 
-from scenarios.kit.checks import USER, Check, MessageCheck, OnceCheck, OrderCheck
+from scenarios.kit.checks import QUESTION, USER, Check, MessageCheck, OnceCheck, OrderCheck
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
 from scenarios.kit.making.forms import forms
@@ -22,7 +22,6 @@ Turn = Literal["act", "ask", "refuse"]
 """Which of three is right."""
 
 TURNS: tuple[Turn, ...] = ("act", "ask", "refuse")
-QUESTION = Value("question", "?")
 
 
 def turned(base: Turn, variant: int) -> Turn:
