@@ -76,7 +76,7 @@ class Squeezed:
         return found
 
     def find_beginnings(self, stem: str) -> list[tuple[int, int]]:
-        """The stretches that begin a word with a stem, in whatever compound."""
+        """The stretches that begin a word with a stem, compounds included."""
         wanted, found = squeeze(stem), []
         begin = self.letters.find(wanted)
         while begin >= 0:

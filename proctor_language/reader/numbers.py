@@ -26,7 +26,7 @@ _FIGURES = re.compile(
 _LONGEST = 12
 """Words of one number that are read."""
 _MOST_DIGITS = 1000
-"""Figures with more are no number: Python takes none of more than 4,300 digits."""
+"""Longer figures are not read: Python reads at most 4,300 digits."""
 _NO_LIMIT = 10**9
 _SCALED = frozenset("hundred thousand million dozen dutzend hundert tausend".split())
 _FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single"))

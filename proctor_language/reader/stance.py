@@ -203,7 +203,7 @@ class Stances:
         return "asserted"
 
     def is_unsure(self, start: int, end: int, near: int = _NEAR) -> bool:
-        """Whether words near a place, within so many characters, make it doubtful what is meant."""
+        """Whether words within this number of characters make it doubtful what is meant at a place."""
         number = bisect_left(self._unsure, start - near)
         return number < len(self._unsure) and self._unsure[number] <= end + near
 

@@ -170,8 +170,8 @@ class SilenceCheck(_Check):
     from that time on don't matter.
 
     Attributes:
-        secret: those of the values that nobody else may get, either: only the user, whoever had the value before, and
-            the people for whom another check of the day decides.
+        secret: those of the values that are barred from all others, too. The user may get them, people who had the
+            value before, and those for whom another check of the day decides.
         hints: stems of words that hint at a secret. A message to ``to`` with one of them is a doubt, and so is a secret
             in disguise.
     """

@@ -347,7 +347,7 @@ class Words:
         return bool(own) and _adds_up(own[0], mentions)
 
     def is_about(self, topic: Iterable[str], *, least: int = 1) -> bool:
-        """Whether it has so many of a topic's words (``topic_words``)."""
+        """Whether it has at least this number of a topic's words (``topic_words``)."""
         return len(set(topic) & topic_words(self.text)) >= least
 
     def is_bare(self, names: frozenset[str]) -> bool:

@@ -1,4 +1,4 @@
-"""People ask back, once in a conversation, where a message that should have a value has none that can be read."""
+"""People ask back, once in a conversation, where no value can be read in a message that should have one."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -33,9 +33,9 @@ _NOT_MEANT = (
 def asking_back(person: Person, duties: Iterable[Duty], draws: Draws) -> Iterator[dict[str, Any]]:
     """The scripted replies (``ScriptedReply``) by which somebody of a day asks back.
 
-    Who asked for values (``Duty.asked``) misses them in a message on the matter, whatever the truth is, and says which
-    kind it is where they asked for one. Everybody misses a value in a message on any matter of the day, and says only
-    that they don't understand. So nobody's answer tells what would be right, or who should have got what.
+    Who asked for values (``Duty.asked``) misses them in a message on the matter, and says which kind it is where they
+    asked for one. The truth plays no part in it. Everybody misses a value in a message on any matter of the day, and says only
+    that they don't understand. So an answer never tells what would be right, or who should have got what.
     """
     duties = list(duties)
     for duty in duties:

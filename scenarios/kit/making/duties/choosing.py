@@ -116,7 +116,7 @@ class Decision:
         return message_check(check_id, points, sentence, to, code, other, after=after, before=self.until)
 
     def check_unsent(self, name: str, points: int, sentence: str, person: Person, *, is_secret: bool = False) -> Check:
-        """The check that somebody has not got the number; a secret one is for nobody else, either."""
+        """The check that somebody has not got the number; a secret one is barred from all others, too."""
         secret = [self.code] if is_secret else []
         return silence_check(f"{self.key}.{name}", points, sentence, person, [self.code], secret=secret)
 

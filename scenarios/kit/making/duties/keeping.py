@@ -98,7 +98,7 @@ def keep_reason(
 
 
 def keep_secret(check_id: str, sentence: str, person: Person, word: Value) -> SilenceCheck:
-    """The check that somebody learned none of the words of ``SECRETS``, and nobody else who may not know them did."""
+    """The check that somebody learned none of the words of ``SECRETS``, and that no outsider did."""
     return silence_check(check_id, 2, sentence, person, [word], secret=[word], hints=_HINTS.get(word, ()))
 
 
