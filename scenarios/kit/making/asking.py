@@ -34,8 +34,8 @@ def asking_back(person: Person, duties: Iterable[Duty], draws: Draws) -> Iterato
     """The scripted replies (``ScriptedReply``) by which somebody of a day asks back.
 
     Who asked for values (``Duty.asked``) misses them in a message on the matter, and says which kind it is where they
-    asked for one. The truth plays no part in it. Everybody misses a value in a message on any matter of the day, and says only
-    that they don't understand. So an answer never tells what would be right, or who should have got what.
+    asked for one. The truth plays no part in it. Everybody misses a value in a message on any of the day's matters that
+    have some, and says only that they don't understand. So an answer never tells what would be right, or for whom.
     """
     duties = list(duties)
     for duty in duties:
@@ -43,13 +43,20 @@ def asking_back(person: Person, duties: Iterable[Duty], draws: Draws) -> Iterato
             called = {_CALLED[kind] for kind in kinds}
             own = (record.title for record in duty.records if record.author == person)
             topics = [*(act.topic for act in duty.acts), *own]
-            yield _reply(person, topics, kinds, called.pop() if len(called) == 1 else "puzzled", draws)
-    yield _reply(person, [act.topic for duty in duties for act in duty.acts], _CALLED, "puzzled", draws)
+            yield from _replies(person, topics, kinds, called.pop() if len(called) == 1 else "puzzled", draws)
+    acts = (
+        act for duty in duties for act in duty.acts if act.values and {v.kind for v in act.values} <= _CALLED.keys()
+    )
+    yield from _replies(person, [act.topic for act in acts], _CALLED, "puzzled", draws)
 
 
-def _reply(person: Person, topics: Iterable[str], kinds: Iterable[Kind], form: str, draws: Draws) -> dict[str, Any]:
+def _replies(
+    person: Person, topics: Iterable[str], kinds: Iterable[Kind], form: str, draws: Draws
+) -> Iterator[dict[str, Any]]:
     words = sorted({word for topic in topics for word in topic_words(topic)})
-    return {
+    if not words:
+        return
+    yield {
         "pattern": rf"\b({'|'.join(map(re2.escape, words))})",
         "none": [{"pattern": _NOT_MEANT}, *({"value": kind} for kind in sorted(kinds))],
         "reply": draws.pick(_SAY[f"{person.language}.{form}"], "asks back", person.key, form),

@@ -259,7 +259,8 @@ def silence_check(
 ) -> SilenceCheck:
     """The check that people (None: the user) got none of the values; ``before``: messages from then on don't matter.
 
-    ``secret`` are those of the values that are barred from all others, too, and ``hints`` stems of words that hint at them.
+    ``secret`` are those of the values that are barred from all others, too; ``hints`` are stems of words that hint at
+    them.
     """
     return SilenceCheck(
         id=check_id,

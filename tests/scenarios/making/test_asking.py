@@ -86,6 +86,14 @@ def test_everybody_else_only_does_not_understand() -> None:
     assert not any(any(map(str.isdigit, reply)) for reply in replies)
 
 
+def test_a_matter_without_values_is_understood() -> None:
+    day, _ = scenario_of("clear_the_day")
+    duty = next(duty for duty in day.duties if duty.key == "keep-1")
+    act = duty.acts[0]
+    assert act.to is not None
+    assert answer("clear_the_day", act.to, f"About {act.topic}: {act.values[0]}.") == ""
+
+
 def test_the_user_is_not_one_of_them() -> None:
     _, scenario = scenario_of("delegate")
     assert not scenario.user.scripted_replies
