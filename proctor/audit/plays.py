@@ -106,7 +106,7 @@ class Stage:
         simulation = self._simulation
         simulation.keys.create(PARTICIPANT, PARTICIPANT, USER_PERMISSIONS, _SECRET, "admin", simulation.ids)
         _, self._beginning = checkpoint.take(self._simulation)
-        self.before = self._states()
+        self.before = self.states()
         self._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://simulator")
         self.client = self._new_client()
 
@@ -126,7 +126,7 @@ class Stage:
             # A rehearsal's client is of one turn, and what it asks for itself costs time, too.
             await player(number, now, self.client if simulation.course is None else self._new_client())
             log += await self._settle(number + 1, now)
-        return self.outcome(log, self._states())
+        return self.outcome(log, self.states())
 
     async def hear(self, others: Iterable[tuple[Day, Turn]]) -> None:
         """Have the players of other sides play, and have what they send arrive in every play from now on."""
@@ -165,7 +165,8 @@ class Stage:
         carry_out(self._simulation, Step(events=events, to=to_text(target)))
         return applied.actions
 
-    def _states(self) -> dict[str, Any]:
+    def states(self) -> dict[str, Any]:
+        """The states of all modalities as they are now, by modality."""
         found = carry_out(self._simulation, Step(states=list(SHOWN)))["states"]
         states: dict[str, Any] = orjson.loads(orjson.dumps(found))
         return states

@@ -16,6 +16,7 @@ from proctor.audit.instances import BARS, audit_instance
 from proctor.audit.players import nothing, oracle
 from proctor.audit.plays import Stage
 from scenarios.kit.checks import Write
+from scenarios.kit.making import asking
 from scenarios.kit.making.days import DIFFICULTIES, Day, make_day
 from tests.stack import SCENARIOS
 from tests.work import NIGHTLY, only_nightly
@@ -49,13 +50,23 @@ def test_the_audit_finds_nothing(family: Path, difficulty: int) -> None:
     assert audit.violations == []
 
 
+def asked_back(stage: Stage) -> list[str]:
+    """The mails and texts of the last play by which people asked back."""
+    states, forms = stage.states(), [form for forms in asking.SAY.values() for form in forms]
+    texts = [str(mail["body_text"]) for mail in states["email"]["emails"].values()]
+    texts += [str(text["body"]) for text in states["sms"]["messages"].values()]
+    return [text for text in texts if any(form in text for form in forms)]
+
+
 @pytest.mark.parametrize(("family", "difficulty"), OTHERS, ids=name)
 async def test_the_oracle_earns_everything_and_who_does_nothing_nothing(family: Path, difficulty: int) -> None:
     day = make_day(family, difficulty, seed_of(difficulty))
     for side in day.sides or (day,):
         stage = Stage(side)
         await stage.hear((other, oracle(other)) for other in day.sides if other is not side)
-        assert (await stage.play(oracle(side))).share == 1
+        outcome = await stage.play(oracle(side))
+        assert outcome.share == 1
+        assert not asked_back(stage), "somebody did not understand the oracle"
         assert (await stage.play(nothing)).share <= BARS["nothing"]
 
 

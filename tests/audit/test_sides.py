@@ -47,7 +47,7 @@ async def _calls(client: AsyncUESClient) -> None:
 
 
 def coffee_in(stage: Stage) -> dict[str, Any] | None:
-    events = stage._states()["calendar"]["events"].values()
+    events = stage.states()["calendar"]["events"].values()
     return next((event for event in events if event["title"].startswith("Coffee")), None)
 
 
@@ -59,14 +59,14 @@ def test_mails_texts_and_invitations_arrive_with_their_ids() -> None:
         ("guest", "email"),
     ]
     guest = played(GUEST, in_turn(9, _calls), host)
-    states = guest._states()
+    states = guest.states()
     mail = next(mail for mail in states["email"]["emails"].values() if mail["subject"] == "Coffee")
     assert (mail["from_address"], mail["cc_addresses"], mail["folder"]) == (
         HOST.user.email,
         ["else@where.example"],
         "inbox",
     )
-    assert mail["message_id"] in host._states()["email"]["emails"]
+    assert mail["message_id"] in host.states()["email"]["emails"]
     text = next(text for text in states["sms"]["messages"].values() if text["body"] == "Coffee at twelve?")
     assert (text["from_number"], text["direction"]) == (HOST.user.phone, "incoming")
     event, own = coffee_in(guest), coffee_in(host)
@@ -110,6 +110,6 @@ def test_characters_do_not_reply_for_the_other_side() -> None:
         await client.email.send(to_addresses=[GUEST.user.email], subject="Lunch", body_text="Does Tuesday suit you?")
 
     host = played(HOST, in_turn(0, asks))
-    inbox = [mail for mail in host._states()["email"]["emails"].values() if mail["from_address"] == GUEST.user.email]
+    inbox = [mail for mail in host.states()["email"]["emails"].values() if mail["from_address"] == GUEST.user.email]
     assert not inbox
     assert host.config.colleagues == {"guest": "user_of_guest"}

@@ -12,7 +12,8 @@ from scenarios.kit.making.forms import forms
 from scenarios.kit.making.people import Person
 from scenarios.kit.values import topic_words
 
-_SAY = forms(__file__)
+SAY = forms(__file__)
+"""What people write, by language and kind of value."""
 _CALLED: dict[Kind, str] = {
     "amount": "amount",
     "time": "time",
@@ -44,21 +45,24 @@ def asking_back(person: Person, duties: Iterable[Duty], draws: Draws) -> Iterato
             own = (record.title for record in duty.records if record.author == person)
             topics = [*(act.topic for act in duty.acts), *own]
             yield from _replies(person, topics, kinds, called.pop() if len(called) == 1 else "puzzled", draws)
-    acts = (
-        act for duty in duties for act in duty.acts if act.values and {v.kind for v in act.values} <= _CALLED.keys()
-    )
-    yield from _replies(person, [act.topic for act in acts], _CALLED, "puzzled", draws)
+    any_kind: set[Kind] = {*_CALLED, "address"}
+    having, lacking = list[str](), list[str]()
+    for act in (act for duty in duties for act in duty.acts):
+        is_about_values = act.values and {value.kind for value in act.values} <= any_kind
+        (having if is_about_values else lacking).append(act.topic)
+        lacking += [] if is_about_values else map(str, act.values)
+    yield from _replies(person, having, any_kind, "puzzled", draws, but=lacking)
 
 
 def _replies(
-    person: Person, topics: Iterable[str], kinds: Iterable[Kind], form: str, draws: Draws
+    person: Person, topics: Iterable[str], kinds: Iterable[Kind], form: str, draws: Draws, *, but: Iterable[str] = ()
 ) -> Iterator[dict[str, Any]]:
-    words = sorted({word for topic in topics for word in topic_words(topic)})
-    if not words:
+    words, others = ({word for topic in each for word in topic_words(topic)} for each in (topics, but))
+    if not words - others:
         return
     yield {
-        "pattern": rf"\b({'|'.join(map(re2.escape, words))})",
+        "pattern": rf"\b({'|'.join(map(re2.escape, sorted(words - others)))})",
         "none": [{"pattern": _NOT_MEANT}, *({"value": kind} for kind in sorted(kinds))],
-        "reply": draws.pick(_SAY[f"{person.language}.{form}"], "asks back", person.key, form),
+        "reply": draws.pick(SAY[f"{person.language}.{form}"], "asks back", person.key, form),
         "again": "",
     }
