@@ -469,7 +469,7 @@ def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
         if tokens[here].low in (*WEEKDAYS, "today", "tomorrow", "heute", "morgen")
         else None
     )
-    if base is None or not (is_from or not base.is_weekday):
+    if base is None or not (is_from or (_UNITS[unit] == 7 and not base.is_weekday)):
         return None
     return Dated(tuple(day + timedelta(days=count * _UNITS[unit]) for day in base.days), base.after)
 

@@ -46,7 +46,7 @@ _PARENTHETIC = (
 """Asides between two commas, which don't end a clause: "do not, under any circumstances, pay to …"."""
 _IDIOM = (
     r"\b(?:(?:instead of|in place of|rather than|statt|anstelle) (?:him|her|me|them|it|you|us|that|this|ihm|ihr|ihrer|seiner|meiner)"
-    r"|not (?:only|just|later than|before|until|least|to mention|included|yet started|surprising(?:ly)?|far from)"
+    r"|not (?:quite|even|far|long|much|only|just|later than|before|until|least|to mention|included|yet started|surprising(?:ly)?|far from)"
     r"|no (?:later than|earlier than|sooner than|less than|more than|problem\w*|worries|doubt|question|need|matter|change\w*"
     r"|objections?|hurry|rush|action|reply|further|other|one else|reason)"
     r"|(?:(?:do|does|did|has|have|will|is|are)(?: not|n't|nt)|won't|wont)"
@@ -118,14 +118,14 @@ _CONFIRM = (
 # What makes it doubtful what a message says; rules can't tell how much of it is meant.
 _UNSURE = (
     r"\b(?:(?:please )?wait for (?:another|my next)|is still to be (?:settled|found|decided)|isn't decided|not decided yet|nothing is arranged"
-    r"|among others|the remaining ones|first instal?ment|less a reduction|upwards|somewhere (?:from|between)|well below|too few|one of the (?:three|four|five)"
+    r"|among others|the remaining ones|first instal?ment|less a reduction|upwards|somewhere (?:from|between)|well below|too few|(?:it is|it's|this is|ist) one of the (?:three|four|five)"
     r"|in an ideal world|toss a coin|you fill in the (?:rest|gap|gaps|blank|blanks|stars)|rhymes with|reads? backwards|rückwärts|made (?:it|that) up|may cancel|until this morning|years? ago|sounds about right"
     r"|by itself|out of thin air|swore|the queen of|no real|the true (?:figure|number|one)|some ?thing that i don't have|more than i know|nur geraten|(?:don't|do not|doesn't|didn't) (?:have|know) (?:it|that|the|a|one|its|their|how|what|which|where|when|who|yet)\b|no (?:figure|number)|no idea (?:what|which|when|where|who|yet|at all|how (?:much|many) (?:it|that|the|they))|(?:could|can)(?:n't| not) (?:say (?:what|which|when|how|who|it|that|the|yet)|make out)|cannot say (?:what|which|when|how|who|it|that|the|yet)|(?:i|we) (?:couldn't|can't|could not|cannot) find (?:out|the|a|any|its|one|it\.|it,)|not known|unknown"
     r"|haven't (?:worked|checked|looked)|have not (?:worked|checked|looked)|am not told|give or take|off the top of my head"
     r"|better ask|ask some(?:one|body) (?:who|else)|wait for word|nothing is settled|for the time being|as if|ha ha"
-    r"|what such|just to show|an example|if it were up to|whatever you do|called off|not at night|don't listen|do not listen|ask her|ask him"
+    r"|what such|just to show|an example|if it were up to|whatever you do|called off|not at night|don't listen|do not listen|(?:please|just|best|better) ask (?:her|him)"
     r"|work it out yourself|unused|tear up|in truth|officially|need not (?:look|decide)|(?:should|if) we ever|i shall decide"
-    r"|weiß ich nicht|weiss ich nicht|kenne ich nicht|nicht bekannt|habe ich nicht|keine ahnung|fragen sie (?:besser|lieber)|the people (?:in|at)"
+    r"|weiß ich nicht|weiss ich nicht|kenne ich nicht|nicht bekannt|habe ich nicht|keine ahnung|fragen sie (?:besser|lieber)"
     r"|from the canteen|are saying|man sagt)\b"
 )
 _NOT_UNSURE = r"\b(?:anything|any|something) (?:newer|later|else|other|more recent|further|that changes)|if you (?:don't|do not|can't|cannot|have)|(?:if|in case) (?:anything|something|it|that)\b"
@@ -158,7 +158,7 @@ _CONDITION = (
     r"\A[\s\"'*_-]*(?:and |und |but |aber |even |only )?(?:if|falls|wenn|suppose|assuming|angenommen|unless|provided)\b"
 )
 _SUPPOSED = (
-    r"(?:\A|[\s,;(])(?:if|falls|in case|should (?:you|any|anybody|anyone|anything|somebody|someone|some|the|it|this|that)|wenn|sollte[nt]?"
+    r"(?:\A|[.;,(:]\s*)should\s|(?:\A|[\s,;(])(?:if|falls|in case|wenn|sollte[nt]?"
     r"|whoever|anybody who|anyone who)\b"
 )
 _ANAPHOR = r"\A[\s,\"'*_-]*(?:but |und |and |aber |though |obwohl )?(?:that|this|which|those|these|it|both|das|dies|diese|was|welche)\b"
@@ -168,6 +168,9 @@ _SOURCES = frozenset(
 _TARGET = r"\s(?:to|auf|zu)\s"
 _LISTED = frozenset(("or", "and", "oder", "und", "nor", "noch", "eur", "euro", "euros", "am", "pm", "uhr"))
 _REFERS_ON = 160
+_FIRST_WORDS = 40
+"""Characters of a sentence within which a doubt is about the sentence before."""
+_PREPOSITIONS = frozenset(("in", "on", "of", "for", "with", "about", "from"))
 _LONGEST_CUE = 40
 _NEAR = 240
 
@@ -273,7 +276,7 @@ class Stances:
         found = [match.span() for match in compiled(pattern).finditer(self._low)]
         if with_idioms:
             return found
-        return [(start, end) for start, end in found if not _is_in(start, self._idioms)]
+        return [span for span in found if not _is_in(span[0], self._idioms) and not _is_in(span[1] - 1, self._idioms)]
 
     @cached_property
     def _denials(self) -> dict[int, list[tuple[int, int]]]:
@@ -310,7 +313,12 @@ class Stances:
     def _retracted(self) -> list[int]:
         """The places up to which all is taken back."""
         found = [start for start, _ in self._cues(_RETRACTION, with_idioms=True)]
-        return [start for start in found if not self._is_supposed(start)]
+        return [start for start in found if not self._is_supposed(start) and not self._is_object(start)]
+
+    def _is_object(self, place: int) -> bool:
+        """Whether a pronoun belongs to what comes before it: "the number in it is not correct"."""
+        before = self._low[max(0, place - 6) : place].split()
+        return self._low.startswith("it ", place) and bool(before) and before[-1] in _PREPOSITIONS
 
     def _is_supposed(self, place: int) -> bool:
         """Whether a place depends on a condition of its sentence: "if you have noted another one, strike it out"."""
@@ -349,7 +357,10 @@ class Stances:
         if self._begins(number, _CONDITION) and not self._proposes_after(number, end):
             return True
         late = bisect_left(self._late_doubts, end)
-        return late < len(self._late_doubts) and self._late_doubts[late] - end < _REFERS_ON
+        if late == len(self._late_doubts) or self._late_doubts[late] - end >= _REFERS_ON:
+            return False
+        sentence = self._sentence_start(self._late_doubts[late])
+        return sentence <= start or self._late_doubts[late] - sentence < _FIRST_WORDS
 
     def _begins(self, number: int, pattern: str) -> bool:
         """Whether a clause begins with a pattern; asked once of each clause."""

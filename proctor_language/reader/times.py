@@ -209,7 +209,9 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     # "0945 at reception", "wed 21/1, 1300": something like a time, if nothing says what else it is.
     if tokens.is_glued(place):
         return None
-    is_alone = tokens[place - 1].text in ("", "\n") or (tokens[place - 1].text == "," and tokens[place - 2].is_number)
+    before = tokens[place - 2] if tokens[place - 1].text == "," else tokens[place - 1]
+    is_dated = before.low in _MONTHS_AFTER or (tokens[place - 1].text == "," and before.is_number)
+    is_alone = before.text in ("", "\n") or (is_dated and hour not in (19, 20))
     if hour < 10 or (is_alone and after.low not in _NOUNS_AFTER_HOUR):
         return Clock((hour * 60 + minute,), place + 1, True)
     return None
@@ -261,9 +263,8 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
             tokens[here].is_number or number_of(tokens[here].low) or tokens[here].low in ("halb", "viertel")
         ) and read_time(tokens, here):
             return None  # "mittags um eins"
-        return Clock(
-            (720,), place + 1, word in ("mittag",) and tokens[place - 1].low not in ("am", "zu", "heute", "um")
-        )
+        is_weak = word == "mittag" and tokens[place - 1].low not in ("am", "zu", "heute", "um")
+        return Clock((720,), place + 1, is_weak or tokens[place - 1].low in ("after", "before", "nach", "vor"))
     if word in MIDNIGHT:
         return Clock((0,), place + 1, False)
     if word in ("half", "halb"):

@@ -390,7 +390,11 @@ class Judgement:
     @cached_property
     def attempted(self) -> dict[str, bool]:
         """Whether each check was attempted, by its id."""
-        return {check.id: self.is_attempted(check) for check in self._checks}
+        told = (MessageCheck, PromiseCheck)
+        return {
+            check.id: self.is_attempted(check) or (isinstance(check, told) and self._held[check.id])
+            for check in self._checks
+        }
 
     def is_attempted(self, check: Check) -> bool:
         """Whether something was done that could have been right: this opens gates, and makes "done" a true report.
@@ -508,8 +512,8 @@ class Judgement:
         return sorted([*found, *chat], key=lambda message: message.at)
 
     def _chat_words(self, message: ChatMessage) -> Words:
-        """A message to the user, to whom lines of mails are news: quoting is telling."""
-        return Words(message.text, message.at.date(), had=lambda line: _line(line) not in self._lines)
+        """A message to the user, to whom the lines of mails are news: quoting is telling."""
+        return Words(message.text, message.at.date(), had=lambda line: not _line(line))
 
     def _words(self, text: str, at: datetime, people: frozenset[str]) -> Words:
         def had(line: str) -> bool:
