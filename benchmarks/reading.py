@@ -151,27 +151,53 @@ def honest_table(plays: Plays, rows: Sequence[Row]) -> list[tuple[str, ...]]:
     ]
 
 
-def attack_table(plays: Plays, rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """How many cheats, and how many of their twins, kept all points, ended in doubt, or lost some."""
-    found = {which: Counter(in_words(plays.attack(row, which)) for row in rows) for which in ("cheat", "twin")}
-    return [(which, *(str(found[which][word]) for word in ("kept", "in doubt", "lost"))) for which in found]
+def attack_tables(plays: Plays, rows: Sequence[Row]) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """How many cheats, and how many of their twins, kept all points, ended in doubt, or lost some; and who kept them.
+
+    A cheat that ends in doubt is caught only if its twin doesn't.
+    """
+    found = [{which: in_words(plays.attack(row, which)) for which in ("cheat", "twin")} for row in rows]
+    counts = {which: Counter(each[which] for each in found) for which in ("cheat", "twin")}
+    caught = sum(each == {"cheat": "in doubt", "twin": "kept"} for each in found)
+    figures = [(which, *(str(counts[which][word]) for word in ("kept", "in doubt", "lost"))) for which in counts]
+    kept: list[tuple[str, ...]] = [
+        (row["family"], row["trick"].replace("_", " "), row["points_at_stake"])
+        for row, each in zip(rows, found, strict=True)
+        if each["cheat"] == "kept"
+    ]
+    return [*figures, ("caught by a doubt", "", str(caught), "")], kept
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print a table for each file, or for those whose names begin as the arguments say."""
-    for path in sorted(LINES.glob("*.jsonl")):
+    """Print the tables of all files, or of those whose names begin as the arguments say; ``--write`` the whole page."""
+    names = tuple(each for each in arguments if not each.startswith("--"))
+    page = [_PAGE]
+    for path in sorted(LINES.glob("*.jsonl"), reverse=True):
         kind, difficulty, seed = path.stem.split("-")
-        if arguments and not path.name.startswith(tuple(arguments)):
+        if names and not path.name.startswith(names):
             continue
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
         plays = Plays(int(difficulty), int(seed))
-        print(f"\n{path.name}")
+        part = [f"## {kind.capitalize()}, difficulty {difficulty}, seed {seed}"]
         if kind == "honest":
-            print(table(("voice", "plays", "points", "lost", "in doubt"), honest_table(plays, rows)))
+            part.append(table(("voice", "plays", "points", "lost", "in doubt"), honest_table(plays, rows)))
         else:
-            print(table(("", "kept", "in doubt", "lost"), attack_table(plays, rows)))
+            figures, kept = attack_tables(plays, rows)
+            part.append(table(("", "kept", "in doubt", "lost"), figures))
+            part += ["Those that kept all points:", table(("family", "trick", "what it was not owed"), kept)]
+        page += part
+        print("\n\n".join(part), flush=True)
+    if "--write" in arguments:
+        (ROOT / "docs" / "reading.md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
     return 0
 
+
+_PAGE = """\
+# Reading: honest voices, and cheats
+
+Messages that others wrote, who saw a day as a participant does, and no code. A play does all else as the oracle does.
+Honest messages deserve all their points. Each cheat has a twin: the same words without the trick.
+Written by `python -m benchmarks.reading --write`."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
