@@ -51,9 +51,12 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
     first = _read_one(tokens, place, today)
     if first is None:
         return None
+    if first.is_weekday and tokens[place - 1].low in ("a", "an", "ein", "einem", "einen", "every", "jeden"):
+        return None  # any such day
     here = first.after
     steps = 0
     is_aside = tokens[here].text in ("(", ",") and tokens[here + 1].low in ("that", "it", "which", "a", "das", "ein")
+    is_aside = is_aside or tokens[here].low in ("is", "ist")
     while steps < (6 if is_aside else 3) and (
         tokens[here].low in _BETWEEN
         or (is_aside and tokens[here].low in ("that", "it", "which", "is", "'", "s", "das", "ist"))
@@ -68,11 +71,11 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
         return first
     weekday, dated = (first, second) if first.is_weekday else (second, first)
     after = second.after + (tokens[second.after].text == ")")
-    if steps and not first.is_weekday and tokens[first.after].text not in ("(", ",") and tokens[first.after].low != "a":
+    if steps and not first.is_weekday and tokens[first.after].low not in ("(", ",", "a", "is", "ist"):
         return first
     wanted = weekday.days[0].weekday()
     fitting = tuple(day for day in dated.days if day.weekday() == wanted)
-    if not fitting and not first.is_weekday and tokens[first.after].text == ",":
+    if not fitting and not first.is_weekday and tokens[first.after].low in (",", "is", "ist"):
         return first
     if not fitting and dated.is_weak:
         return first if first.is_weekday else None
@@ -493,7 +496,7 @@ def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday:
 
 
 _PHRASES = frozenset(
-    "day date morgen new christmas heiligabend heiligen silvester nye in end ende last letzten letzter month "
+    "day date morgen new christmas heiligabend heiligen silvester nye leap schalttag in end ende last letzten letzter month "
     "monatsende".split()
 )
 """The words by which a day in several words begins."""
@@ -517,6 +520,10 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
             return _morgen(tokens, place, today)
         case ["new", "'", "s", "eve" | "year", *_]:
             return Dated(tuple(_dates(31, 12, today)), place + 4) if words[3] == "eve" else None
+        case ["leap", "day", *_]:
+            return _leap_day(tokens, place + 2, today)
+        case ["schalttag", *_]:
+            return _leap_day(tokens, place + 1, today)
         case ["nye", *_]:
             return Dated(tuple(_dates(31, 12, today)), place + 1)
         case ["new", "year", "'", "s", "eve", *_]:
@@ -554,6 +561,13 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
                 after = place + (1 if words[0] == "monatsende" else 3 if words[1] == "-" else 2)
                 return Dated((_last_of(today.year, today.month),), after)
     return None
+
+
+def _leap_day(tokens: Tokens, after: int, today: date) -> Dated:
+    token = tokens[after]
+    year = int(token.text) if token.is_number and len(token.text) == 4 else today.year + -today.year % 4
+    leap = year + -year % 4
+    return Dated((date(leap, 2, 29),), after + (leap == year and token.is_number))
 
 
 def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:

@@ -166,6 +166,8 @@ def _english(tokens: Tokens, place: int) -> Figure | None:
         joined = here
         if used and word == "-" and tokens[here + 1].low in ONES and last == "tens":
             joined = here + 1
+        elif used == 1 and word == "-" and last == "ones" and tokens[here + 1].low in TENS:  # "three-seventy"
+            total, current, last, joined = 100 * current, 0, "hundred", here + 1
         elif used and word == "and" and last in ("hundred", "thousand", "million"):
             if tokens[here + 1].low not in ONES and tokens[here + 1].low not in TENS:
                 break

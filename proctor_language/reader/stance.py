@@ -73,6 +73,7 @@ _BACK = (
     r"|a scam|a fraud|fraudulent|a mistake|an error|nonsense|untrue|a lie|no good|off the table|a rumou?r|only a rumou?r|just a rumou?r"
     r"|a joke|made up[.!,;]|rubbish|a typo|a slip|cancelled|canceled|called off|just an example|only an example|not)\b"
     r"|\bwas (?:once |formerly )?(?:the|our|their|its|der|die|das) (?:old |former )?(?:file|code|number|price|cost|account|reference|zollcode|nummer|preis)"
+    r"|\b(?:is|was) (?:pure|an|just an) invention\b|\b(?:is|ist|war) (?:frei|nur) erfunden\b|\bis (?:just|only) a cover\b|\bused to be\b"
     r"|\b(?:does not|doesn't) exist\b|\bgibt es nicht\b|\b(?:is|are)\s(?:excepted|out of the question)\b|\bfell through\b|\bexcepted\b|\bauf (?:gar )?keinen fall\b|\bkeinesfalls\b|\btippfehler\b|\b(?:certainly|definitely) (?:won't|not)\b"
     r"|\b(?:isn't|aren't|wasn't|weren't)\s(?:the\s|a\s|really\s)?(?:right|correct|true|valid|accurate|it|what|possible|available"
     r"|happening|in use|current|the case|our|your|mine|real|genuine|good|ok|okay|suitable|free)\b"
@@ -87,7 +88,7 @@ _DOUBT = (
     r"\b(?:should (?:anybody|anyone|somebody|someone) have|maybe|perhaps|possibly|might|could be|may be|may or may not|not sure|unsure|uncertain|no idea (?:what|which|when|where|who|if|whether|yet)|don't know|do not know"
     r"|doesn't know|cannot confirm|can't confirm|couldn't confirm|could not confirm|unconfirmed|unverified|allegedly|supposedly|rumou?rs?"
     r"|rumou?red|guess|guessing|guesses|presumably|something like|if i remember|i doubt|doubtful|hypothetical\w*|suppose|supposing"
-    r"|let's pretend|let's say for the sake|imagine(?:d)? (?:if|that|for)|as if|if it were|if it was|yeah,? right|would have been|should have been|was meant to be"
+    r"|let's pretend|let's say for the sake|imagine(?:d)? (?:if|that|for)|as if|if it were|if it was|i would have|ich hätte|yeah,? right|would have been|should have been|was meant to be"
     r"|wouldn't bet|would not bet|hearsay|gossip|pretend|take (?:it|this) with a|vielleicht|möglicherweise|eventuell|unsicher"
     r"|nicht sicher|keine ahnung|weiß nicht|weiss nicht|angeblich|gerücht\w*|vermutlich|angenommen|könnte sein|mal angenommen|falls)\b"
 )
@@ -135,9 +136,10 @@ _LEFT_OUT = (
     r"|withdrawn|cancel\w*|missing|lacks?|only|out of stock|unavailable|off limits|confidential|ohne|nichts|verweiger\w*|abgelehnt"
     r"|vertraulich|unmöglich|zurückgezogen|zurückgehalten)\b"
 )
-_HEADED = r"(?:\A|[.!?\n])\s*(?:not (?:counted|included|among|part of)|left out|excluded|nicht (?:dabei|enthalten|mitgezählt|gezählt))\b"
+_HEADED = r"(?:\A|[.!?\n])\s*(?:not (?:counted|included|among|part of)|(?:please )?(?:do not|don't) (?:count|list|add)|left out|excluded|nicht (?:dabei|enthalten|mitgezählt|gezählt))\b"
 _STRUCK = r"~~[^~\n]{1,200}~~"
 _RETRACTION_OF_EARLIER = (
+    r"\b(?:do not|don't) use (?:what|anything|the \w+ that) i\b|\bi take back\b|\bmy thumb slipped\b|"
     r"\b(?:has|have) (?:just )?been called off\b|\btreat it as unwritten\b|\b(?:i|i've|i have) (?:confused|mixed up)\b|\bwrong glasses\b|"
     r"\b(?:forget|ignore|disregard|delete|scrap|cancel|vergiss|vergessen sie|tear up|throw away|strike|cross out)\s(?:about\s)?"
     r"(?:my (?:last|previous|earlier|other|first)|the (?:last|previous|first)|meine letzte|das letzte) ?"

@@ -347,7 +347,7 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
     hour, past = _hour(tokens, after + 1)
     if hour is None or (minutes % 5 and tokens[after - 1].low not in ("minutes", "min", "minuten")):
         return None
-    if word in ("to", "of", "after", "before", "nach", "vor") and tokens[place - 1].low in ("from", "von", "between"):
+    if word in ("to", "of", "after", "before") and tokens[place - 1].low in ("from", "between"):
         return None
     if (
         word in ("to", "before")

@@ -62,6 +62,8 @@ _DAY_WORDS = frozenset(
         "twenty",
         "thirty",
         "nye",
+        "leap",
+        "schalttag",
         "letzten",
         "letzter",
         "a",

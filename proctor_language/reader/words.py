@@ -217,6 +217,8 @@ STARTS = frozenset(
         *COMPANY,
         "half",
         "nye",
+        "leap",
+        "schalttag",
         "letzten",
         "letzter",
         "halb",

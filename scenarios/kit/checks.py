@@ -809,6 +809,7 @@ _STATUS = {
     **dict.fromkeys(("impossible", "unmöglich"), "impossible"),
 }
 _STATUS_WITHIN = 12
+_BUT = frozenset(("but", "however", "though", "aber", "doch"))
 _PART = 12
 """Letters and digits of a quote that is looked for inside of lines."""
 
@@ -832,6 +833,8 @@ def read_report(line: str) -> dict[int, str]:
     if any(words[first + 1 : first + 2] == [joint] for joint in ("or", "oder", "/")) or (
         words[first + 1 : first + 2] and _STATUS.get(words[first + 1], status) != status
     ):
+        status = ""
+    if any(words[place - 2] in _BUT or words[place - 3] in _BUT for place in places[1:] if place > 2):
         status = ""
     numbers = [int(each) for each in re.findall(r"\d+", match.group(1))]
     if "-" in match.group(1) and len(numbers) == 2:

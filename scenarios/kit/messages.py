@@ -87,10 +87,15 @@ def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
         action=entry.action,
         people=reached(entry, mails),
         subject=readable(visible(subject)),
-        body=readable(visible(_with_quote_signs(html) or plain)),  # a mail client shows the HTML where there is one
+        body=readable(visible(_with_signs(html) or plain)),  # a mail client shows the HTML where there is one
         source="\n".join(filter(None, (subject, plain, html))),
         answers=str(parameters.get("in_reply_to") or parameters.get("message_id") or ""),
     )
+
+
+def _with_signs(html: str) -> str:
+    """HTML with what a plain text would have: ``~~`` around what is struck out, ``>`` before lines of a block quote."""
+    return _with_quote_signs(compiled(r"</?(?:s|strike|del)(?:\s[^<>]*)?>").sub("~~", html))
 
 
 def _with_quote_signs(html: str) -> str:

@@ -40,7 +40,8 @@ _LIST_WORDS = frozenset(
 _OPTIONS = ("option a", "option 1", "option one", "one of these", "one of them", "could be any")
 _DAY_WORDS = frozenset([*WEEKDAYS, *MONTHS, "at", "um", "on", "the", "th", "st", "nd", "rd"])
 _BOUND = (
-    r"\b(?:at least|at most|more than|less than|fewer than|not more than|up to|roughly|approximately|around"
+    r"\b(?:by|anything from|at least"
+    r"|at most|more than|less than|fewer than|not more than|up to|roughly|approximately|around"
     r"|about|some|over|under"
     r"|below|above|nearly|almost|mindestens|höchstens|ungefähr|etwa|circa|ca\.|rund|knapp|fast)\s*(?:eur|€|£)?\s*\z"
 )
@@ -48,6 +49,7 @@ _SUM = r"\b(?:add|adds|adding|added|sum|sums|come|comes|coming|came|total|totals
 _RATE = (
     r"\A\s*(?:(?:eur|euros?|€|people|guests|[a-z]+)\s+)?(?:per|an hour|a day|a month|each|apiece|a piece"
     r"|for each|pro|je"
+    r"|a head|fewer|less|too (?:much|many|high|low)|zu (?:hoch|viel|niedrig)"
     r"|more than|less than|or so|or more|or less|upwards|give or take)\b"
 )
 _DECIDE = (

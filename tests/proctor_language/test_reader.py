@@ -1,7 +1,8 @@
 """The reader of values: notations that others wrote from a value alone, typography, stance, and the parts of a message.
 
-``notations-1.jsonl`` and ``notations-2.jsonl`` have 748 lines each, written by two people who knew only a value and its
-kind. The reader was made before either was read: of the first it named 95.7 %, then, mended, of the second 99.2 %.
+``notations-1.jsonl`` to ``notations-3.jsonl`` have 748, 748 and 737 lines, written by three people who knew only a value
+and its kind. Unseen, the reader named 95.7 % of the first, then, mended, 99.2 % of the second and 91.7 % of the third,
+whose writer dictated addresses, spelled codes and counted days from others.
 """
 
 import json
@@ -86,6 +87,14 @@ def test_notations_that_others_wrote_are_read() -> None:
         ("Ms Cooper", "name", "Laura Cooper"),
         ("a name-tag", "words", "name tag"),
         ("kay, four seven double one", "code", "K4711"),
+        ("Kilo, four seven one one", "code", "K4711"),
+        ("K wie Kaufmann, vier sieben eins eins", "code", "K4711"),
+        ("a week tomorrow", "day", "2027-03-18"),
+        ("two weeks from this Friday", "day", "2027-03-26"),
+        ("the last Thursday in September", "day", "2027-09-30"),
+        ("on 12 March (that's a Friday)", "day", "2027-03-12"),
+        ("five hundred and ninety-one thousand, three hundred euros", "amount", "59130000"),
+        ("fri 12 mar, 1600", "moment", "2027-03-12T16:00"),
     ],
 )
 def test_what_was_not_read(text: str, kind: Kind, value: str) -> None:
@@ -102,6 +111,9 @@ def test_what_was_not_read(text: str, kind: Kind, value: str) -> None:
         ("38,330.00 euros", "amount", "383300"),
         ("version 1.14.30", "time", "14:30"),
         ("He may come", "day", "2027-05-01"),
+        ("It falls on a Thursday", "day", "2027-03-11"),
+        ("on 12 March (that's a Friday)", "day", "2027-03-19"),
+        ("Can we move it from 12:45 to 13:30?", "span", "12:45-13:30"),
         ("mail laura.cooper@kell.example.org", "address", "laura.cooper@kell.example"),
     ],
 )
@@ -196,6 +208,13 @@ def test_steps_grow_with_the_text(piece: str) -> None:
         ("K4711. Forget what I said.", "retracted"),
         ("Instead of him, K4711 comes.", "asserted"),
         ("Forget my last message. The code is K4711.", "asserted"),
+        ("The code is K4711. If you have noted another one, please strike it out.", "asserted"),
+        ("Confirmation K4711: the quantity in it is not correct.", "asserted"),
+        ("It runs under K4711. That's not quite what you wanted?", "asserted"),
+        ("K4711 used to be the number.", "denied"),
+        ("Es findet statt, unter K4711.", "asserted"),
+        ("Don't count these: K4711.", "denied"),
+        ("K4711 clashes with another one.", "denied"),
         ("Maybe it is K4711.", "doubted"),
         ("If it were K4711, we would pay.", "doubted"),
         ("Is it K4711?", "asked"),
