@@ -90,6 +90,7 @@ class Plan(Model):
     criteria: list[CriterionBrief]
     warnings: list[str] = Field(default_factory=list)
     scenario_version: str | None = None
+    reader: int | None = None
     canary: str | None = None
     proctor_version: str | None = None
     fork: ForkPlan | None = None

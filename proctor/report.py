@@ -240,6 +240,7 @@ def _doubts(results: AssessmentResults) -> list[str]:
 def _provenance(provenance: Provenance) -> str:
     version = f" version {clean(provenance.scenario_version)}" if provenance.scenario_version else ""
     parts = [f"scenario{version} {(provenance.scenario_hash or 'not frozen')[:12]}"]
+    parts += [f"reader {provenance.reader}"] if provenance.reader else []
     if provenance.evaluators in ("current", "mixed"):
         hashes = ", ".join(each[:12] for each in provenance.evaluators_hashes)
         parts.append(f"evaluators not those of admission ({provenance.evaluators}: {hashes})")

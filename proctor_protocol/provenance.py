@@ -118,18 +118,19 @@ class Provenance(WireModel):
     """Which rules, models and prompts made a score.
 
     ``scenario_version`` is the author's, ``scenario_hash`` the SHA-256 of all files of the scenario, with its
-    evaluators, as they were frozen at admission (the name of a blob in the evaluator's store). ``family`` and
-    ``difficulty`` are of a family's day, None for a fixed scenario. ``evaluators`` says whether its evaluators judged
-    as they were then (``frozen``), as they were when judging was done again (``current``, on demand only), or in both
-    ways (``mixed``); ``evaluators_hashes`` are the scenario's files that they were of. ``judges`` and ``characters``
-    are the models that were asked, and what that took; ``drafts`` is how much of the characters' answers was refused,
-    None where no model plays them. ``seconds_played`` is the time from ``started_at`` to
-    ``ended_at`` without the pauses before resets.
+    evaluators, as they were frozen at admission (the name of a blob in the evaluator's store). ``reader`` is the
+    version of the rules by which messages were read. ``family`` and ``difficulty`` are of a family's day, None for a
+    fixed scenario. ``evaluators`` says whether its evaluators judged as they were then (``frozen``), as they were when
+    judging was done again (``current``, on demand only), or in both ways (``mixed``); ``evaluators_hashes`` are the
+    scenario's files that they were of. ``judges`` and ``characters`` are the models that were asked, and what that
+    took; ``drafts`` is how much of the characters' answers was refused, None where no model plays them.
+    ``seconds_played`` is the time from ``started_at`` to ``ended_at`` without the pauses before resets.
     """
 
     message_type: Literal["provenance"] = "provenance"
     proctor_version: str | None = None
     scenario_version: str | None = None
+    reader: int | None = None
     scenario_hash: str | None = None
     family: str | None = None
     difficulty: int | None = None

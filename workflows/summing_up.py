@@ -83,6 +83,7 @@ def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Prov
     return Provenance(
         proctor_version=plan.proctor_version,
         scenario_version=plan.scenario_version,
+        reader=plan.reader,
         scenario_hash=frozen,
         family=plan.instance.family if plan.instance else None,
         difficulty=plan.instance.difficulty if plan.instance else None,

@@ -131,6 +131,7 @@ async def plan_assessment(
         ],
         package=await store.put(loaded.files),
         scenario_version=scenario.version,
+        reader=scenario.reader,
         canary=scenario.canary,
         proctor_version=version("proctor"),
     )

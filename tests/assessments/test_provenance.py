@@ -91,7 +91,7 @@ async def test_a_result_says_where_it_comes_from(stack: Stack, scenarios_dir: Pa
     assert assessed.results is not None
     found = provenance_of(assessed.results)
     assert found.proctor_version == version("proctor")
-    assert (found.scenario_version, found.canary) == ("7", "0fd8a2a6-7d3c-4f9c-9d2a-5a3c8e0b1f11")
+    assert (found.scenario_version, found.reader, found.canary) == ("7", 2, "0fd8a2a6-7d3c-4f9c-9d2a-5a3c8e0b1f11")
     assert found.scenario_hash == blob_ref(packed(scenarios_dir / "signed")).sha256
     assert (found.evaluators, found.evaluators_hashes) == ("frozen", [found.scenario_hash])
     assert (found.judges, found.characters) == ([], [])
