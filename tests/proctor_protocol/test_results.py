@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 
 from proctor_protocol import results as r
+from proctor_protocol.runs import RunCell, RunResults, in_words
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -135,3 +136,14 @@ def test_messages_in_which_no_value_was_read_are_counted():
     assert read.unread_messages == r.UnreadMessages(looks_like_a_value=2, no_value=4)
     assert "6, 2 of them" in read.unread_messages.sentence()
     assert results(criterion()).unread_messages.sentence() is None
+
+
+def test_a_campaign_counts_those_of_its_assessments():
+    unread = r.UnreadMessages(looks_like_a_value=1, no_value=1)
+    known = {"agent": "a", "scenario_id": "s", "repeat": 1, "status": "completed", "unread_messages": unread}
+    cells = [RunCell(seed=seed, task_id=f"t{seed}", **known) for seed in (1, 2)]
+    campaign = RunResults(campaign_id="c", status="completed", agents={"a": "http://a"}, cells=cells)
+
+    assert campaign.unread_messages == r.UnreadMessages(looks_like_a_value=2, no_value=2)
+    assert "4, 2 of them" in in_words(campaign)
+    assert RunResults.model_validate_json(campaign.model_dump_json()).unread_messages == campaign.unread_messages
