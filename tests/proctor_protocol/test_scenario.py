@@ -57,6 +57,13 @@ def test_a_good_one():
         scenario.name = "other"
 
 
+def test_a_stored_scenario_keeps_the_reader_that_it_had():
+    assert ScenarioConfig.model_validate(GOOD).reader == 1
+    assert ScenarioConfig.admitted(GOOD).reader == 2
+    assert ScenarioConfig.admitted({**GOOD, "reader": 1}).reader == 1
+    assert ScenarioConfig.model_validate(ScenarioConfig.admitted(GOOD).model_dump(mode="json")).reader == 2
+
+
 @pytest.mark.parametrize(
     ("path", "value", "complaint"),
     [
