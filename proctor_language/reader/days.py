@@ -25,7 +25,7 @@ _THIS = frozenset(("this", "coming", "diesen", "kommenden", "dieser", "kommender
 _ENGLISH_WORDS = frozenset(("sun", "sat", "wed", "mon"))
 _BEFORE_WEEKDAY = frozenset((*_NEXT, *_THIS, "on", "by", "until"))
 _NUMBER_SIGNS = ("-", "/", ".")
-_BETWEEN = frozenset((*_ARTICLES, "a", "am", "on", "ein", ",", ".", "(", "-", "/"))
+_BETWEEN = frozenset((*_ARTICLES, "a", "am", "on", "ein", ",", ".", "(", "-", "/", "*", "_"))
 """What may be between a weekday and its date."""
 _BEFORE_NTH = frozenset((*_ARTICLES, "on", "by", "am", "zum", "vom", "until", "before", "bis"))
 _UNITS = {
@@ -33,7 +33,7 @@ _UNITS = {
     **dict.fromkeys(("week", "weeks", "woche", "wochen"), 7),
 }
 """How many days there are in what days are counted by."""
-_OF_WEEK = frozenset(("next", "nächster", "kommender", "of", "in", "week", "this", "dieser"))
+_OF_WEEK = frozenset(("next", "nächster", "übernächster", "kommender", "of", "in", "week", "this", "dieser"))
 
 
 class Dated(NamedTuple):
@@ -99,7 +99,7 @@ def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = 
         return _weekday(tokens, place, today)
     if low in SHORT_GERMAN_WEEKDAYS and _is_short_weekday(tokens, place):
         after = place + 1 + (tokens[place + 1].text == "." and tokens.is_glued(place + 1))
-        return _of_weekday(SHORT_GERMAN_WEEKDAYS[low], today, after)
+        return _of_weekday(SHORT_GERMAN_WEEKDAYS[low], today, after, tokens=tokens, place=place)
     if low in ORDINALS or low in GERMAN_ORDINALS or low in TENS or low in _LAST:
         return (
             _nth_weekday(tokens, place, today)
@@ -357,6 +357,12 @@ def _weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
         return None
     after = place + 1
     if (
+        tokens[after].low in ("vor", "before")
+        and tokens[after + 1].text[:1].isupper()
+        and not tokens[after + 1].is_number
+    ):
+        return None  # "Dienstag vor Ostern"
+    if (
         tokens[after].text == "."
         and tokens.is_glued(after)
         and len(token.text) <= 5
@@ -385,18 +391,38 @@ def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None =
             days = (soon if ahead else soon + timedelta(days=7), soon)
         elif before in ("week",) and tokens[place - 2].low in (*_NEXT,):
             days = (following,)
+        if week := _calendar_week(tokens, after, today):
+            return Dated((week[0] + timedelta(days=number),), week[1], is_weekday=True)
         if tokens[after].low not in _OF_WEEK:
             return Dated(tuple(days), after, is_weekday=True)
-        words = [tokens[after + step].low for step in range(3)]
+        words = [tokens[after + step].low for step in range(5)]
         if words[:2] == ["next", "week"] or words[:2] == ["nächster", "woche"] or words[:2] == ["kommender", "woche"]:
             days, after = (following,), after + 2
-        elif words[:3] == ["of", "next", "week"] or words[:3] == ["in", "next", "week"]:
+        elif words[:3] in (["of", "next", "week"], ["in", "next", "week"]):
             days, after = (following,), after + 3
+        elif words == ["of", "the", "week", "after", "next"]:
+            days, after = (following + timedelta(days=7),), after + 5
+        elif words[:2] == ["übernächster", "woche"]:
+            days, after = (following + timedelta(days=7),), after + 2
         elif words[0] == "week" and before != "this":
             days, after = (soon + timedelta(days=7),), after + 1
         elif words[:2] in (["this", "week"], ["dieser", "woche"]):
             days, after = (monday + timedelta(days=number),), after + 2
     return Dated(tuple(days), after, is_weekday=True)
+
+
+def _calendar_week(tokens: Tokens, place: int, today: date) -> tuple[date, int] | None:
+    """The Monday of a calendar week that is named after a weekday (``Di., KW 12``), and the place after it."""
+    here = place
+    while here - place < 3 and tokens[here].low in (".", ",", "in", "der"):
+        here += 1
+    number = tokens[here + 1]
+    if tokens[here].low != "kw" or not number.is_number or not 0 < int(number.text[:3]) < 53:
+        return None
+    week = date.fromisocalendar(today.year, int(number.text), 1)
+    if week < today - timedelta(days=60):
+        week = date.fromisocalendar(today.year + 1, int(number.text), 1)
+    return week, here + 2
 
 
 def _is_before_date(tokens: Tokens, place: int) -> bool:

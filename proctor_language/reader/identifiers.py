@@ -11,7 +11,7 @@ from proctor_language.reader.tokens import Tokens
 from proctor_language.reader.words import ONES, number_of
 
 _MAIL = re.compile(
-    r"(?<![\w.+-])[\w.+\\-]{1,64} ?(?:@|[\[(] ?at ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?dot ?[\])] ?|\.)[\w-]{1,64}){1,8}"
+    r"(?<![\w.+-])[\w.+\\-]{1,64} ?(?:@|[\[(] ?[aä]t ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?(?:dot|[pP]unkt) ?[\])] ?|\.)[\w-]{1,64}){1,8}"
 )
 # An optional + or 00, an optional parenthesis, digits; its first sign comes first, as only there a search stops.
 # "ruth dot okafor at millbank hyphen legal dot example", as addresses are dictated.
@@ -24,11 +24,13 @@ _SAID |= {
 }
 _SIGN = "dot|punkt|hyphen|dash|minus|bindestrich|underscore|unterstrich|plus sign|pluszeichen"
 _SPOKEN_MAIL = re.compile(
-    rf"\b\w{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:at|ät) \w{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:dot|punkt) \w{{2,64}}\b",
+    rf"\b\w{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:at|ät) [\w-]{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:dot|punkt) \w{{2,64}}\b",
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"[+(\d](?:(?<=\+)\(?\d|(?<=\b0)0\(?\d|(?<=\()\d|(?<=\d))[\d ()/.-]{5,28}\d\b")
-_DATE = re.compile(r"[0-2]\d[0-5]\d ?- ?[0-2]\d[0-5]\d\b|\(?\d{1,2}[./-]\d{1,2}[./-](?:\d\d){1,2}\b")
+_DATE = re.compile(
+    r"[0-2]\d[0-5]\d ?- ?[0-2]\d[0-5]\d\b|\(?\d{1,2}[./-]\d{1,2}[./-](?:\d\d){1,2}\b|\d{1,2}[.:]\d\d ?- ?\d{1,2}[.:]\d\d"
+)
 _FIVE_PAIRS = re.compile(r"0\d(?:\.\d\d){4}\Z")
 """A French telephone number, which begins like a date."""
 _CODE = re.compile(r"\b(?=[A-Za-z]{0,6}[-/]?\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b")
@@ -256,7 +258,7 @@ def _matches(pattern: re.Pattern[str], tokens: Tokens, starts: Iterator[int]) ->
 def addresses_in(text: str) -> list[Mention]:
     """The mail addresses and telephone numbers of a text."""
     found: list[Mention] = []
-    if "@" in text or "at)" in text or "at]" in text:
+    if "@" in text or any(sign in text for sign in ("at)", "at]", "ät)", "ät]")):
         found += [Mention("address", (_mail(each.group()),), each.start(), each.end()) for each in _MAIL.finditer(text)]
     if " dot " in text or " punkt " in text:
         found += [Mention("address", (_said(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)]
@@ -273,8 +275,8 @@ def addresses_in(text: str) -> list[Mention]:
 
 
 def _mail(written: str) -> str:
-    address = re.sub(r" ?[\[(] ?at ?[\])] ?", "@", written.lower())
-    return re.sub(r" ?[\[(] ?dot ?[\])] ?", ".", address).replace(" ", "").replace("\\", "").rstrip(".-_")
+    address = re.sub(r" ?[\[(] ?[aä]t ?[\])] ?", "@", written.lower())
+    return re.sub(r" ?[\[(] ?(?:dot|punkt) ?[\])] ?", ".", address).replace(" ", "").replace("\\", "").rstrip(".-_")
 
 
 def _said(dictated: str) -> str:

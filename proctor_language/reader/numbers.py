@@ -145,6 +145,11 @@ def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
         if rest and rest.value < factor:
             return Figure(factor + rest.value, rest.after, False, False)
         return Figure(Decimal(factor), place + 2, False, False)
+    if token.low in ("half", "halbes") and tokens[place + 1 + (tokens[place + 1].low == "a")].low in (
+        "dozen",
+        "dutzend",
+    ):
+        return Figure(Decimal(6), place + 2 + (tokens[place + 1].low == "a"), False, False)
     if token.low == "single" and tokens[place - 1].low in ("a", "one"):
         return Figure(Decimal(1), place + 1, False, False)
     if token.low in ("dozen", "dutzend") and tokens[place - 1].low not in ("a", "ein"):

@@ -577,6 +577,9 @@ def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
     if tokens[after].low in NOON and clock.minutes[0] == 720:
         after += 1
     duration = _duration(tokens, after)
+    if duration is None and tokens[place - 1].low in ("from", "ab"):
+        length = _duration_before(tokens, place - 1)
+        duration = (length, after) if length else None
     start, end = tokens[place].start, tokens[after - 1].end
     mentions = [_mention(clock, start, end)]
     if duration is not None:
@@ -708,6 +711,20 @@ def _both_halves(clock: Clock, other: Clock) -> tuple[int, ...]:
     if clock.half or len(clock.minutes) > 1 or not clock.is_bare:
         return clock.minutes
     return clock.minutes
+
+
+def _duration_before(tokens: Tokens, place: int) -> int | None:
+    """How many minutes something takes, as it is said before its begin: ``for an hour and a half from 8:30``."""
+    words = [tokens[place - step].low for step in range(6, 0, -1)]
+    if words[2:] == ["hour", "and", "a", "half"]:
+        return 90
+    figure = read_number(tokens, place - 2) if place > 1 else None
+    if words[4:] == ["an", "hour"] or words[4:] == ["one", "hour"]:
+        return 60
+    if figure is None or figure.after != place - 1 or words[5] not in _DURATION:
+        return None
+    length = int(figure.value * _DURATION[words[5]])
+    return length if 0 < length <= 1440 else None
 
 
 def _duration(tokens: Tokens, place: int) -> tuple[int, int] | None:

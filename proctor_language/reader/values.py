@@ -69,8 +69,7 @@ _DAY_WORDS = frozenset(
         "a",
         "one",
         "two",
-        "three",
-        "four",
+        *"three four five six seven eight nine ten eleven twelve vier fünf sechs sieben acht neun zehn".split(),
         "eine",
         "zwei",
         "drei",
@@ -281,6 +280,7 @@ class Values:
         squeezed = squeezed_of(self.text)
         words = options.split("|")
         words += [each.removesuffix("s") for each in words if " " in each]
+        words += [f"{each}es" for each in words if each.endswith(("x", "ch", "sh"))]
         spellings = {spelling for each in words for spelling in (each, *transcribed(each))}
         found = {place for each in spellings if not each.endswith("-") for place in squeezed.find(each, is_code=False)}
         stems = (each for each in spellings if each.endswith("-"))
