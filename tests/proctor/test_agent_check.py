@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_nothing_is_wrong_with_a_good_agent(name: str, agents: str) -> None:
 def looks(agents: str) -> Iterator[dict[str, Future[list[Finding]]]]:
     """A look at each faulty agent, several at once: most of it is waiting for what they don't do."""
 
-    config = GreenAgentConfig()  # here, as it reads the environment, which pytest changes while the threads are at work
+    config = GreenAgentConfig()
 
     def look(fault: str) -> list[Finding]:
         timeout = 5.0 if fault == "never-answers" else PATIENT
@@ -44,7 +44,9 @@ def looks(agents: str) -> Iterator[dict[str, Future[list[Finding]]]]:
         return look_at(f"{agents}/{fault}", config, timeout, settle=settle)
 
     with ThreadPoolExecutor(4) as at_once:
-        yield {fault: at_once.submit(look, fault) for fault in FAULTS}
+        found = {fault: at_once.submit(look, fault) for fault in FAULTS}
+        wait(found.values())  # they read the environment, which pytest changes between a fixture and its test
+        yield found
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -15,7 +15,7 @@ FAMILIES = [
     if "(__file__" in path.read_text(encoding="utf-8")
 ]
 FILES = [*(path for path in sorted(FOLDER.rglob("*.toml")) if path.parent.name != "voices"), *FAMILIES]
-_LIST = re.compile(r"""_SAY\[\s*f?(?:"(.+?)"|'(.+?)')\s*\]""")
+_LIST = re.compile(r"""\b_?SAY\[\s*f?(?:"(.+?)"|'(.+?)')\s*\]""")
 _PHRASES = re.compile(r'phrases\(__file__, "(\w+)"\)')
 
 
