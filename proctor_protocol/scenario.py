@@ -64,11 +64,11 @@ class ScriptedReply(TextTest):
     """What a character, or the user, answers without a model.
 
     What the message has to say, for this to be the answer, is a test (``TextTest``) of its text: for an email
-    ``subject``, line break, ``body``; for an SMS or in the chat its body; for a calendar invitation ``title``,
-    ``start``, ``end`` (ISO 8601), ``location``, ``description``, each on a line. ``modality`` restricts it to messages
-    of that kind. ``reply`` is the text of the answer (for a calendar invitation: the response's comment); ``response``
-    the RSVP to an invitation. The first reply that matches is the answer; a reply with neither text nor response is
-    deliberate silence.
+    ``subject``, line break, ``body`` (of a mail with HTML, what the HTML shows); for an SMS or in the chat its body;
+    for a calendar invitation ``title``, ``start``, ``end`` (ISO 8601), ``location``, ``description``, each on a line.
+    ``modality`` restricts it to messages of that kind. ``reply`` is the text of the answer (for a calendar invitation:
+    the response's comment); ``response`` the RSVP to an invitation. The first reply that matches is the answer; a reply
+    with neither text nor response is deliberate silence.
 
     It answers only messages that are sent from ``after`` on and before ``before``, so that people change their minds at
     a moment. ``again`` is the answer where the same was asked before: an earlier message of the same thread and author

@@ -132,7 +132,7 @@ async def respond(
 def searched_text(message: OutgoingMessage) -> str:
     """The text that scripted replies' patterns are searched in (``proctor_protocol.scenario.ScriptedReply``)."""
     if message.modality == "email":
-        return f"{message.subject or ''}\n{message.body}"
+        return f"{message.subject or ''}\n{message.seen}"
     if message.modality in ("sms", "chat"):
         return message.body
     start, end = (moment.isoformat() if moment else "" for moment in (message.start, message.end))

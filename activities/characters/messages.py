@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 from activities.plan import Model, OfSeveral, OfTurn
 from proctor_protocol.modalities import Written
 from proctor_protocol.provenance import Drafts, ModelUse
+from proctor_protocol.visible import visible
 from proctor_storage.blobs import BlobRef
 
 Rsvp = Literal["accepted", "declined", "tentative"]
@@ -57,6 +58,12 @@ class OutgoingMessage(Model):
     comment: str | None = None
     thread: list[ThreadEntry] = Field(default_factory=list)
     more: dict[str, JsonValue] = Field(default_factory=dict, exclude_if=lambda more: not more)
+
+    @property
+    def seen(self) -> str:
+        """Its body as a reader sees it: of a mail with HTML, what the HTML shows."""
+        html = self.more.get("body_html")
+        return visible(str(html)) if html else self.body
 
 
 class CharacterReply(Model):

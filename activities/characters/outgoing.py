@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from activities.characters.messages import OutgoingMessage, ThreadEntry
 from proctor_protocol.readings import chat_text, instant
+from proctor_protocol.visible import visible
 
 _EMAIL_SENDING = {"send", "reply", "reply_all", "forward", "send_draft"}
 _CALENDAR_TELLING = {"create", "update", "delete", "respond"}
@@ -181,5 +182,6 @@ def _is_meant(appointment: Json, data: Json, operation: str, at: datetime) -> bo
 
 
 def _subject_and_body(message: Json) -> str:
-    body = str(message.get("body_text", message.get("body", "")))
+    html = message.get("body_html")
+    body = visible(str(html)) if html else str(message.get("body_text", message.get("body", "")))
     return f"{message['subject']}\n{body}" if message.get("subject") else body

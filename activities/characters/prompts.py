@@ -95,7 +95,7 @@ def written_out(message: OutgoingMessage) -> str:
         return f"To: {', '.join(message.to)}\n\n{message.body}"
     if message.modality == "email":
         copied = f"Cc: {', '.join(message.cc)}\n" if message.cc else ""
-        return f"To: {', '.join(message.to)}\n{copied}Subject: {message.subject or ''}\n\n{message.body}"
+        return f"To: {', '.join(message.to)}\n{copied}Subject: {message.subject or ''}\n\n{message.seen}"
     lines = {
         "Title": message.title,
         "Start": message.start.isoformat() if message.start else None,

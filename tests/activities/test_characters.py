@@ -125,6 +125,13 @@ async def test_nobody_answers_what_did_not_reach_them(scenario: ScenarioConfig) 
 # --- with what, offline -----------------------------------------------------------------------------------------------
 
 
+def test_of_a_mail_with_html_people_read_what_it_shows() -> None:
+    html = "<p>It is <b>K4711</b>.</p><p style='display:none'>L3922</p>"
+    message = _email(body="", more={"body_html": html})
+    assert "It is K4711." in searched_text(message)
+    assert "L3922" not in searched_text(message)
+
+
 def test_the_searched_text_is_as_the_schema_says() -> None:
     assert searched_text(_email()) == "Thursday\nDoes ten suit you?"
     assert searched_text(_sms()) == "Thursday at ten?"
