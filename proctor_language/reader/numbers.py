@@ -15,6 +15,7 @@ from proctor_language.reader.words import (
     MULTIPLIERS,
     NUMBER_STEMS,
     ONES,
+    SCALED,
     SCALES,
     TENS,
     number_of,
@@ -28,7 +29,6 @@ _LONGEST = 12
 _MOST_DIGITS = 1000
 """Longer figures are not read: Python reads at most 4,300 digits."""
 _NO_LIMIT = 10**9
-_SCALED = frozenset("hundred thousand million dozen dutzend hundert tausend".split())
 _FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single"))
 """Words by which a number in words begins, beside long ones with ``NUMBER_STEMS``."""
 _CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
@@ -103,7 +103,7 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
 
 def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | None:
     token = tokens[place]
-    if token.low in ("a", "an") and tokens[place + 1].low not in _SCALED:
+    if token.low in ("a", "an") and tokens[place + 1].low not in SCALED:
         return None
     if token.low not in _FIRST and not (len(token.low) > 6 and any(stem in token.low for stem in NUMBER_STEMS)):
         return None
@@ -136,7 +136,7 @@ def _halves(tokens: Tokens, place: int) -> Figure | None:
 def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
     """A whole number; one of a hundred or more only if its scale is below a bound: it goes with a greater one."""
     token = tokens[place]
-    if token.low in ("a", "an", "half", "einer", "ein", "eine") and tokens[place + 1].low in _SCALED:
+    if token.low in ("a", "an", "half", "einer", "ein", "eine") and tokens[place + 1].low in SCALED:
         factor = SCALES.get(tokens[place + 1].low) or MULTIPLIERS.get(tokens[place + 1].low) or 100
         if factor >= below:
             return None
