@@ -39,8 +39,7 @@ _UNSEEN = re.compile(
 _SPACES = re.compile(r"[^\S\n](?:[^\S\n]+|(?<! ))")
 _OTHER_SPACE = re.compile(r"[^\S\n ]")
 _ENTITY = re.compile(r"&(?:#\d|#[xX][0-9a-fA-F]|[a-zA-Z]{2})")
-_SPECIAL = re.compile(r"[^\n -%'-_a-~]")
-"""Signs that may be spelled otherwise: all but plain ASCII."""
+_SPECIAL = re.compile(r"[^\n -%'-_a-~]")  # what may be spelled otherwise: all but plain ASCII
 
 
 @lru_cache(maxsize=1024)

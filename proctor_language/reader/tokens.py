@@ -31,13 +31,11 @@ _new = tuple.__new__
 
 
 class Tokens(dict[int, Token]):
-    """The tokens of a readable text by their places; places outside of the text have ``END``.
-
-    Most tokens of a mail are far from any value, so each is made when it is first asked for.
+    """The tokens of a readable text by their places, each made when first asked for; ``END`` is outside of the text.
 
     Attributes:
         text: the text. size: how many tokens it has. numbers: the places of those in figures. begins: the places at which
-            a value may begin, a number's or that of a word of ``words.STARTS``, in order.
+            a value may begin, a number's or that of a word of ``words.STARTS`` before its ``words.FOLLOWERS``, in order.
     """
 
     def __init__(self, text: str) -> None:
