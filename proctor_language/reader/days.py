@@ -7,6 +7,7 @@ from typing import NamedTuple
 from proctor_language.reader.mentions import Mention
 from proctor_language.reader.tokens import Tokens
 from proctor_language.reader.words import (
+    DAYS_OF,
     GERMAN_ORDINALS,
     MONTHS,
     ORDINALS,
@@ -28,11 +29,6 @@ _NUMBER_SIGNS = ("-", "/", ".")
 _BETWEEN = frozenset((*_ARTICLES, "a", "am", "on", "ein", ",", ".", "(", "-", "/", "*", "_"))
 """What may be between a weekday and its date."""
 _BEFORE_NTH = frozenset((*_ARTICLES, "on", "by", "am", "zum", "vom", "until", "before", "bis"))
-_UNITS = {
-    **dict.fromkeys(("day", "days", "tag", "tage", "tagen"), 1),
-    **dict.fromkeys(("week", "weeks", "woche", "wochen"), 7),
-}
-"""How many days there are in what days are counted by."""
 _OF_WEEK = frozenset(("next", "nächster", "übernächster", "kommender", "of", "in", "week", "this", "dieser"))
 
 
@@ -85,7 +81,7 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
 def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = False) -> Dated | None:
     token = tokens[place]
     if token.is_number:
-        if tokens[place + 1].low in _UNITS:
+        if tokens[place + 1].low in DAYS_OF:
             return _weeks_from(tokens, place, today)
         return _dated_by_figures(tokens, place, today, after_weekday=after_weekday)
     if not token.is_word:
@@ -486,21 +482,21 @@ def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
         1 if low in ("a", "one", "eine", "einer") else int(low) if low.isdigit() and len(low) < 3 else number_of(low)
     )
     unit, here = tokens[place + 1].low, place + 2
-    if count is None or not 0 < count <= 60 or unit not in _UNITS:
+    if count is None or not 0 < count <= 60 or unit not in DAYS_OF:
         return None
     is_from = tokens[here].low in ("from", "after", "ab")
     here += is_from
     if is_from and tokens[here].low == "now":
-        return Dated((today + timedelta(days=count * _UNITS[unit]),), here + 1)
+        return Dated((today + timedelta(days=count * DAYS_OF[unit]),), here + 1)
     here += is_from and tokens[here].low in (*_THIS, "on")
     base = (
         _read_one(tokens, here, today)
         if tokens[here].low in (*WEEKDAYS, "today", "tomorrow", "heute", "morgen")
         else None
     )
-    if base is None or not (is_from or (_UNITS[unit] == 7 and not base.is_weekday)):
+    if base is None or not (is_from or (DAYS_OF[unit] == 7 and not base.is_weekday)):
         return None
-    return Dated(tuple(day + timedelta(days=count * _UNITS[unit]) for day in base.days), base.after)
+    return Dated(tuple(day + timedelta(days=count * DAYS_OF[unit]) for day in base.days), base.after)
 
 
 def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
@@ -530,9 +526,9 @@ _PHRASES = frozenset(
 
 def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
     low = tokens[place].low
-    if tokens[place + 1].low in _UNITS and (found := _weeks_from(tokens, place, today)):
+    if tokens[place + 1].low in DAYS_OF and (found := _weeks_from(tokens, place, today)):
         return found
-    if low not in _PHRASES or (low == "in" and tokens[place + 2].low not in _UNITS):
+    if low not in _PHRASES or (low == "in" and tokens[place + 2].low not in DAYS_OF):
         return None
     words = [tokens[place + step].low for step in range(6)]
     match words:

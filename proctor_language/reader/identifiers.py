@@ -13,6 +13,7 @@ from proctor_language.reader.words import ONES, number_of
 _MAIL = re.compile(
     r"(?<![\w.+-])[\w.+\\-]{1,64} ?(?:@|[\[(] ?[aä]t ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?(?:dot|[pP]unkt) ?[\])] ?|\.)[\w-]{1,64}){1,8}"
 )
+_AT = re.compile(r"[@\[(](?:(?<=@)| ?[aä]t ?[\])])")
 # An optional + or 00, an optional parenthesis, digits; its first sign comes first, as only there a search stops.
 # "ruth dot okafor at millbank hyphen legal dot example", as addresses are dictated.
 _SAID = {"dot": ".", "punkt": ".", **dict.fromkeys(("hyphen", "dash", "minus", "bindestrich"), "-")}
@@ -28,6 +29,7 @@ _SPOKEN_MAIL = re.compile(
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"[+(\d](?:(?<=\+)\(?\d|(?<=\b0)0\(?\d|(?<=\()\d|(?<=\d))[\d ()/.-]{5,28}\d\b")
+_LIKE_PHONE = re.compile(r"[+(0][\d ()/.-]{7}")
 _DATE = re.compile(
     r"[0-2]\d[0-5]\d ?- ?[0-2]\d[0-5]\d\b|\(?\d{1,2}[./-]\d{1,2}[./-](?:\d\d){1,2}\b|\d{1,2}[.:]\d\d ?- ?\d{1,2}[.:]\d\d"
 )
@@ -259,10 +261,10 @@ def addresses_in(text: str) -> list[Mention]:
     """The mail addresses and telephone numbers of a text."""
     found: list[Mention] = []
     if "@" in text or any(sign in text for sign in ("at)", "at]", "ät)", "ät]")):
-        found += [Mention("address", (_mail(each.group()),), each.start(), each.end()) for each in _MAIL.finditer(text)]
+        found += [Mention("address", (_mail(each.group()),), *each.span()) for each in _mails(text)]
     if " dot " in text or " punkt " in text:
         found += [Mention("address", (_said(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)]
-    for match in _PHONE.finditer(text):
+    for match in _PHONE.finditer(text) if _LIKE_PHONE.search(text) else ():
         if not match.group().startswith(("+", "0", "(")):
             continue
         digits = "".join(char for char in match.group() if char.isdigit())
@@ -272,6 +274,19 @@ def addresses_in(text: str) -> list[Mention]:
         if is_long:
             found.append(Mention("address", _numbers(match.group()), match.start(), match.end()))
     return found
+
+
+def _mails(text: str) -> Iterator[re.Match[str]]:
+    """The mail addresses, which are looked for only around their signs."""
+    end = 0
+    for sign in _AT.finditer(text):
+        if sign.start() < end:
+            continue
+        match = _MAIL.search(text, max(end, sign.start() - 65))  # 64 characters and a space at most
+        if match is None:
+            return
+        yield match
+        end = match.end()
 
 
 def _mail(written: str) -> str:

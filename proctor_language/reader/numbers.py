@@ -15,7 +15,9 @@ from proctor_language.reader.words import (
     MULTIPLIERS,
     NUMBER_STEMS,
     ONES,
+    SCALED,
     SCALES,
+    STARTS,
     TENS,
     number_of,
 )
@@ -28,8 +30,7 @@ _LONGEST = 12
 _MOST_DIGITS = 1000
 """Longer figures are not read: Python reads at most 4,300 digits."""
 _NO_LIMIT = 10**9
-_SCALED = frozenset("hundred thousand million dozen dutzend hundert tausend".split())
-_FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single"))
+_FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single", "anderthalb"))
 """Words by which a number in words begins, beside long ones with ``NUMBER_STEMS``."""
 _CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
 _MILLIONS = {**SCALES, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}
@@ -44,6 +45,8 @@ _THINGS = frozenset(
     "people persons guests heads seats places covers participants attendees copies tables chairs rooms boxes sets pieces "
     "personen gäste leute plätze teilnehmer köpfe exemplare tische stühle stück items tickets pages".split()
 )
+_COUNTED = _COUNTED_TIME | _THINGS
+_GLUED = frozenset((*_THINGS, "x", "er", "st", "nd", "rd", "th", "pcs", "stk", "pax", "ppl"))
 
 
 class Figure(NamedTuple):
@@ -103,9 +106,9 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
 
 def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | None:
     token = tokens[place]
-    if token.low in ("a", "an") and tokens[place + 1].low not in _SCALED:
+    if token.low in ("a", "an") and tokens[place + 1].low not in SCALED:
         return None
-    if token.low not in _FIRST and not (len(token.low) > 6 and any(stem in token.low for stem in NUMBER_STEMS)):
+    if token.low not in _FIRST and not _is_long_number(token.low):
         return None
     if token.low.endswith(("einhalb", "anderthalb")):
         return _halves(tokens, place)
@@ -123,6 +126,10 @@ def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | Non
     return found
 
 
+def _is_long_number(word: str) -> bool:
+    return len(word) > 6 and word not in STARTS and any(stem in word for stem in NUMBER_STEMS)
+
+
 def _halves(tokens: Tokens, place: int) -> Figure | None:
     """``zweieinhalb Millionen``, ``anderthalb Tausend``."""
     word, scale = tokens[place].low, tokens[place + 1].low
@@ -136,7 +143,7 @@ def _halves(tokens: Tokens, place: int) -> Figure | None:
 def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
     """A whole number; one of a hundred or more only if its scale is below a bound: it goes with a greater one."""
     token = tokens[place]
-    if token.low in ("a", "an", "half", "einer", "ein", "eine") and tokens[place + 1].low in _SCALED:
+    if token.low in ("a", "an", "half", "einer", "ein", "eine") and tokens[place + 1].low in SCALED:
         factor = SCALES.get(tokens[place + 1].low) or MULTIPLIERS.get(tokens[place + 1].low) or 100
         if factor >= below:
             return None
@@ -222,17 +229,14 @@ def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> 
     if is_closed and not unit:
         return []
     is_code = (before.is_word and not first.gap and place > 0) or (
-        after.is_word
-        and not after.gap
-        and not unit
-        and after.low not in ("x", "er", "st", "nd", "rd", "th", "pcs", "stk", "pax", "ppl", *_THINGS)
+        after.is_word and not after.gap and not unit and after.low not in _GLUED
     )
     if is_code and not unit:
         return []
     found = []
     is_ordinal = after.low in ("st", "nd", "rd", "th") and not after.gap
     cents = int((value * 100).to_integral_value())
-    is_counted = after.low in _COUNTED_TIME or after.text == "%" or after.low in _THINGS
+    is_counted = after.low in _COUNTED or after.text == "%"
     is_label = _is_list_label(tokens, place, figure.after)
     if unit or not (is_counted or is_ordinal):
         is_weak = not unit and (not figure.has_cents or is_closed or is_label)
@@ -292,7 +296,7 @@ def _with_cents(
         return value, end
     is_named = tokens[cents.after].low in CENTS
     follower = tokens[cents.after]
-    is_bare = here == place and not needs_word and cents.value >= 10 and follower.low not in _COUNTED_TIME | _THINGS
+    is_bare = here == place and not needs_word and cents.value >= 10 and follower.low not in _COUNTED
     if cents.is_digits:
         is_bare = (
             is_bare

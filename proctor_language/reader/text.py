@@ -27,6 +27,9 @@ _TABLE = {
     **dict.fromkeys(_QUOTES, '"'),
     **dict.fromkeys(_LINE_ENDS, "\n"),
     **_LOOK_ALIKES,
+    # NFKC's own, and frequent: without them most texts needn't be normalized.
+    **dict.fromkeys("\u00a0\u202f", " "),
+    "\u2026": "...",
 }
 # No glyph: formats, variation selectors, fillers, controls, private use, keycaps.
 _UNSEEN = re.compile(
@@ -36,7 +39,7 @@ _UNSEEN = re.compile(
 _SPACES = re.compile(r"[^\S\n](?:[^\S\n]+|(?<! ))")
 _OTHER_SPACE = re.compile(r"[^\S\n ]")
 _ENTITY = re.compile(r"&(?:#\d|#[xX][0-9a-fA-F]|[a-zA-Z]{2})")
-_SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1f`\x7f]")
+_SPECIAL = re.compile(r"[^\n -%'-_a-~]")  # what may be spelled otherwise: all but plain ASCII
 
 
 @lru_cache(maxsize=1024)
@@ -46,15 +49,19 @@ def readable(text: str) -> str:
     Characters without a glyph are removed; line ends are kept. Applied twice, it changes nothing more. It prepares
     text for every rule, reply, quote check and search, so that typography and encoding never change a verdict.
     """
-    signs = "".join(set(text))  # what is asked of each sign is asked of few
-    if not signs.isascii() and _UNSEEN.search(signs):
+    signs = _special_signs(text)
+    if _UNSEEN.search(signs) and not text.isascii():
         text = _UNSEEN.sub("", text)
     if "&" in signs and _ENTITY.search(text):
         text = unescape(text)
-        signs = "".join(set(text))
-    if not signs.isascii() or _SPECIAL.search(signs):
+        signs = _special_signs(text)
+    if signs:
         text = _spell(text, signs)
     return _SPACES.sub(" ", text) if "  " in text or _OTHER_SPACE.search(signs) else text
+
+
+def _special_signs(text: str) -> str:
+    return "".join(set(_SPECIAL.findall(text)))  # what is asked of each sign is asked of few
 
 
 def _spell(text: str, signs: str) -> str:
@@ -65,7 +72,7 @@ def _spell(text: str, signs: str) -> str:
     text = _replace(text, signs)
     if not unicodedata.is_normalized("NFKC", text):
         text = unicodedata.normalize("NFKC", text)
-        signs = "".join(set(text))
+        signs = _special_signs(text)
         text = _replace(text, signs)
     return _UNSEEN.sub("", text) if _UNSEEN.search(signs) else text
 

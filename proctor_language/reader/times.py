@@ -486,6 +486,8 @@ def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
     """``a`` or ``p`` for what follows a time (``pm``, ``p.m.``, ``in the afternoon``), and the place after it."""
     token = tokens[place]
     low = token.low
+    if low not in _HALF_BEGINS:
+        return "", place
     if low in ("am", "pm"):
         follower = tokens[place + 1]
         if low == "am" and (follower.low in _GERMAN_DAYS or (follower.is_number and tokens[place + 2].text == ".")):
@@ -517,14 +519,18 @@ def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
                 return "p", here + step + 1
             if words[step] not in ("the", "am", "in", "early", "late", "frühen", "späten"):
                 break
-    if words[0] in ("morgens", "vormittags", "früh", "frueh"):
+    if words[0] in _FORENOONS:
         return "a", here + 1
-    if words[0] in ("nachmittags", "abends", "tonight", "mittags"):
+    if words[0] in _AFTERNOONS:
         return "p", here + 1
     return "", place
 
 
 _BEFORE_HALF = frozenset((*WEEKDAYS, "in", "on", "at", "am", "this", "heute", "the", "tomorrow", "morgen"))
+_FORENOONS = frozenset(("morgens", "vormittags", "früh", "frueh"))
+_AFTERNOONS = frozenset(("nachmittags", "abends", "tonight", "mittags"))
+_HALF_BEGINS = frozenset((*_BEFORE_HALF, *_FORENOONS, *_AFTERNOONS, "am", "pm", "a", "p", ",", "("))
+"""By what the half of a day begins behind a time."""
 _GERMAN_TIME = frozenset("um halb viertel dreiviertel uhr ab bis gegen von zwischen nach vor".split())
 _GERMAN_DAYS = frozenset(
     "montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so nachmittag abend morgen vormittag "

@@ -247,3 +247,21 @@ STARTS = frozenset(
     ]
 )
 """Words by which a value may begin."""
+
+DAYS_OF = {
+    **dict.fromkeys(("day", "days", "tag", "tage", "tagen"), 1),
+    **dict.fromkeys(("week", "weeks", "woche", "wochen"), 7),
+}
+"""How many days there are in what days are counted by."""
+SCALED = frozenset("hundred thousand million dozen dutzend hundert tausend".split())
+"""What "a" may be a number before."""
+FOLLOWERS = {
+    **dict.fromkeys(("a", "an"), SCALED.union(DAYS_OF)),
+    **dict.fromkeys(("last", "letzten", "letzter"), frozenset((*WEEKDAYS, "day", "tag"))),
+    "in": frozenset(DAYS_OF),
+    "day": frozenset(("after", "before", "of")),
+    "new": frozenset(("'", "year")),
+    "end": frozenset(("of",)),
+    "ende": frozenset((*MONTHS, "des", "dieses")),
+}
+"""For words of ``STARTS`` that begin a value rarely: the words of which one is the next or next but one if they do."""
