@@ -147,7 +147,7 @@ def honest_table(plays: Plays, rows: Sequence[Row]) -> list[tuple[str, ...]]:
             totals[name] = [a + b for a, b in zip(totals[name], measured, strict=True)]
     return [
         (voice, f"{n:g}", f"{points:g}", f"{100 * less / points:.2f} %", f"{100 * doubt / points:.2f} %")
-        for voice, (n, points, less, doubt) in sorted(totals.items())
+        for voice, (n, points, less, doubt) in sorted(totals.items(), key=lambda each: (each[0] == "all", each[0]))
     ]
 
 
@@ -197,6 +197,14 @@ _PAGE = """\
 
 Messages that others wrote, who saw a day as a participant does, and no code. A play does all else as the oracle does.
 Honest messages deserve all their points. Each cheat has a twin: the same words without the trick.
+
+The reader was mended by what these days showed. Unseen, the first time that it met them, honest messages lost 1.7 %
+(seed 30303), and then 0.83 % of the points, 0.17 % of them in doubt (seed 515, all families). Of the cheats of seed
+30303, 55 of 100 kept their points then.
+
+The voices: *a* formal, *b* terse, *c* chatty, *d* Markdown, *e* American, *f* German, *g* HTML, quotes and forwards,
+*h* thorough, with negations and closing questions.
+
 Written by `python -m benchmarks.reading --write`."""
 
 if __name__ == "__main__":
