@@ -342,6 +342,7 @@ class Judgement:
         self._mails = mails_after(ctx)
         self.actions = [Action(entry, self._mails) for entry in done(ctx)]
         self._before, self._after = calendar_before(ctx), calendar_after(ctx)
+        self._around: dict[str, list[tuple[datetime, frozenset[str]]]] = {}
 
     @cached_property
     def side_effects(self) -> list[Action]:
@@ -525,8 +526,15 @@ class Judgement:
     def _known_to(self, key: str) -> Iterator[tuple[datetime, frozenset[str]]]:
         """When and by whom a line was written or read, or one that it is a good part of."""
         yield from self._lines.get(key, [])
-        if len(key) >= _PART:
-            yield from (each for line, seen in self._lines.items() if key in line for each in seen)
+        if len(key) >= _PART and key in self._all_lines:
+            if key not in self._around:
+                self._around[key] = [each for line, seen in self._lines.items() if key in line for each in seen]
+            yield from self._around[key]
+
+    @cached_property
+    def _all_lines(self) -> str:
+        """All lines in one text, in which most pieces are looked for in vain."""
+        return "\n".join(self._lines)
 
     @cached_property
     def _lines(self) -> dict[str, list[tuple[datetime, frozenset[str]]]]:
