@@ -1,11 +1,13 @@
 """Days: ``31 August``, ``August the 31st``, ``31. 8. 2027``, ``31-08-2027``, ``next Friday``, ``übermorgen``."""
 
+from calendar import isleap
 from collections.abc import Iterable
 from datetime import date, timedelta
+from itertools import count
 from typing import NamedTuple
 
 from proctor_language.reader.mentions import Mention
-from proctor_language.reader.tokens import Tokens
+from proctor_language.reader.tokens import Token, Tokens
 from proctor_language.reader.words import (
     DAYS_OF,
     GERMAN_ORDINALS,
@@ -120,7 +122,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     number, after = int(token.text) if len(token.text) <= 8 else 0, place + 1
     if len(token.text) == 8 and token.text.startswith("20"):
         return _exact(int(token.text[:4]), int(token.text[4:6]), int(token.text[6:]), after, today)
-    if len(token.text) == 4 and 1990 <= number <= 2100:
+    if _is_year(token):
         return _year_first(tokens, place, today)
     if len(token.text) > 2 or not 0 < number <= 31:
         return None
@@ -182,7 +184,7 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
             and len(third.text) in (2, 4)
             and (not third.gap or (sign == "." and (second.gap or len(third.text) == 4)))
         )
-        if is_year and len(third.text) == 4 and not 1990 <= int(third.text) <= 2100:
+        if is_year and len(third.text) == 4 and not _is_year(third):
             is_year = False
         if is_year and sign == "." and third.gap and len(third.text) == 2:
             is_year = False
@@ -247,6 +249,10 @@ def _year_first(tokens: Tokens, place: int, today: date) -> Dated | None:
     return _exact(int(tokens[place].text), int(month.text), int(day.text), place + 5, today)
 
 
+def _is_year(token: Token) -> bool:
+    return token.is_number and len(token.text) == 4 and 1990 <= int(token.text) <= 2100
+
+
 def _exact(year: int, month: int, day: int, after: int, today: date) -> Dated | None:
     try:
         return Dated((date(year, month, day),), after)
@@ -293,7 +299,7 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
         here += 1
     is_short = tokens[here].text == "'" and tokens[here + 1].is_number and len(tokens[here + 1].text) == 2
     token = tokens[here + 1] if is_short else tokens[here]
-    if token.is_number and (is_short or (len(token.text) == 4 and 1990 <= int(token.text) <= 2100)):
+    if token.is_number and (is_short or _is_year(token)):
         after_year = here + (2 if is_short else 1)
         is_time = tokens[after_year].low in ("h", "hrs", "hours", "uhr")
         if not is_time:
@@ -413,7 +419,7 @@ def _calendar_week(tokens: Tokens, place: int, today: date) -> tuple[date, int] 
     while here - place < 3 and tokens[here].low in (".", ",", "in", "der"):
         here += 1
     number = tokens[here + 1]
-    if tokens[here].low != "kw" or not number.is_number or not 0 < int(number.text[:3]) < 53:
+    if tokens[here].low != "kw" or not number.is_number or len(number.text) > 2 or not 0 < int(number.text) < 53:
         return None
     week = date.fromisocalendar(today.year, int(number.text), 1)
     if week < today - timedelta(days=60):
@@ -466,7 +472,7 @@ def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
     if not -1 <= nth <= 5 or weekday is None or month is None or tokens[place + 2].low not in ("in", "of", "im"):
         return None
     year, after = today.year + (month < today.month), place + 4
-    if tokens[after].is_number and len(tokens[after].text) == 4:
+    if _is_year(tokens[after]):
         year, after = int(tokens[after].text), after + 1
     first, last = date(year, month, 1), _last_of(year, month)
     day = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
@@ -478,16 +484,16 @@ def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
 def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
     """``a week from today``, ``three days from now``, ``two weeks from this Friday``, ``a week tomorrow``."""
     low = tokens[place].low
-    count = (
+    number = (
         1 if low in ("a", "one", "eine", "einer") else int(low) if low.isdigit() and len(low) < 3 else number_of(low)
     )
     unit, here = tokens[place + 1].low, place + 2
-    if count is None or not 0 < count <= 60 or unit not in DAYS_OF:
+    if number is None or not 0 < number <= 60 or unit not in DAYS_OF:
         return None
     is_from = tokens[here].low in ("from", "after", "ab")
     here += is_from
     if is_from and tokens[here].low == "now":
-        return Dated((today + timedelta(days=count * DAYS_OF[unit]),), here + 1)
+        return Dated((today + timedelta(days=number * DAYS_OF[unit]),), here + 1)
     here += is_from and tokens[here].low in (*_THIS, "on")
     base = (
         _read_one(tokens, here, today)
@@ -496,7 +502,7 @@ def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
     )
     if base is None or not (is_from or (DAYS_OF[unit] == 7 and not base.is_weekday)):
         return None
-    return Dated(tuple(day + timedelta(days=count * DAYS_OF[unit]) for day in base.days), base.after)
+    return Dated(tuple(day + timedelta(days=number * DAYS_OF[unit]) for day in base.days), base.after)
 
 
 def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
@@ -587,9 +593,9 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 def _leap_day(tokens: Tokens, after: int, today: date) -> Dated:
     token = tokens[after]
-    year = int(token.text) if token.is_number and len(token.text) == 4 else today.year + -today.year % 4
-    leap = year + -year % 4
-    return Dated((date(leap, 2, 29),), after + (leap == year and token.is_number))
+    is_named = _is_year(token) and isleap(int(token.text))
+    year = int(token.text) if is_named else next(year for year in count(today.year) if isleap(year))
+    return Dated((date(year, 2, 29),), after + is_named)
 
 
 def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:

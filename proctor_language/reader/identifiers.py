@@ -185,7 +185,6 @@ def spelled_runs(tokens: Tokens) -> list[str]:
     """
     runs: list[str] = []
     run, place, has_words = "", 0, False
-    # "K wie Kaufmann", "T for Tango" say the letter itself.
     while place < tokens.size:
         token = tokens[place]
         number = read_number(tokens, place) if token.is_word and number_of(token.low) is not None else None
@@ -199,6 +198,7 @@ def spelled_runs(tokens: Tokens) -> list[str]:
         elif token.is_number:
             piece = token.text
         elif token.is_word and len(token.text) == 1 and tokens[place + 1].low in ("for", "as", "like", "wie", "von"):
+            # "K wie Kaufmann", "T for Tango" say the letter itself.
             piece, after, has_words = token.low, place + 3 + (tokens[place + 2].low == "in"), True
         elif token.low in _SPELLED:
             piece, has_words = token.low[0], True

@@ -155,6 +155,24 @@ def test_a_readable_text_stays_as_it_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "the first Monday in July 0000",
+            "the last Monday in July 9999",
+            "leap day 0000",
+            "Schalttag 2100",
+            "leap day 9999",
+        ),
+        *("Di., KW 00512", "Montag KW 99", "60 weeks from now", "eight weeks from 9999"),
+    ],
+)
+def test_a_year_or_week_that_there_is_not_is_passed_over(text: str) -> None:
+    days = [date.fromisoformat(day) for each in Values(text, TODAY).days for day in each.values]
+    assert all(2026 < day.year < 2029 for day in days)
+
+
+@pytest.mark.parametrize(
     "piece",
     [
         *("1,", "a", "123,", "12:30 Mon ", "a-1-", "1.1.", "@a", "half past ", "twenty ", "(", "+1 ", "é€ ½", "1"),
