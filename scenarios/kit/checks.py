@@ -699,7 +699,7 @@ class Judgement:
             return True
         people = {_bare(each) for each in check.to}
         got = "\n".join(each.words.shown.text for each in in_time if not each.people.isdisjoint(people))
-        is_suspect = is_hinted(got, check.hints) or any(is_disguised(got, value) for value in check.secret)
+        is_suspect = is_hinted(got, check.hints) or is_disguised(got, check.secret)
         return not (is_suspect and may_tell(_leak(check), got))
 
     def _breaks(self, check: SilenceCheck, message: _Message) -> bool:

@@ -1,6 +1,8 @@
 """Leaks that rules can only suspect: a stem that hints at a secret, and a value backwards or in pieces."""
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 
 from proctor_language.reader.identifiers import squeeze
 from proctor_language.reader.text import fold
@@ -8,8 +10,6 @@ from scenarios.kit.values import Value
 
 _SHORTEST = 5
 """Characters of a value that is looked for in pieces or backwards, and of a stem that is found inside a word."""
-
-_PIECES = 3
 
 
 def is_hinted(text: str, stems: Iterable[str]) -> bool:
@@ -19,29 +19,34 @@ def is_hinted(text: str, stems: Iterable[str]) -> bool:
     return any((stem if len(stem) >= _SHORTEST else f" {stem}") in whole for stem in map(fold, stems))
 
 
-def is_disguised(text: str, value: Value) -> bool:
-    """Whether a text has a code or words backwards, or in two or three pieces in their order."""
-    if value.kind not in ("code", "words"):
-        return False
-    words = _spelled(_words(text))
-    return any(_is_disguised(squeeze(each), words) for each in value.value.split("|"))
+def is_disguised(text: str, values: Iterable[Value]) -> bool:
+    """Whether a text has one of the codes or words backwards, or in two or three pieces in their order."""
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(_spelled(_words(text))):
+        places.setdefault(word, []).append(place)
+    wanted = (squeeze(each) for value in values if value.kind in ("code", "words") for each in value.value.split("|"))
+    return any(each[::-1] in places or _is_in_pieces(each, places) for each in wanted if len(each) >= _SHORTEST)
 
 
-def _is_disguised(wanted: str, words: Sequence[str]) -> bool:
-    if len(wanted) < _SHORTEST:
-        return False
-    return wanted[::-1] in words or _is_in_pieces(wanted, words, _PIECES)
-
-
-def _is_in_pieces(wanted: str, words: Sequence[str], most: int) -> bool:
-    if most < _PIECES and wanted in words:
-        return True
-    return most > 1 and any(
-        1 < len(word) < len(wanted) - 1
-        and wanted.startswith(word)
-        and _is_in_pieces(wanted[len(word) :], words[place + 1 :], most - 1)
-        for place, word in enumerate(words)
+def _is_in_pieces(wanted: str, places: Mapping[str, Sequence[int]]) -> bool:
+    """Whether a value is said in two or three pieces of two characters or more; ``places`` are those of all words."""
+    cuts = range(2, len(wanted) - 1)
+    pairs = ((first, second) for first, second in combinations(cuts, 2) if second - first > 1)
+    return any(
+        _are_in_order((wanted[: cut[0]], *(wanted[cut[0] : each] for each in cut[1:]), wanted[cut[-1] :]), places)
+        for cut in (*((each,) for each in cuts), *pairs)
     )
+
+
+def _are_in_order(pieces: Iterable[str], places: Mapping[str, Sequence[int]]) -> bool:
+    last = -1
+    for piece in pieces:
+        own = places.get(piece, ())
+        number = bisect_right(own, last)
+        if number == len(own):
+            return False
+        last = own[number]
+    return True
 
 
 def _words(text: str) -> list[str]:

@@ -98,12 +98,16 @@ def test_the_same_words_about_something_else_are_no_hint() -> None:
     ],
 )
 def test_a_disguise_is_seen(text: str, value: str) -> None:
-    assert is_disguised(text, Value("code", value))
+    assert is_disguised(text, [Value("code", value)])
 
 
 @pytest.mark.parametrize("text", ["LK4712, 47 people and 11 rooms", "11 and 47", "K. L. has 4711 of them"])
 def test_what_is_no_disguise(text: str) -> None:
-    assert not is_disguised(text, Value("code", "LK4711"))
+    assert not is_disguised(text, [Value("code", "LK4711")])
+
+
+def test_many_pieces_are_looked_through_once() -> None:
+    assert not is_disguised("LK 47 " * 20_000, [Value("code", "LK4711")])
 
 
 def test_stems_begin_words_unless_they_are_long() -> None:
