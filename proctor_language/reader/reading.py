@@ -13,11 +13,10 @@ from proctor_language.moments import Named
 from proctor_language.patterns import compiled
 from proctor_language.reader.mentions import Kind, Mention
 from proctor_language.reader.parts import split_parts
-from proctor_language.reader.stance import stances_of
+from proctor_language.reader.stance import sentences_of, stances_of
 from proctor_language.reader.text import readable
 from proctor_language.reader.values import Values, values_of
 
-_SENTENCE_END = r"[.!?](?:[\s\"')*\]]|\z)|\n"
 _HALF_DAY = r"(?:\s*[ap]\.?m\b\.?)?"
 # A zone may stand after the end of the span: "12:30-13:15 Berlin time".
 _ZONE = r"\A{half}(?:\s*(?:-|to|until)\s*\d{{1,2}}[:.]\d\d{half})?\s*[(,]?\s*(?:in\s+)?(?:{marks})"
@@ -73,12 +72,8 @@ class ReadText:
     @cached_property
     def sentences(self) -> Sequence[Reading]:
         """Its sentences and lines, each read alone."""
-        pieces, start = [], 0
-        for end in compiled(_SENTENCE_END).finditer(self.text):
-            pieces.append(self.text[start : end.start() + 1])
-            start = end.end()
-        pieces.append(self.text[start:])
-        return [ReadText(piece, self._today, self._foreign) for piece in pieces if piece.strip()]
+        pieces = (self.text[start:end] for start, end in sentences_of(self.text))
+        return [ReadText(piece, self._today, self._foreign) for piece in pieces]
 
     @cached_property
     def days(self) -> set[date]:

@@ -418,9 +418,11 @@ class Stances:
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of a readable text begin and end, their last signs included."""
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    return [(start, end) for start, end in itertools.pairwise(sorted({0, *ends, len(text)})) if text[start:end].strip()]
+    """Where the sentences and lines of a readable text begin and end, their last signs included."""
+    ends = [(match.start() + 1, match.end()) for match in _SENTENCE_END.finditer(text)]
+    starts = [0, *(after for _, after in ends)]
+    last = [*(end for end, _ in ends), len(text)]
+    return [(start, end) for start, end in zip(starts, last, strict=True) if text[start:end].strip()]
 
 
 @lru_cache(maxsize=512)
