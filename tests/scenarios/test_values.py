@@ -72,6 +72,10 @@ PRICE = Value(kind="amount", value="383300")
         ("The price is 3,833.00 dollars.", False),
         ("3,833.00 euros. No, wait, that is wrong.", False),
         ("The price is 3,833.00 euros, give or take.", None),
+        ("The parts add up to 3,833.00 euros.", True),
+        ("It is up to 3,833.00 euros.", None),
+        ("It has gone up by 3,833.00 euros.", None),
+        ("The price is 3,833.00 euros a head.", None),
         ("Ann wrote:\n> the price is 3,833.00 euros\nI don't agree.", False),
         ("See below.\n---------- Forwarded message ----------\nFrom: ann\n\nthe price is 3,833.00 euros", True),
     ],
@@ -93,6 +97,41 @@ def test_several_values_for_one_thing_are_none(text: str, is_contradicted: bool)
     assert Words(text, TUESDAY).is_contradicted(PRICE, []) is is_contradicted
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Is Ann or Bob meant?", True),
+        ("There are Ann and Bob. Whom do you mean?", True),
+        ("There are Ann and Bob. They quarrel. Shall I wait?", None),
+        ("There are Ann and Bob. Do you need anything else?", False),
+        ("There are Ann and Bob. Did you sleep well?", False),
+    ],
+)
+def test_a_question_is_about_what_it_names_or_asks_to_decide(text: str, answer: bool | None) -> None:
+    sought = [Value("words", "Ann"), Value("words", "Bob"), Value("question", "?")]
+    assert Words(text, TUESDAY).asks(sought) is answer
+
+
+def test_who_wrote_a_quoted_line_is_not_said() -> None:
+    text = "Ann wrote on 12 May 2026, 10:15:\n> fine\nIt is at 14:00."
+    words = Words(text, TUESDAY, had=lambda line: False)
+    assert not words.names(Value("time", "10:15"))
+    assert words.names(Value("time", "14:00"))
+
+
+def test_what_may_be_something_else_is_not_said_for_sure() -> None:
+    words = Words("It has 1,200.00 euros, for 80.", TUESDAY)
+    assert words.asserts(Value("amount", "120000"), is_sure=True)
+    assert words.asserts(Value("amount", "8000"))
+    assert not words.asserts(Value("amount", "8000"), is_sure=True)
+
+
+@pytest.mark.parametrize("option", ["Insolvenz-", "insolvency|Insolvenz-"])
+def test_the_beginning_of_a_word_is_found_in_compounds(option: str) -> None:
+    assert Words("Er ist beim Insolvenzamt.", TUESDAY).names(Value("words", option))
+    assert not Words("Die Kleininsolvenz ist vorbei.", TUESDAY).names(Value("words", option))
+
+
 def test_a_quote_shows_its_reader_only_news() -> None:
     text = "Yes.\nOn Monday Ann wrote:\n> the code is AB1234"
     code = Value(kind="code", value="AB1234")
@@ -110,6 +149,8 @@ def test_a_quote_shows_its_reader_only_news() -> None:
         ("5: done or open", {5: ""}),
         ("1, 2 and 4: done", {1: "done", 2: "done", 4: "done"}),
         ("6: erledigt", {6: "done"}),
+        ("7: done - open day: all were told", {7: "done"}),
+        ("8: done is what you want to read, but it is open", {8: ""}),
         ("I have done 7 things", {}),
     ],
 )
