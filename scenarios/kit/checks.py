@@ -533,7 +533,7 @@ class Judgement:
 
     @cached_property
     def _all_lines(self) -> str:
-        """All lines in one text, in which most pieces are looked for in vain."""
+        """All lines in one text: most pieces are in none of them, which one search shows."""
         return "\n".join(self._lines)
 
     @cached_property
