@@ -393,6 +393,9 @@ def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None =
             days = (soon if ahead else soon + timedelta(days=7), soon)
         elif before in ("week",) and tokens[place - 2].low in (*_NEXT,):
             days = (following,)
+        begun = place - 3 if tokens[place - 1].text in (",", ":") else place - 2
+        if week := _calendar_week(tokens, begun, today):
+            return Dated((week[0] + timedelta(days=number),), after, is_weekday=True)
         if week := _calendar_week(tokens, after, today):
             return Dated((week[0] + timedelta(days=number),), week[1], is_weekday=True)
         if tokens[after].low not in _OF_WEEK:

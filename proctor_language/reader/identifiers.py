@@ -19,13 +19,15 @@ _AT = re.compile(r"[@\[(](?:(?<=@)| ?[aä]t ?[\])])")
 _SAID = {"dot": ".", "punkt": ".", **dict.fromkeys(("hyphen", "dash", "minus", "bindestrich"), "-")}
 _SAID |= {
     **dict.fromkeys(("underscore", "unterstrich"), "_"),
+    "strich": "-",
+    "klammeraffe": "@",
     **dict.fromkeys(("plus sign", "pluszeichen"), "+"),
     "at": "@",
     "ät": "@",
 }
-_SIGN = "dot|punkt|hyphen|dash|minus|bindestrich|underscore|unterstrich|plus sign|pluszeichen"
+_SIGN = "dot|punkt|hyphen|dash|minus|bindestrich|strich|underscore|unterstrich|plus sign|pluszeichen"
 _SPOKEN_MAIL = re.compile(
-    rf"\b\w{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:at|ät) [\w-]{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:dot|punkt) \w{{2,64}}\b",
+    rf"\b\w{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:at|ät|klammeraffe) [\w-]{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:dot|punkt) \w{{2,64}}\b",
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"[+(\d](?:(?<=\+)\(?\d|(?<=\b0)0\(?\d|(?<=\()\d|(?<=\d))[\d ()/.-]{5,28}\d\b")
@@ -173,6 +175,7 @@ _SPELLED = frozenset(
     "ida julius kaufmann konrad ludwig martha nordpol otto paula quelle richard samuel siegfried theodor ulrich viktor "
     "wilhelm xanthippe ypsilon zacharias zeppelin".split()
 )
+_ZEROS = frozenset(("zeros", "zeroes", "nullen", "noughts"))
 _SPOKEN_JOINTS = frozenset(
     ("-", ",", "dash", "hyphen", "minus", "slash", "/", ".", "space", "bindestrich", "strich", "then", "dann", "ray")
 )
@@ -189,7 +192,9 @@ def spelled_runs(tokens: Tokens) -> list[str]:
         token = tokens[place]
         number = read_number(tokens, place) if token.is_word and number_of(token.low) is not None else None
         piece, after = "", place + 1
-        if token.low in ("double", "triple", "doppel"):
+        if number is not None and number.value < 20 and tokens[number.after].low in _ZEROS:
+            piece, after, has_words = "0" * int(number.value), number.after + 1, True
+        elif token.low in ("double", "triple", "doppel"):
             here = place + 2 if tokens[place + 1].text == "-" else place + 1
             digit = _DIGIT_WORDS.get(tokens[here].low, tokens[here].text if tokens[here].is_number else "")
             piece, after, has_words = digit * (3 if token.low == "triple" else 2), here + 1, True
@@ -200,6 +205,8 @@ def spelled_runs(tokens: Tokens) -> list[str]:
         elif token.is_word and len(token.text) == 1 and tokens[place + 1].low in ("for", "as", "like", "wie", "von"):
             # "K wie Kaufmann", "T for Tango" say the letter itself.
             piece, after, has_words = token.low, place + 3 + (tokens[place + 2].low == "in"), True
+        elif token.low == "oh":
+            piece, has_words = "o", True
         elif token.low in _SPELLED:
             piece, has_words = token.low[0], True
         elif token.is_word and (len(token.text) == 1 or token.low in _LETTER_NAMES or token.text.isupper()):
@@ -262,7 +269,8 @@ def addresses_in(text: str) -> list[Mention]:
     found: list[Mention] = []
     if "@" in text or any(sign in text for sign in ("at)", "at]", "ät)", "ät]")):
         found += [Mention("address", (_mail(each.group()),), *each.span()) for each in _mails(text)]
-    if " dot " in text or " punkt " in text:
+    low = text.lower()
+    if " dot " in low or " punkt " in low:
         found += [Mention("address", (_said(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)]
     for match in _PHONE.finditer(text) if _LIKE_PHONE.search(text) else ():
         if not match.group().startswith(("+", "0", "(")):
@@ -296,7 +304,7 @@ def _mail(written: str) -> str:
 
 def _said(dictated: str) -> str:
     """A dictated mail address as it is written."""
-    spaced = re.sub(rf" ({_SIGN}|at|ät) ", lambda sign: f" {_SAID[sign.group(1)]} ", dictated.lower())
+    spaced = re.sub(rf" ({_SIGN}|at|ät|klammeraffe) ", lambda sign: f" {_SAID[sign.group(1)]} ", dictated.lower())
     return spaced.replace(" ", "")
 
 

@@ -228,7 +228,7 @@ def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> 
     is_closed = closed.has(first.start, first.end)
     if is_closed and not unit:
         return []
-    is_code = (before.is_word and not first.gap and place > 0) or (
+    is_code = (before.is_word and not first.gap and place > 0 and before.low != "x") or (
         after.is_word and not after.gap and not unit and after.low not in _GLUED
     )
     if is_code and not unit:

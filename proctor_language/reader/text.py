@@ -30,6 +30,7 @@ _TABLE = {
     # NFKC's own, and frequent: without them most texts needn't be normalized.
     **dict.fromkeys("\u00a0\u202f", " "),
     "\u2026": "...",
+    **dict.fromkeys("\u2192\u2794\u279c\u279d\u27f6\u21d2", "->"),
 }
 # No glyph: formats, variation selectors, fillers, controls, private use, keycaps.
 _UNSEEN = re.compile(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from proctor_language.reader.mentions import Mention
 from proctor_language.reader.numbers import read_number
 from proctor_language.reader.tokens import Tokens
-from proctor_language.reader.words import AFTERNOON, FORENOON, MIDNIGHT, NOON, ONES, TENS, WEEKDAYS, number_of
+from proctor_language.reader.words import AFTERNOON, FORENOON, MIDNIGHT, MONTHS, NOON, ONES, TENS, WEEKDAYS, number_of
 
 _AT = frozenset(
     "at by from until till til before after around about um ab von bis gegen vor nach @ between zwischen to since past "
@@ -82,6 +82,8 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
         return spoken
     if number > 24:
         return None
+    if spaced := _with_spaced_minutes(tokens, place, number):
+        return spaced
     follower = tokens[after]
     half, past_half = _half_day(tokens, after)
     if half:
@@ -101,6 +103,15 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
     if before.low in _AT and (before.low not in ("nach", "vor") or place < 2):
         return _bare_hour(tokens, place, number, after)
     return None
+
+
+def _with_spaced_minutes(tokens: Tokens, place: int, hour: int) -> Clock | None:
+    """``6 50 am``, ``9 30 in the morning``: minutes without a sign, if the half of the day follows."""
+    minute = tokens[place + 1]
+    if not (minute.is_number and len(minute.text) == 2 and int(minute.text) < 60 and 0 < hour <= _NOON_HOUR):
+        return None
+    half, past = _half_day(tokens, place + 2)
+    return _clock(hour, int(minute.text), half, past) if half else None
 
 
 def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
@@ -333,8 +344,8 @@ def _minutes_after_hour(tokens: Tokens, place: int) -> tuple[int, int] | None:
 
 def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock | None:
     """``twenty past three``, ``10 vor 9``, ``fünf vor halb vier``."""
-    if tokens[after].low in ("minutes", "min", "minuten"):
-        after += 1
+    if is_counted := tokens[after].low in ("minutes", "mins", "min", "minuten"):
+        after += 2 if tokens[after + 1].text == "." else 1
     word = tokens[after].low
     if (word not in _PAST and word not in _TO) or not 0 < minutes < 60:
         return None
@@ -345,7 +356,7 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
         shift = minutes if word in _PAST else -minutes
         return base._replace(minutes=tuple((each + shift) % 1440 for each in base.minutes))
     hour, past = _hour(tokens, after + 1)
-    if hour is None or (minutes % 5 and tokens[after - 1].low not in ("minutes", "min", "minuten")):
+    if hour is None or (minutes % 5 and not is_counted):
         return None
     if word in ("to", "of", "after", "before") and tokens[place - 1].low in ("from", "between"):
         return None
@@ -470,7 +481,11 @@ def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
         is_own = not (tokens[figure.after].is_word and tokens[figure.after].low in _NOUNS_AFTER_HOUR)
         is_own = is_own and tokens[after].low not in ("ein", "eine", "einen", "einem", "einer", "a", "an")
         if tokens[after].is_number:
-            is_own = is_own and len(tokens[after].text) == 2 and tokens[figure.after].text not in (".", ":")
+            is_own = is_own and len(tokens[after].text) == 2 and tokens[figure.after].text != ":"
+            follower = tokens[figure.after + 1]
+            is_own = is_own and not (
+                tokens[figure.after].text == "." and (follower.is_number or follower.low in MONTHS)
+            )
         if is_own:
             minute, end = int(figure.value), figure.after
     half, past = _half_day(tokens, end)
@@ -582,9 +597,11 @@ def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
     after = clock.after
     if tokens[after].low in NOON and clock.minutes[0] == 720:
         after += 1
-    duration = _duration(tokens, after)
-    if duration is None and tokens[place - 1].low in ("from", "ab"):
-        length = _duration_before(tokens, place - 1)
+    begin_word = place - 2 if tokens[place - 1].low == "at" else place - 1
+    is_begun = tokens[begin_word].low in _BEFORE_BEGIN
+    duration = _duration(tokens, after, is_near=is_begun)
+    if duration is None and is_begun:
+        length = _duration_before(tokens, begin_word)
         duration = (length, after) if length else None
     start, end = tokens[place].start, tokens[after - 1].end
     mentions = [_mention(clock, start, end)]
@@ -719,44 +736,34 @@ def _both_halves(clock: Clock, other: Clock) -> tuple[int, ...]:
     return clock.minutes
 
 
-def _duration_before(tokens: Tokens, place: int) -> int | None:
-    """How many minutes something takes, as it is said before its begin: ``for an hour and a half from 8:30``."""
-    words = [tokens[place - step].low for step in range(6, 0, -1)]
-    if words[2:] == ["hour", "and", "a", "half"]:
-        return 90
-    figure = read_number(tokens, place - 2) if place > 1 else None
-    if words[4:] == ["an", "hour"] or words[4:] == ["one", "hour"]:
-        return 60
-    if figure is None or figure.after != place - 1 or words[5] not in _DURATION:
-        return None
-    length = int(figure.value * _DURATION[words[5]])
-    return length if 0 < length <= 1440 else None
+_LASTS = frozenset("for für lasting dauer dauert duration about lasts takes runs goes geht etwa ca".split())
+_LENGTH_LINKS = frozenset(("(", ",", "and", "und", "it", "es", "das", ".", ":"))
+_HALVES = frozenset(("half", "halbe", "halben"))
+_BEFORE_BEGIN = frozenset(("from", "ab", "starting", "beginning"))
+_ONE_HOUR = frozenset(("an", "one", "a", "eine", "ne", "einer"))
 
 
-def _duration(tokens: Tokens, place: int) -> tuple[int, int] | None:
-    """How long something takes that follows its begin: ``for 45 minutes``, ``(1h30)``, ``, 90 min``."""
-    here = place
-    while tokens[here].text in ("(", ",") or tokens[here].low in (
-        "for",
-        "für",
-        "lasting",
-        "dauer",
-        "duration",
-        "about",
-    ):
-        here += 1
-        if here - place > 3:
-            return None
-    if here == place:
+def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
+    """The minutes that are counted at a token, and the place after them: ``an hour and a half``, ``zweieinhalb Stunden``."""
+    words = [tokens[place + step].low for step in range(6)]
+    if words[0] in _HALVES or (words[0] in _ONE_HOUR and words[1] in _HALVES):
+        here = place + (2 if words[0] in _ONE_HOUR else 1)
+        here += tokens[here].low in ("an", "a")
+        return (30, here + 1) if tokens[here].low in ("hour", "stunde") else None
+    if words[0] in _ONE_HOUR and words[1] in ("hour", "stunde"):
+        return (90, place + 5) if words[2:5] == ["and", "a", "half"] else (60, place + 2)
+    if words[0].endswith("einhalb") or words[0] == "anderthalb":
+        whole = 1 if words[0] == "anderthalb" else number_of(words[0].removesuffix("einhalb"))
+        return (60 * whole + 30, place + 2) if whole and words[1] in ("stunden", "std") else None
+    figure = read_number(tokens, place)
+    if figure is None:
         return None
-    if tokens[here].low in ("an", "one", "eine") and tokens[here + 1].low in ("hour", "stunde"):
-        return 60, here + 2
-    if tokens[here].low == "half" and tokens[here + 1].low == "an" and tokens[here + 2].low == "hour":
-        return 30, here + 3
-    figure = read_number(tokens, here)
-    if figure is None or tokens[figure.after].low not in _DURATION:
+    halves = [tokens[figure.after + step].low for step in range(4)]
+    if halves[:3] == ["and", "a", "half"] and halves[3] in ("hours", "hrs"):
+        return int(60 * figure.value) + 30, figure.after + 4
+    if halves[0] not in _DURATION:
         return None
-    unit = _DURATION[tokens[figure.after].low]
+    unit = _DURATION[halves[0]]
     length, after = int(figure.value * unit), figure.after + 1
     if unit == 60 and (rest := read_number(tokens, after)) and rest.value < 60 and not rest.has_cents:
         if tokens[rest.after].low in ("min", "mins", "minutes", "minuten"):
@@ -764,3 +771,27 @@ def _duration(tokens: Tokens, place: int) -> tuple[int, int] | None:
         if tokens.is_glued(after):
             return length + int(rest.value), rest.after
     return (length, after) if 0 < length <= 1440 else None
+
+
+def _duration_before(tokens: Tokens, place: int) -> int | None:
+    """How many minutes something takes, as it is said before its begin: ``for an hour and a half from 8:30``."""
+    for begin in range(max(0, place - 6), place):
+        length = _length(tokens, begin)
+        if length is not None and length[1] == place:
+            return length[0]
+    return None
+
+
+def _duration(tokens: Tokens, place: int, *, is_near: bool = False) -> tuple[int, int] | None:
+    """How long something takes that follows its begin: ``for 45 minutes``, ``(1h30)``, ``, 90 min``, ``and runs for``.
+
+    Args:
+        is_near: whether nothing need stand between the two, as after "ab".
+    """
+    here = place
+    while tokens[here].low in _LENGTH_LINKS or tokens[here].low in _LASTS:
+        here += 1
+        if here - place > 5:
+            return None
+    is_said = any(tokens[each].low in _LASTS or tokens[each].text in ("(", ",") for each in range(place, here))
+    return _length(tokens, here) if is_said or (is_near and here == place) else None

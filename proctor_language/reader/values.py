@@ -290,7 +290,7 @@ class Values:
         same = (each for each in self.addresses if any(is_same_address(value, wanted) for value in each.values))
         if (found := [(each.start, each.end) for each in same]) or not wanted.startswith("+"):
             return found
-        is_spelled = any(is_same_address(written, wanted) for run in self._spelled for written in (run, f"+{run}"))
+        is_spelled = any(is_same_address(written, wanted) for run in self._spelled for written in (run.replace("o", "0"), f"+{run}"))
         return [(0, len(self.text))] if is_spelled else []
 
     def _find_code(self, value: str) -> list[tuple[int, int]]:

@@ -80,7 +80,8 @@ def _german() -> dict[str, int]:
     )
 
 
-GERMAN = _german()
+GERMAN = _german() | {f"{tens}{ones}": TENS[tens] + ONES[ones] for tens in TENS for ones in [*ONES][1:10]}
+"""German numbers below 1,000 in one word, and English ones below 100: ``twentysix``."""
 
 
 def _german_ordinals() -> dict[str, int]:
@@ -101,7 +102,24 @@ _MONTHS = (
     "june|jun|juni july|jul|juli august|aug september|sept|sep october|oct|oktober|okt november|nov "
     "december|dec|dezember|dez"
 )
-MONTHS = {name: number for number, names in enumerate(_MONTHS.split(), start=1) for name in names.split("|")}
+
+
+def _misspelled(word: str) -> set[str]:
+    """A word with one inner letter left out or doubled, or two that changed places: ``novmber``, ``aprill``."""
+    places = range(1, len(word) - 1)
+    left_out = {word[:place] + word[place + 1 :] for place in places}
+    doubled = {word[: place + 1] + word[place:] for place in range(1, len(word))}
+    return left_out | doubled | {word[:place] + word[place + 1] + word[place] + word[place + 2 :] for place in places}
+
+
+def _months() -> dict[str, int]:
+    numbered = {name: number for number, names in enumerate(_MONTHS.split(), start=1) for name in names.split("|")}
+    long = [name for name in numbered if len(name) > 5 or name == "april"]
+    return {wrong: numbered[name] for name in long for wrong in _misspelled(name)} | numbered
+
+
+MONTHS = _months()
+"""The months by their names, short names, and misspelled long names."""
 _WEEKDAYS = (
     "monday|mon|montag|mondays tuesday|tue|tues|dienstag wednesday|wed|weds|mittwoch thursday|thu|thur|thurs|donnerstag "
     "friday|fri|freitag saturday|sat|samstag|sonnabend sunday|sun|sonntag"
@@ -131,7 +149,7 @@ RELATIVE_DAYS = {
 }
 FORENOON = frozenset(("morning", "morgens", "vormittags", "vormittag", "früh", "frueh"))
 AFTERNOON = frozenset(
-    ("afternoon", "evening", "night", "tonight", "nachmittags", "nachmittag", "abends", "abend", "nachts")
+    ("afternoon", "aft", "evening", "night", "tonight", "nachmittags", "nachmittag", "abends", "abend", "nachts")
 )
 NOON = frozenset(("noon", "midday", "mittag", "mittags", "noontime"))
 MIDNIGHT = frozenset(("midnight", "mitternacht"))
