@@ -27,6 +27,7 @@ _LAST = frozenset(("last", "letzten", "letzte", "vergangenen", "vorigen", "letzt
 _THIS = frozenset(("this", "coming", "diesen", "kommenden", "dieser", "kommender", "diese", "kommende"))
 _ENGLISH_WORDS = frozenset(("sun", "sat", "wed", "mon"))
 _BEFORE_WEEKDAY = frozenset((*_NEXT, *_THIS, "on", "by", "until"))
+_ROMAN = {name: month for month, name in enumerate("I II III IV V VI VII VIII IX X XI XII".split(), start=1)}
 _NUMBER_SIGNS = ("-", "/", ".")
 _BETWEEN = frozenset((*_ARTICLES, "a", "am", "on", "ein", ",", ".", "(", "-", "/", "*", "_"))
 """What may be between a weekday and its date."""
@@ -133,6 +134,8 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     here = after + 1 if dotted else after
     while tokens[here].low == "of" or (tokens[here].text == "-" and tokens[here + 1].low in MONTHS):
         here += 1
+    if dotted and tokens[here].text in _ROMAN and tokens[here + 1].text == "." and _is_year(tokens[here + 2]):
+        return _exact(int(tokens[here + 2].text), _ROMAN[tokens[here].text], number, here + 3, today)
     if tokens[here].text == "/" and tokens[here + 1].low in MONTHS:
         here += 1
     if tokens[here].low in MONTHS and not (
@@ -515,7 +518,7 @@ def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday:
         return None
     number, after = ordinal
     here = after
-    while tokens[here].low in ("of", "day"):
+    while tokens[here].low in ("of", "day", "im"):
         here += 1
     if tokens[here].low in MONTHS:
         return _with_year(tokens, number, MONTHS[tokens[here].low], here + 1, today)

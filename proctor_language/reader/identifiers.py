@@ -31,6 +31,7 @@ _SPOKEN_MAIL = re.compile(
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"[+(\d](?:(?<=\+)\(?\d|(?<=\b0)0\(?\d|(?<=\()\d|(?<=\d))[\d ()/.-]{5,28}\d\b")
+_AMERICAN = re.compile(r"(?<![\w.-])(?:1[ .-])?([2-9]\d\d)[.-](\d{3})[.-](\d{4})(?!\w)")
 _LIKE_PHONE = re.compile(r"[+(0][\d ()/.-]{7}")
 _DATE = re.compile(
     r"[0-2]\d[0-5]\d ?- ?[0-2]\d[0-5]\d\b|\(?\d{1,2}[./-]\d{1,2}[./-](?:\d\d){1,2}\b|\d{1,2}[.:]\d\d ?- ?\d{1,2}[.:]\d\d"
@@ -272,6 +273,9 @@ def addresses_in(text: str) -> list[Mention]:
     low = text.lower()
     if " dot " in low or " punkt " in low:
         found += [Mention("address", (_said(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)]
+    for match in _AMERICAN.finditer(text):
+        digits = "".join(match.groups())
+        found.append(Mention("address", (f"+1{digits}", digits), *match.span()))
     for match in _PHONE.finditer(text) if _LIKE_PHONE.search(text) else ():
         if not match.group().startswith(("+", "0", "(")):
             continue

@@ -108,6 +108,9 @@ def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | Non
     token = tokens[place]
     if token.low in ("a", "an") and tokens[place + 1].low not in SCALED:
         return None
+    if token.low == "hundred" and tokens[place + 1].low in TENS and not tokens[place - 1].is_number:
+        rest = _english(tokens, place + 1)  # "hundred twenty"
+        return rest and rest._replace(value=100 + rest.value)
     if token.low not in _FIRST and not _is_long_number(token.low):
         return None
     if token.low.endswith(("einhalb", "anderthalb")):

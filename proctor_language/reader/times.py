@@ -269,7 +269,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     if (word in NOON and word not in ("mittags",)) or word == "mittags":
         if tokens[place - 1].low in ("after", "nach") and word == "mittag":
             return None
-        here = place + 2 if tokens[place + 1].low in ("um", "at", "gegen", "ab") else place + 1
+        here = place + 2 if tokens[place + 1].low in ("um", "at", "gegen", "ab", ",") else place + 1
         if (
             tokens[here].is_number or number_of(tokens[here].low) or tokens[here].low in ("halb", "viertel")
         ) and read_time(tokens, here):
@@ -505,6 +505,8 @@ def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
         return "", place
     if low in ("am", "pm"):
         follower = tokens[place + 1]
+        if low == "am" and follower.low in _HALVES_OF_DAY:
+            return _HALVES_OF_DAY[follower.low], place + 2
         if low == "am" and (follower.low in _GERMAN_DAYS or (follower.is_number and tokens[place + 2].text == ".")):
             return "", place
         if low == "am" and any(tokens[place - step].low in _GERMAN_TIME for step in range(1, 5) if place >= step):
@@ -542,6 +544,7 @@ def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
 
 
 _BEFORE_HALF = frozenset((*WEEKDAYS, "in", "on", "at", "am", "this", "heute", "the", "tomorrow", "morgen"))
+_HALVES_OF_DAY = {"morgen": "a", "vormittag": "a", "mittag": "p", "nachmittag": "p", "abend": "p"}
 _FORENOONS = frozenset(("morgens", "vormittags", "früh", "frueh"))
 _AFTERNOONS = frozenset(("nachmittags", "abends", "tonight", "mittags"))
 _HALF_BEGINS = frozenset((*_BEFORE_HALF, *_FORENOONS, *_AFTERNOONS, "am", "pm", "a", "p", ",", "("))
@@ -656,6 +659,10 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         return None
     if joint == "/" and (first.is_weak or second.is_weak):
         return None
+    if second.half == "a" and second.minutes == (0,) and first.half != "p":  # "8 to 12 in the morning"
+        second = second._replace(minutes=(720,))
+    elif second.half == "a" and not first.half:
+        first = first._replace(minutes=tuple(each for each in first.minutes if each < 720) or first.minutes)
     begin, finish = _fitting(first, second)
     start, middle = tokens[place].start, tokens[target].start
     end = tokens[second.after - 1].end

@@ -236,6 +236,7 @@ STARTS = frozenset(
         *COMPANY,
         "half",
         "halbes",
+        "hundred",
         "nye",
         "leap",
         "schalttag",
