@@ -132,6 +132,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
         after += 1
     dotted = tokens[after].text == "." and not tokens[after].gap and not suffixed
     here = after + 1 if dotted else after
+    here += tokens[here].low == "day" and tokens[here + 1].low == "of"
     while tokens[here].low == "of" or (tokens[here].text == "-" and tokens[here + 1].low in MONTHS):
         here += 1
     if dotted and tokens[here].text in _ROMAN and tokens[here + 1].text == "." and _is_year(tokens[here + 2]):
@@ -350,8 +351,9 @@ def _of_day(number: int, today: date) -> tuple[date, ...]:
 
 def _relative(tokens: Tokens, place: int, today: date) -> Dated | None:
     day, after = today + timedelta(days=RELATIVE_DAYS[tokens[place].low]), place + 1
-    if [tokens[after + step].low for step in range(3)] in (["in", "einer", "woche"], ["in", "a", "week"]):
-        return Dated((day + timedelta(days=7),), after + 3)
+    number = _count(tokens[after + 1].low) if tokens[after].low == "in" else None
+    if number is not None and 0 < number <= 60 and tokens[after + 2].low in DAYS_OF:  # "heute in zehn Tagen"
+        return Dated((day + timedelta(days=number * DAYS_OF[tokens[after + 2].low]),), after + 3)
     return Dated((day,), after)
 
 
@@ -487,12 +489,17 @@ def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
     return Dated((day,), after) if day.month == month else None
 
 
+def _count(word: str) -> int | None:
+    """The number of days or weeks that a word says; None for another word, or a figure of three digits or more."""
+    if word in ("a", "an"):
+        return 1
+    return (int(word) if len(word) < 3 else None) if word.isdecimal() else number_of(word)
+
+
 def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
     """``a week from today``, ``three days from now``, ``two weeks from this Friday``, ``a week tomorrow``."""
     low = tokens[place].low
-    number = (
-        1 if low in ("a", "one", "eine", "einer") else int(low) if low.isdigit() and len(low) < 3 else number_of(low)
-    )
+    number = _count(low)
     unit, here = tokens[place + 1].low, place + 2
     if number is None or not 0 < number <= 60 or unit not in DAYS_OF:
         return None
@@ -576,13 +583,7 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
             unit,
             *_,
         ]:
-            number = (
-                1
-                if count in ("a", "einer", "einem")
-                else int(count)
-                if count.isdigit() and len(count) < 3
-                else number_of(count)
-            )
+            number = _count(count)
             if number is None or number > 60:
                 return None
             days = number * (7 if unit.startswith("w") else 1)

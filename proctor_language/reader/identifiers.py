@@ -27,7 +27,8 @@ _SAID |= {
 }
 _SIGN = "dot|punkt|hyphen|dash|minus|bindestrich|strich|underscore|unterstrich|plus sign|pluszeichen"
 _SPOKEN_MAIL = re.compile(
-    rf"\b\w{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:at|ät|klammeraffe) [\w-]{{1,64}}(?: (?:{_SIGN}) \w{{1,64}}){{0,6}} (?:dot|punkt) \w{{2,64}}\b",
+    rf"\b\w{{1,64}}(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? (?:at|ät|klammeraffe),? [\w-]{{1,64}}"
+    rf"(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? (?:dot|punkt),? \w{{2,64}}\b",
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"[+(\d](?:(?<=\+)\(?\d|(?<=\b0)0\(?\d|(?<=\()\d|(?<=\d))[\d ()/.-]{5,28}\d\b")
@@ -213,7 +214,7 @@ def spelled_runs(tokens: Tokens) -> list[str]:
         elif token.is_word and (len(token.text) == 1 or token.low in _LETTER_NAMES or token.text.isupper()):
             piece = _LETTER_NAMES.get(token.low, token.low)
         elif token.low in _SPOKEN_JOINTS and run:
-            place = after
+            place, has_words = after, has_words or len(token.text) > 2
             continue
         if piece:
             run += piece
@@ -308,7 +309,7 @@ def _mail(written: str) -> str:
 
 def _said(dictated: str) -> str:
     """A dictated mail address as it is written."""
-    spaced = re.sub(rf" ({_SIGN}|at|ät|klammeraffe) ", lambda sign: f" {_SAID[sign.group(1)]} ", dictated.lower())
+    spaced = re.sub(rf",? ({_SIGN}|at|ät|klammeraffe),? ", lambda sign: f" {_SAID[sign.group(1)]} ", dictated.lower())
     return spaced.replace(" ", "")
 
 

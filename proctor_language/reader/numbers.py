@@ -65,6 +65,8 @@ def read_number(tokens: Tokens, place: int) -> Figure | None:
         return None
     follower = tokens[figure.after]
     multiplier = MULTIPLIERS.get(follower.low)
+    if follower.low == "t" and tokens[figure.after + 1].text == "€" and figure.is_digits:  # "81 T€"
+        return Figure(figure.value * 1000, figure.after + 1, True, False)
     if multiplier and figure.is_digits and (multiplier != 1_000_000 or follower.low != "m" or not follower.gap):
         if follower.low in ("k", "m") and follower.gap:
             return figure

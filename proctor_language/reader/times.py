@@ -5,7 +5,7 @@ from typing import NamedTuple
 from proctor_language.reader.mentions import Mention
 from proctor_language.reader.numbers import read_number
 from proctor_language.reader.tokens import Tokens
-from proctor_language.reader.words import AFTERNOON, FORENOON, MIDNIGHT, MONTHS, NOON, ONES, TENS, WEEKDAYS, number_of
+from proctor_language.reader.words import AFTERNOON, CURRENCIES, FORENOON, MIDNIGHT, MONTHS, NOON, ONES, TENS, WEEKDAYS, number_of
 
 _AT = frozenset(
     "at by from until till til before after around about um ab von bis gegen vor nach @ between zwischen to since past "
@@ -212,9 +212,12 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
         return Clock((hour * 60 + minute,), place + 1, hour in (19, 20))
     if minute % 5:
         return None
-    is_last = tokens[place - 1].text == "-"
+    joints = _TO_JOIN | _AND_JOIN
+    is_last = tokens[place - 1].low in joints and _is_round_time(tokens[place - 2].text)
     other = tokens[place - 2] if is_last else tokens[place + 2]
-    is_span = (is_last or after.text == "-") and _is_round_time(other.text)
+    is_span = (is_last or after.low in joints) and _is_round_time(other.text)
+    last = tokens[place + 1] if is_last else tokens[place + 3]
+    is_span = is_span and last.low not in CURRENCIES and last.low not in _NOUNS_AFTER_HOUR
     if is_span and not (hour in (19, 20) and other.text[:2] in ("19", "20")):
         return Clock((hour * 60 + minute,), place + 1, False)
     # "0945 at reception", "wed 21/1, 1300": something like a time, if nothing says what else it is.
@@ -744,6 +747,7 @@ def _both_halves(clock: Clock, other: Clock) -> tuple[int, ...]:
 
 
 _LASTS = frozenset("for für lasting dauer dauert duration about lasts takes runs goes geht etwa ca".split())
+_TAKES = frozenset("takes lasts runs dauert geht".split())
 _LENGTH_LINKS = frozenset(("(", ",", "and", "und", "it", "es", "das", ".", ":"))
 _HALVES = frozenset(("half", "halbe", "halben"))
 _BEFORE_BEGIN = frozenset(("from", "ab", "starting", "beginning"))
@@ -796,9 +800,15 @@ def _duration(tokens: Tokens, place: int, *, is_near: bool = False) -> tuple[int
         is_near: whether nothing need stand between the two, as after "ab".
     """
     here = place
+    for step in range(5):  # ", the talk takes seventy-five minutes"
+        if tokens[place + step].low in _TAKES:
+            here = place + step
+            break
+        if tokens[place + step].is_number or tokens[place + step].text in ("\n", ""):
+            break
     while tokens[here].low in _LENGTH_LINKS or tokens[here].low in _LASTS:
         here += 1
-        if here - place > 5:
+        if here - place > 7:
             return None
     is_said = any(tokens[each].low in _LASTS or tokens[each].text in ("(", ",") for each in range(place, here))
     return _length(tokens, here) if is_said or (is_near and here == place) else None
