@@ -5,7 +5,18 @@ from typing import NamedTuple
 from proctor_language.reader.mentions import Mention
 from proctor_language.reader.numbers import read_number
 from proctor_language.reader.tokens import Tokens
-from proctor_language.reader.words import AFTERNOON, CURRENCIES, FORENOON, MIDNIGHT, MONTHS, NOON, ONES, TENS, WEEKDAYS, number_of
+from proctor_language.reader.words import (
+    AFTERNOON,
+    CURRENCIES,
+    FORENOON,
+    MIDNIGHT,
+    MONTHS,
+    NOON,
+    ONES,
+    TENS,
+    WEEKDAYS,
+    number_of,
+)
 
 _AT = frozenset(
     "at by from until till til before after around about um ab von bis gegen vor nach @ between zwischen to since past "
@@ -747,6 +758,7 @@ def _both_halves(clock: Clock, other: Clock) -> tuple[int, ...]:
 
 
 _LASTS = frozenset("for für lasting dauer dauert duration about lasts takes runs goes geht etwa ca".split())
+_MORE_THAN_AN_HOUR = {("and", "a", "half"): 30, ("and", "a", "quarter"): 15, ("and", "three", "quarters"): 45}
 _TAKES = frozenset("takes lasts runs dauert geht".split())
 _LENGTH_LINKS = frozenset(("(", ",", "and", "und", "it", "es", "das", ".", ":"))
 _HALVES = frozenset(("half", "halbe", "halben"))
@@ -762,7 +774,8 @@ def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
         here += tokens[here].low in ("an", "a")
         return (30, here + 1) if tokens[here].low in ("hour", "stunde") else None
     if words[0] in _ONE_HOUR and words[1] in ("hour", "stunde"):
-        return (90, place + 5) if words[2:5] == ["and", "a", "half"] else (60, place + 2)
+        more = _MORE_THAN_AN_HOUR.get(tuple(words[2:5]), 0)
+        return 60 + more, place + (5 if more else 2)
     if words[0].endswith("einhalb") or words[0] == "anderthalb":
         whole = 1 if words[0] == "anderthalb" else number_of(words[0].removesuffix("einhalb"))
         return (60 * whole + 30, place + 2) if whole and words[1] in ("stunden", "std") else None

@@ -1,6 +1,7 @@
 """The values that a text names, with their places: one reader for scorer, people and facts."""
 
 import itertools
+import re
 from bisect import bisect_left, bisect_right
 from datetime import date, datetime
 from functools import cached_property, lru_cache
@@ -129,7 +130,23 @@ class Values:
         for place in tokens.begins:
             if place >= done and place not in inside:
                 done = self._read_at(place, days, times, spans)
-        return days, times, spans
+        return days, self._with_ends(times, spans), spans
+
+    def _with_ends(self, times: list[Mention], spans: list[Mention]) -> list[Mention]:
+        """The times, those that end another one told so (``starts 15:00, ends 16:45``); their spans are added."""
+        found = times[:1]
+        for first, second in itertools.pairwise(times):
+            between = self.text[first.end : second.start]
+            words = {*_WORD.findall(between.lower())} if 0 < len(between) < _NEAR_END and "\n" not in between else {""}
+            if words <= _BEFORE_END and not words.isdisjoint(_ENDS) and not {first.role, second.role} & {"end"}:
+                second = second._replace(role="end")
+                begin, end = min(
+                    ((begin, end) for begin in first.values for end in second.values),
+                    key=lambda pair: (pair[1] <= pair[0], first.values.index(pair[0]), pair[1]),
+                )
+                spans.append(Mention("span", (f"{begin}-{end}",), first.start, second.end))
+            found.append(second)
+        return found
 
     def _read_at(self, place: int, days: list[Mention], times: list[Mention], spans: list[Mention]) -> int:
         tokens = self.tokens
@@ -290,7 +307,9 @@ class Values:
         same = (each for each in self.addresses if any(is_same_address(value, wanted) for value in each.values))
         if (found := [(each.start, each.end) for each in same]) or not wanted.startswith("+"):
             return found
-        is_spelled = any(is_same_address(written, wanted) for run in self._spelled for written in (run.replace("o", "0"), f"+{run}"))
+        is_spelled = any(
+            is_same_address(written, wanted) for run in self._spelled for written in (run.replace("o", "0"), f"+{run}")
+        )
         return [(0, len(self.text))] if is_spelled else []
 
     def _find_code(self, value: str) -> list[tuple[int, int]]:
@@ -323,6 +342,13 @@ class Values:
         return bool(self.find(sought))
 
 
+_NEAR_END = 40
+"""How many characters may be between a time and the word that tells another one as its end."""
+_WORD = re.compile(r"[^\W\d_]+|[.;?!]|\d+")
+_ENDS = frozenset("end ends ende endet ending finish finishes finishing until till til bis schluss over done".split())
+_BEFORE_END = _ENDS | frozenset(
+    "on and und start the is be by should about around at gegen um uhr h then it es geht ca etwa local time".split()
+)
 _BETWEEN = frozenset(
     "on am at the den dem der this of diesen kommenden next um hours hrs local time uk london gmt cet berlin bst utc sharp "
     "and und zone ortszeit mez mesz cest or oder / instead rather lieber stattdessen".split()
