@@ -758,7 +758,7 @@ def _both_halves(clock: Clock, other: Clock) -> tuple[int, ...]:
 
 
 _LASTS = frozenset("for für lasting dauer dauert duration about lasts takes runs goes geht etwa ca".split())
-_MORE_THAN_AN_HOUR = {("and", "a", "half"): 30, ("and", "a", "quarter"): 15, ("and", "three", "quarters"): 45}
+_MORE_THAN_AN_HOUR = {"and a half": 30, "and a quarter": 15, "and three quarters": 45}
 _TAKES = frozenset("takes lasts runs dauert geht".split())
 _LENGTH_LINKS = frozenset(("(", ",", "and", "und", "it", "es", "das", ".", ":"))
 _HALVES = frozenset(("half", "halbe", "halben"))
@@ -774,7 +774,7 @@ def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
         here += tokens[here].low in ("an", "a")
         return (30, here + 1) if tokens[here].low in ("hour", "stunde") else None
     if words[0] in _ONE_HOUR and words[1] in ("hour", "stunde"):
-        more = _MORE_THAN_AN_HOUR.get(tuple(words[2:5]), 0)
+        more = _MORE_THAN_AN_HOUR.get(" ".join(words[2:5]), 0)
         return 60 + more, place + (5 if more else 2)
     if words[0].endswith("einhalb") or words[0] == "anderthalb":
         whole = 1 if words[0] == "anderthalb" else number_of(words[0].removesuffix("einhalb"))

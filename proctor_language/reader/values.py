@@ -139,13 +139,14 @@ class Values:
             between = self.text[first.end : second.start]
             words = {*_WORD.findall(between.lower())} if 0 < len(between) < _NEAR_END and "\n" not in between else {""}
             if words <= _BEFORE_END and not words.isdisjoint(_ENDS) and not {first.role, second.role} & {"end"}:
-                second = second._replace(role="end")
+                found.append(second._replace(role="end"))
                 begin, end = min(
                     ((begin, end) for begin in first.values for end in second.values),
                     key=lambda pair: (pair[1] <= pair[0], first.values.index(pair[0]), pair[1]),
                 )
                 spans.append(Mention("span", (f"{begin}-{end}",), first.start, second.end))
-            found.append(second)
+            else:
+                found.append(second)
         return found
 
     def _read_at(self, place: int, days: list[Mention], times: list[Mention], spans: list[Mention]) -> int:
