@@ -20,14 +20,13 @@ _SAID = {"dot": ".", "punkt": ".", **dict.fromkeys(("hyphen", "dash", "minus", "
 _SAID |= {
     **dict.fromkeys(("underscore", "unterstrich"), "_"),
     "strich": "-",
-    "klammeraffe": "@",
     **dict.fromkeys(("plus sign", "pluszeichen"), "+"),
     "at": "@",
-    "ät": "@",
 }
 _SIGN = "dot|punkt|hyphen|dash|minus|bindestrich|strich|underscore|unterstrich|plus sign|pluszeichen"
+_SAID_AT = "(?:(?:then|dann) )?(?:(?:the|das) )?(?:at|ät|klammeraffe)(?:[ -](?:sign|zeichen))?"
 _SPOKEN_MAIL = re.compile(
-    rf"\b\w{{1,64}}(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? (?:at|ät|klammeraffe),? [\w-]{{1,64}}"
+    rf"\b\w{{1,64}}(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? {_SAID_AT},? [\w-]{{1,64}}"
     rf"(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? (?:dot|punkt),? \w{{2,64}}\b",
     re.IGNORECASE,
 )
@@ -309,7 +308,8 @@ def _mail(written: str) -> str:
 
 def _said(dictated: str) -> str:
     """A dictated mail address as it is written."""
-    spaced = re.sub(rf",? ({_SIGN}|at|ät|klammeraffe),? ", lambda sign: f" {_SAID[sign.group(1)]} ", dictated.lower())
+    plain = re.sub(rf",? {_SAID_AT},? ", " at ", dictated.lower())
+    spaced = re.sub(rf",? ({_SIGN}|at),? ", lambda sign: f" {_SAID[sign.group(1)]} ", plain)
     return spaced.replace(" ", "")
 
 

@@ -152,7 +152,7 @@ def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
         factor = SCALES.get(tokens[place + 1].low) or MULTIPLIERS.get(tokens[place + 1].low) or 100
         if factor >= below:
             return None
-        behind = place + 3 if tokens[place + 2].low in ("and", "und") else place + 2
+        behind = place + 3 if tokens[place + 2].low in ("and", "und", "n") else place + 2
         rest = _spelled(tokens, behind, factor) if factor >= 100 else None
         if rest and rest.value < factor:
             return Figure(factor + rest.value, rest.after, False, False)
@@ -185,7 +185,7 @@ def _english(tokens: Tokens, place: int) -> Figure | None:
             joined = here + 1
         elif used == 1 and word == "-" and last == "ones" and tokens[here + 1].low in TENS:  # "three-seventy"
             total, current, last, joined = 100 * current, 0, "hundred", here + 1
-        elif used and word == "and" and last in ("hundred", "thousand", "million"):
+        elif used and word in ("and", "n") and last in ("hundred", "thousand", "million"):
             if tokens[here + 1].low not in ONES and tokens[here + 1].low not in TENS:
                 break
             joined = here + 1
@@ -261,6 +261,8 @@ def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: 
     before = tokens[place - 1]
     if before.low in CURRENCIES and before.end > 0:
         unit, start = CURRENCIES[before.low], before.start
+    elif before.low in ("teur", "keur"):
+        return "EUR", before.start, end, 1000 * value
     after = figure.after
     trailing = _NO_CENTS.match(tokens.text, end) if not figure.has_cents else None
     if trailing and tokens[after].start < trailing.end():

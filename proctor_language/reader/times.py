@@ -29,6 +29,7 @@ _PAST, _TO = frozenset(("past", "after", "nach")), frozenset(("to", "before", "v
 _TO_JOIN = frozenset(("-", "to", "until", "till", "til", "bis", "through", "thru", "/", ">"))
 _AND_JOIN = frozenset(("and", "und", "&"))
 _WITHIN = frozenset(("between", "zwischen", "from", "von", "zw"))
+_TILL = frozenset(("till", "til", "until"))
 _NOUNS_AFTER_HOUR = frozenset(
     "people persons guests minutes minute min hours hour days day weeks week months month years percent of euros euro "
     "pounds copies items units km personen gäste stunden stunde tage tagen minuten st nd rd th times mails".split()
@@ -69,6 +70,8 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
         return None
     if is_glued and before.text == ":" and tokens[place - 2].is_number and not tokens[place - 1].gap:
         return None
+    if len(token.text) == 6 and before.low == "t" and is_glued and token.text < "240000":  # RFC 5545: 20270311T094500
+        return Clock((int(token.text[:2]) * 60 + int(token.text[2:4]) % 60,), place + 1, False)
     if len(token.text) > 4:
         return None
     has_sign = (
@@ -495,7 +498,15 @@ def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
         is_own = not (tokens[figure.after].is_word and tokens[figure.after].low in _NOUNS_AFTER_HOUR)
         is_own = is_own and tokens[after].low not in ("ein", "eine", "einen", "einem", "einer", "a", "an")
         if tokens[after].is_number:
-            is_own = is_own and len(tokens[after].text) == 2 and tokens[figure.after].text != ":"
+            is_own = (
+                is_own
+                and len(tokens[after].text) == 2
+                and not (
+                    tokens[figure.after].text == ":"
+                    and tokens[figure.after + 1].is_number
+                    and tokens.is_glued(figure.after + 1)
+                )
+            )
             follower = tokens[figure.after + 1]
             is_own = is_own and not (
                 tokens[figure.after].text == "." and (follower.is_number or follower.low in MONTHS)
@@ -640,11 +651,12 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     if not _is_joined(tokens, after) and not (first and first.is_bare):
         return None
     word = tokens[place - 1].low if tokens[place - 1].text != "." else tokens[place - 2].low
-    if first is None and word not in _WITHIN:  # such an hour begins a span only if its end is a time by itself
+    is_within = word in _WITHIN or tokens[after].low in _TILL  # "from nine to one", "nine till one"
+    if first is None and not is_within:  # such an hour begins a span only if its end is a time by itself
         sure = read_time(tokens, _second_place(tokens, after))
         if sure is None or sure.is_bare:
             return None
-    if first is None or (first.is_bare and word in _WITHIN):
+    if first is None or (first.is_bare and is_within):
         first = _loose_hour(tokens, place) or first
     if first is None:
         return None
@@ -663,13 +675,13 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         if (
             loose is not None
             and tokens[loose.after].low not in _NOUNS_AFTER_HOUR
-            and (not first.is_bare or word in _WITHIN or second)
+            and (not first.is_bare or is_within or second)
         ):
             second = loose if second is None else second
     if second is None:
         return None
     is_loose = first.is_bare and second.is_bare
-    if is_loose and word not in _WITHIN:
+    if is_loose and not is_within:
         return None
     if joint == "/" and (first.is_weak or second.is_weak):
         return None
@@ -677,6 +689,8 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         second = second._replace(minutes=(720,))
     elif second.half == "a" and not first.half:
         first = first._replace(minutes=tuple(each for each in first.minutes if each < 720) or first.minutes)
+    if second.is_bare and first.half == second.half == "a" and second.minutes[0] <= first.minutes[0]:
+        second = second._replace(minutes=(second.minutes[0] + 720,))  # "this morning from nine till one"
     begin, finish = _fitting(first, second)
     start, middle = tokens[place].start, tokens[target].start
     end = tokens[second.after - 1].end
@@ -701,6 +715,8 @@ def _second_place(tokens: Tokens, place: int) -> int:
     if tokens[here].low in ("to", "until", "till", "til", "bis") and tokens[here + 1].low == "at":
         here += 1
     target = here + 1
+    if tokens[target].low == "a" and tokens[target + 1].low == "quarter":
+        return target + 1
     return target + 1 if tokens[target].text == ">" or tokens[target].low == "um" else target
 
 
@@ -769,6 +785,8 @@ _ONE_HOUR = frozenset(("an", "one", "a", "eine", "ne", "einer"))
 def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
     """The minutes that are counted at a token, and the place after them: ``an hour and a half``, ``zweieinhalb Stunden``."""
     words = [tokens[place + step].low for step in range(6)]
+    if words[:2] in (["three", "quarters"], ["a", "quarter"], ["quarter", "of"]) and "hour" in words:
+        return (45 if words[0] == "three" else 15), place + words.index("hour") + 1
     if words[0] in _HALVES or (words[0] in _ONE_HOUR and words[1] in _HALVES):
         here = place + (2 if words[0] in _ONE_HOUR else 1)
         here += tokens[here].low in ("an", "a")

@@ -72,7 +72,7 @@ def _german() -> dict[str, int]:
         for head in heads:
             for tail in tails:
                 numbers.setdefault(head + tail, number)
-    numbers |= {"zwo": 2, "ein": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1}
+    numbers |= {"fuffzehn": 15, "fuffzig": 50, "zwo": 2, "ein": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1}
     return (
         numbers
         | {_plain(word): number for word, number in numbers.items()}
@@ -201,7 +201,7 @@ def number_of(word: str) -> int | None:
 def _compound(word: str) -> int | None:
     """German words of thousands: ``dreitausendachthundertdreiunddreißig``."""
     head, found, tail = word.partition("hundert")
-    if found and 10 < GERMAN.get(head, 0) < 20:
+    if found and 10 < GERMAN.get(head, 0) < 100:
         return 100 * GERMAN[head] + (GERMAN.get(tail.removeprefix("und"), 0) if tail else 0)
     head, found, tail = word.partition("tausend")
     if not found:
