@@ -23,6 +23,7 @@ from proctor_language.reader.words import (
 _SUFFIXES = frozenset(("st", "nd", "rd", "th", "ter", "ten"))
 _ARTICLES = frozenset(("the", "den", "dem", "der", "of"))
 _NEXT = frozenset(("next", "nächsten", "nächster", "nächste", "naechsten", "naechste"))
+_AFTER_NEXT = frozenset(("übernächste", "übernächsten", "übernächster"))
 _LAST = frozenset(("last", "letzten", "letzte", "vergangenen", "vorigen", "letzter"))
 _THIS = frozenset(("this", "coming", "diesen", "kommenden", "dieser", "kommender", "diese", "kommende"))
 _ENGLISH_WORDS = frozenset(("sun", "sat", "wed", "mon"))
@@ -135,6 +136,9 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     here += tokens[here].low == "day" and tokens[here + 1].low == "of"
     while tokens[here].low == "of" or (tokens[here].text == "-" and tokens[here + 1].low in MONTHS):
         here += 1
+    if dotted and [tokens[here + step].low for step in range(3)] == ["d", ".", "m"]:  # "19. d. M."
+        days = _of_day(number, today)[:1]
+        return Dated(days, here + 3 + (tokens[here + 3].text == "."))
     if dotted and tokens[here].text in _ROMAN and tokens[here + 1].text == "." and _is_year(tokens[here + 2]):
         return _exact(int(tokens[here + 2].text), _ROMAN[tokens[here].text], number, here + 3, today)
     if tokens[here].text == "/" and tokens[here + 1].low in MONTHS:
@@ -396,8 +400,9 @@ def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None =
             days = (soon - timedelta(days=7), soon - timedelta(days=14))
         elif before in _THIS:
             days = (soon if ahead else soon + timedelta(days=7), soon)
-        elif before in ("week",) and tokens[place - 2].low in (*_NEXT,):
-            days = (following,)
+        elif before in ("week", "woche") and tokens[place - 2].low in (*_NEXT, *_AFTER_NEXT):
+            is_after = tokens[place - 2].low in _AFTER_NEXT
+            days = (following + timedelta(days=7 * is_after),)
         begun = place - 3 if tokens[place - 1].text in (",", ":") else place - 2
         if week := _calendar_week(tokens, begun, today):
             return Dated((week[0] + timedelta(days=number),), after, is_weekday=True)
@@ -454,7 +459,7 @@ def _is_short_weekday(tokens: Tokens, place: int) -> bool:
             or tokens[place + 2].text in (",", "")
             or tokens[place + 2].low in ("um", "ab", "den")
         )
-    return follower.is_number and tokens[place + 2].text == "."
+    return (follower.is_number and tokens[place + 2].text == ".") or follower.low == "kw"
 
 
 def _ordinal(tokens: Tokens, place: int) -> tuple[int, int] | None:

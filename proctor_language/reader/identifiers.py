@@ -178,7 +178,23 @@ _SPELLED = frozenset(
 )
 _ZEROS = frozenset(("zeros", "zeroes", "nullen", "noughts"))
 _SPOKEN_JOINTS = frozenset(
-    ("-", ",", "dash", "hyphen", "minus", "slash", "/", ".", "space", "bindestrich", "strich", "then", "dann", "ray")
+    (
+        "-",
+        ",",
+        "dash",
+        "hyphen",
+        "minus",
+        "slash",
+        "/",
+        ".",
+        "space",
+        "bindestrich",
+        "strich",
+        "then",
+        "dann",
+        "und",
+        "ray",
+    )
 )
 
 

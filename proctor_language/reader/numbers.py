@@ -110,6 +110,8 @@ def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | Non
     token = tokens[place]
     if token.low in ("a", "an") and tokens[place + 1].low not in SCALED:
         return None
+    if token.low == "ein" and tokens[place + 1].low == "halbes":
+        return _whole_in_words(tokens, place + 1, below)
     if token.low == "hundred" and tokens[place + 1].low in TENS and not tokens[place - 1].is_number:
         rest = _english(tokens, place + 1)  # "hundred twenty"
         return rest and rest._replace(value=100 + rest.value)

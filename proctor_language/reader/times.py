@@ -681,6 +681,8 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     if second is None:
         return None
     is_loose = first.is_bare and second.is_bare
+    if first.is_bare and joint == "-" and tokens[second.after].text == "-" and tokens[second.after + 1].gap:
+        return None  # "Platform 2 - 12:20 - Cork"
     if is_loose and not is_within:
         return None
     if joint == "/" and (first.is_weak or second.is_weak):
@@ -773,9 +775,12 @@ def _both_halves(clock: Clock, other: Clock) -> tuple[int, ...]:
     return clock.minutes
 
 
-_LASTS = frozenset("for für lasting dauer dauert duration about lasts takes runs goes geht etwa ca".split())
+_LASTS = frozenset(
+    "for für lasting dauer dauert duration about lasts last takes take runs run goes on geht etwa ca".split()
+)
+_QUARTERS = {"viertelstunde": 15, "dreiviertelstunde": 45}
 _MORE_THAN_AN_HOUR = {"and a half": 30, "and a quarter": 15, "and three quarters": 45}
-_TAKES = frozenset("takes lasts runs dauert geht".split())
+_TAKES = frozenset("takes take lasts last runs run goes dauert dauern geht".split())
 _LENGTH_LINKS = frozenset(("(", ",", "and", "und", "it", "es", "das", ".", ":"))
 _HALVES = frozenset(("half", "halbe", "halben"))
 _BEFORE_BEGIN = frozenset(("from", "ab", "starting", "beginning"))
@@ -787,6 +792,8 @@ def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
     words = [tokens[place + step].low for step in range(6)]
     if words[:2] in (["three", "quarters"], ["a", "quarter"], ["quarter", "of"]) and "hour" in words:
         return (45 if words[0] == "three" else 15), place + words.index("hour") + 1
+    if words[0] in _QUARTERS:
+        return _QUARTERS[words[0]], place + 1
     if words[0] in _HALVES or (words[0] in _ONE_HOUR and words[1] in _HALVES):
         here = place + (2 if words[0] in _ONE_HOUR else 1)
         here += tokens[here].low in ("an", "a")

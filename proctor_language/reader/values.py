@@ -132,13 +132,19 @@ class Values:
                 done = self._read_at(place, days, times, spans)
         return days, self._with_ends(times, spans), spans
 
+    @cached_property
+    def _has_end_column(self) -> bool:
+        """Whether a table has a column for begins, and beside it one for ends."""
+        return _END_COLUMN.search(self.text) is not None
+
     def _with_ends(self, times: list[Mention], spans: list[Mention]) -> list[Mention]:
         """The times, those that end another one told so (``starts 15:00, ends 16:45``); their spans are added."""
         found = times[:1]
         for first, second in itertools.pairwise(times):
             between = self.text[first.end : second.start]
             words = {*_WORD.findall(between.lower())} if 0 < len(between) < _NEAR_END and "\n" not in between else {""}
-            if words <= _BEFORE_END and not words.isdisjoint(_ENDS) and not {first.role, second.role} & {"end"}:
+            is_told = not words.isdisjoint(_ENDS) or (between.strip() == "|" and self._has_end_column)
+            if words <= _BEFORE_END and is_told and not {first.role, second.role} & {"end"}:
                 found.append(second._replace(role="end"))
                 begin, end = min(
                     ((begin, end) for begin in first.values for end in second.values),
@@ -346,6 +352,10 @@ class Values:
 _NEAR_END = 40
 """How many characters may be between a time and the word that tells another one as its end."""
 _WORD = re.compile(r"[^\W\d_]+|[.;?!]|\d+")
+_END_COLUMN = re.compile(
+    r"\b(?:from|start|begins?|on|von|beginn|ab)[ *]{0,4}\|[ *]{0,4}(?:to|until|ends?|finish|off|bis|ende)\b",
+    re.IGNORECASE,
+)
 _ENDS = frozenset("end ends ende endet ending finish finishes finishing until till til bis schluss over done".split())
 _BEFORE_END = _ENDS | frozenset(
     "on and und start the is be by should about around at gegen um uhr h then it es geht ca etwa local time".split()
