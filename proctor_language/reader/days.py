@@ -518,7 +518,7 @@ def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
         if tokens[here].low in (*WEEKDAYS, "today", "tomorrow", "heute", "morgen")
         else None
     )
-    if base is None or not (is_from or (DAYS_OF[unit] == 7 and not base.is_weekday)):
+    if base is None or not (is_from or (DAYS_OF[unit] > 1 and not base.is_weekday)):
         return None
     return Dated(tuple(day + timedelta(days=number * DAYS_OF[unit]) for day in base.days), base.after)
 

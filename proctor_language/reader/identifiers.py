@@ -24,9 +24,9 @@ _SAID |= {
     "at": "@",
 }
 _SIGN = "dot|punkt|hyphen|dash|minus|bindestrich|strich|underscore|unterstrich|plus sign|pluszeichen"
-_SAID_AT = "(?:(?:then|dann) )?(?:(?:the|das) )?(?:at|ät|klammeraffe)(?:[ -](?:sign|zeichen))?"
+_SAID_AT = "(?:(?:then|dann),? )?(?:(?:the|das) )?(?:at|ät|klammeraffe)(?:[ -](?:sign|zeichen))?"
 _SPOKEN_MAIL = re.compile(
-    rf"\b\w{{1,64}}(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? {_SAID_AT},? [\w-]{{1,64}}"
+    rf"\b\w{{1,64}}(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? {_SAID_AT}(?:,? then)?,? [\w-]{{1,64}}"
     rf"(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? (?:dot|punkt),? \w{{2,64}}\b",
     re.IGNORECASE,
 )
@@ -324,7 +324,7 @@ def _mail(written: str) -> str:
 
 def _said(dictated: str) -> str:
     """A dictated mail address as it is written."""
-    plain = re.sub(rf",? {_SAID_AT},? ", " at ", dictated.lower())
+    plain = re.sub(rf",? {_SAID_AT}(?:,? then)?,? ", " at ", dictated.lower())
     spaced = re.sub(rf",? ({_SIGN}|at),? ", lambda sign: f" {_SAID[sign.group(1)]} ", plain)
     return spaced.replace(" ", "")
 

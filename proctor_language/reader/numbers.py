@@ -266,6 +266,10 @@ def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: 
     elif before.low in ("teur", "keur"):
         return "EUR", before.start, end, 1000 * value
     after = figure.after
+    if [tokens[after].low, tokens[after + 2].text, tokens[after + 3].text] == ["and", "/", "100"]:
+        part, after = tokens[after + 1], after + 4  # as on a cheque: "nineteen hundred and 90/100 dollars"
+        if part.is_number and len(part.text) == 2 and tokens[after].low in CURRENCIES:
+            return CURRENCIES[tokens[after].low], start, tokens[after].end, value + Decimal(part.text) / 100
     trailing = _NO_CENTS.match(tokens.text, end) if not figure.has_cents else None
     if trailing and tokens[after].start < trailing.end():
         behind = tokens.place_at(trailing.end())

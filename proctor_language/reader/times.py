@@ -27,7 +27,7 @@ _MOVES = frozenset(
 )
 _PAST, _TO = frozenset(("past", "after", "nach")), frozenset(("to", "before", "vor", "til", "till", "of"))
 _TO_JOIN = frozenset(("-", "to", "until", "till", "til", "bis", "through", "thru", "/", ">"))
-_AND_JOIN = frozenset(("and", "und", "&"))
+_AND_JOIN = frozenset(("and", "und", "u", "&"))
 _WITHIN = frozenset(("between", "zwischen", "from", "von", "zw"))
 _TILL = frozenset(("till", "til", "until"))
 _NOUNS_AFTER_HOUR = frozenset(
@@ -87,6 +87,8 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
     if has_sign:
         return _with_minutes(tokens, place)
     after = place + 1
+    if token.text == "1" and sign.text == "/" and digits.text == "2" and tokens[place + 3].gap:
+        return _half_hour(tokens, place + 2, is_before=True)
     if len(token.text) == 4:
         return _four_digits(tokens, place)
     if len(token.text) > 2 or int(token.text) > 59:
@@ -405,8 +407,9 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
     return _clock(base_hour if base_hour else 12, minute, half or _half_before(tokens, place), end if half else past)
 
 
-def _half_hour(tokens: Tokens, place: int) -> Clock | None:
-    word = tokens[place].low
+def _half_hour(tokens: Tokens, place: int, *, is_before: bool = False) -> Clock | None:
+    """``half past three``, ``halb vier``, and ``1/2 4`` in Austria (``is_before``: the half before the hour)."""
+    word = "halb" if is_before else tokens[place].low
     here = place + 1
     if tokens[here].text == "-" and word == "half":
         here += 1
@@ -714,6 +717,8 @@ def _is_joined(tokens: Tokens, place: int) -> bool:
 def _second_place(tokens: Tokens, place: int) -> int:
     """Where the second time of a span begins, from the place after its first."""
     here = place + 1 if tokens[place].low == "uhr" else place
+    if tokens[here].low == "u" and tokens[here + 1].text == ".":
+        here += 1
     if tokens[here].low in ("to", "until", "till", "til", "bis") and tokens[here + 1].low == "at":
         here += 1
     target = here + 1

@@ -85,7 +85,7 @@ GERMAN = _german() | {f"{tens}{ones}": TENS[tens] + ONES[ones] for tens in TENS 
 
 
 def _german_ordinals() -> dict[str, int]:
-    stems = {"erst": 1, "dritt": 3, "siebt": 7, "acht": 8}
+    stems = {"erst": 1, "dritt": 3, "siebt": 7, "siebent": 7, "acht": 8}
     ordinals = dict(stems)
     for number in range(1, 32):
         if number not in stems.values():
@@ -270,6 +270,7 @@ STARTS = frozenset(
 DAYS_OF = {
     **dict.fromkeys(("day", "days", "tag", "tage", "tagen"), 1),
     **dict.fromkeys(("week", "weeks", "woche", "wochen"), 7),
+    **dict.fromkeys(("fortnight", "fortnights"), 14),
 }
 """How many days there are in what days are counted by."""
 SCALED = frozenset("hundred thousand million dozen dutzend hundert tausend".split())
