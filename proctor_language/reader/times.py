@@ -104,6 +104,8 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
     half, past_half = _half_day(tokens, after)
     if half:
         return _clock(number, 0, half, past_half) if number <= _NOON_HOUR else None
+    if number == _NOON_HOUR and (follower.low in NOON or follower.low in MIDNIGHT):
+        return Clock((720 if follower.low in NOON else 0,), after + 1, False)
     if past := _o_clock(tokens, after):
         half, end = _half_day(tokens, past)
         return _clock(number, 0, half or _half_before(tokens, place), end if half else past)
@@ -293,7 +295,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
             tokens[here].is_number or number_of(tokens[here].low) or tokens[here].low in ("halb", "viertel")
         ) and read_time(tokens, here):
             return None  # "mittags um eins"
-        is_weak = word == "mittag" and tokens[place - 1].low not in ("am", "zu", "heute", "um")
+        is_weak = word in ("mittag", "mittags")  # around noon
         return Clock((720,), place + 1, is_weak or tokens[place - 1].low in ("after", "before", "nach", "vor"))
     if word in MIDNIGHT:
         return Clock((0,), place + 1, False)
@@ -653,7 +655,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     after = first.after if first else _hour(tokens, place)[1]
     if not _is_joined(tokens, after) and not (first and first.is_bare):
         return None
-    word = tokens[place - 1].low if tokens[place - 1].text != "." else tokens[place - 2].low
+    word = tokens[place - 2 if tokens[place - 1].low in (".", "a") else place - 1].low
     is_within = word in _WITHIN or tokens[after].low in _TILL  # "from nine to one", "nine till one"
     if first is None and not is_within:  # such an hour begins a span only if its end is a time by itself
         sure = read_time(tokens, _second_place(tokens, after))

@@ -144,7 +144,7 @@ class Values:
             between = self.text[first.end : second.start]
             words = {*_WORD.findall(between.lower())} if 0 < len(between) < _NEAR_END and "\n" not in between else {""}
             is_told = not words.isdisjoint(_ENDS) or (between.strip() == "|" and self._has_end_column)
-            if words <= _BEFORE_END and is_told and not {first.role, second.role} & {"end"}:
+            if words <= _BEFORE_END and is_told and not first.is_weak and first.role == second.role == "":
                 found.append(second._replace(role="end"))
                 begin, end = min(
                     ((begin, end) for begin in first.values for end in second.values),
@@ -315,7 +315,9 @@ class Values:
         if (found := [(each.start, each.end) for each in same]) or not wanted.startswith("+"):
             return found
         is_spelled = any(
-            is_same_address(written, wanted) for run in self._spelled for written in (run.replace("o", "0"), f"+{run}")
+            is_same_address(written, wanted)
+            for run in self._spelled
+            for written in (run.replace("o", "0"), f"+{run.removeprefix('00')}")
         )
         return [(0, len(self.text))] if is_spelled else []
 
