@@ -38,7 +38,7 @@ class Tokens(dict[int, Token]):
     Attributes:
         text: the text. size: how many tokens it has. numbers: the places of those in figures. begins: the places at which
             a value may begin, a number's or that of a word of ``words.STARTS`` before its ``words.FOLLOWERS``, in order.
-        lows: the tokens in lower case; empty at the ``_MARGIN`` places behind the text, and before it (from -1 down).
+        starts: where they start, and the text's end. lows: the tokens in lower case; empty at the ``_MARGIN`` places behind the text, and before it (from -1 down).
     """
 
     def __init__(self, text: str) -> None:
@@ -46,7 +46,7 @@ class Tokens(dict[int, Token]):
         low_text = text.replace("\u0130", "\u0131").lower()  # of the letters, only this one would become two
         pieces = _TOKEN.findall(low_text)
         first = low_text.startswith(" ")
-        self._starts = list(accumulate(map(len, pieces), initial=int(first)))
+        self.starts = list(accumulate(map(len, pieces), initial=int(first)))
         self.lows: list[str] = list(map(str.rstrip, pieces, repeat(" ")))
         self.text, self.size = text, len(pieces)
         self.begins = list(_begins(low_text, self.lows))
@@ -56,22 +56,22 @@ class Tokens(dict[int, Token]):
     def __missing__(self, place: int) -> Token:
         if not 0 <= place < self.size:
             return END
-        start = self._starts[place]
+        start = self.starts[place]
         end = start + len(self.lows[place])
         word = self.text[start:end]
         is_number = word.isdecimal()
         is_word = not is_number and word.isalnum()
-        fields = (word, word.lower(), start, end, not self.is_glued(place), is_number, is_word)
+        fields = (word, word.lower(), start, end, self.text[start - 1 : start] == " ", is_number, is_word)
         self[place] = token = _new(Token, fields)
         return token
 
     def place_at(self, position: int) -> int:
         """The number of the first token that starts at or after a position in the text."""
-        return bisect_left(self._starts, position, 0, self.size)
+        return bisect_left(self.starts, position, 0, self.size)
 
     def is_glued(self, place: int) -> bool:
         """Whether a token comes directly after the one before it."""
-        return 0 < place < self.size and self._starts[place] == self._starts[place - 1] + len(self.lows[place - 1])
+        return 0 < place < self.size and self.text[self.starts[place] - 1] != " "
 
 
 def _begins(low_text: str, lows: list[str]) -> Iterator[int]:
