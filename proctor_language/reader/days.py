@@ -1,7 +1,7 @@
 """Days: ``31 August``, ``August the 31st``, ``31. 8. 2027``, ``31-08-2027``, ``next Friday``, ``übermorgen``."""
 
 from calendar import isleap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from itertools import count
 from typing import NamedTuple
@@ -34,6 +34,26 @@ _BEFORE_NTH = frozenset((*_ARTICLES, "on", "by", "am", "zum", "vom", "until", "b
 _OF_WEEK = frozenset(("next", "nächster", "übernächster", "kommender", "of", "in", "week", "this", "dieser"))
 
 
+_DIGITS_OF_DATE = 8
+_COUNTERS = frozenset(
+    "a one two three four five six seven eight nine ten eleven twelve eine zwei drei vier fünf sechs sieben acht neun "
+    "zehn".split()
+)
+"""Numbers by which a day begins only before what days are counted by."""
+_PHRASES = frozenset(
+    "day date morgen new christmas heiligabend heiligen silvester nye leap schalttag in end ende last letzten letzter month "
+    "monatsende".split()
+)
+"""The words by which a day in several words begins."""
+DAY_WORDS = frozenset(
+    (*MONTHS, *WEEKDAYS, *RELATIVE_DAYS, *ORDINALS, *GERMAN_ORDINALS, *SHORT_GERMAN_WEEKDAYS, "twenty", "thirty")
+).union(_PHRASES, _COUNTERS)
+"""The words by which a day begins."""
+_AFTER_DAY = frozenset((*MONTHS, *DAYS_OF, *_SUFFIXES, "of", "-", "/"))
+_AFTER_FULL_STOP = frozenset((*MONTHS, "of", "-", "/"))
+_BEFORE_FULL_STOP = frozenset(("am", "den", "dem", "zum", "vom", "bis", "der"))
+
+
 class Dated(NamedTuple):
     """A day in a text: the days it may mean, the place after it, how it was written, and whether it is one for sure."""
 
@@ -42,6 +62,19 @@ class Dated(NamedTuple):
     is_weekday: bool = False
     is_weak: bool = False
     is_doubtful: bool = False
+
+
+def may_be_day(lows: Sequence[str], place: int) -> bool:
+    """Whether a day may begin at a word or number, by the words beside it (``Tokens.lows``)."""
+    low, after = lows[place], lows[place + 1]
+    if low in DAY_WORDS:
+        return low not in _COUNTERS or after in DAYS_OF
+    if not low.isdecimal():
+        return False
+    if after == ".":
+        behind = lows[place + 2]
+        return behind.isdecimal() or behind in _AFTER_FULL_STOP or lows[place - 1] in _BEFORE_FULL_STOP
+    return after in _AFTER_DAY or len(low) == _DIGITS_OF_DATE
 
 
 def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
@@ -120,7 +153,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     ):
         return None
     number, after = int(token.text) if len(token.text) <= 8 else 0, place + 1
-    if len(token.text) == 8 and token.text.startswith("20"):
+    if len(token.text) == _DIGITS_OF_DATE and token.text.startswith("20"):
         return _exact(int(token.text[:4]), int(token.text[4:6]), int(token.text[6:]), after, today)
     if _is_year(token):
         return _year_first(tokens, place, today)
@@ -145,7 +178,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     if not suffixed and (found := _numeric(tokens, place, today, after_weekday=after_weekday)):
         return found
     is_nth = suffixed or (
-        dotted and before.low in ("am", "den", "dem", "zum", "vom", "bis", "der") and not tokens[here].is_number
+        dotted and before.low in _BEFORE_FULL_STOP and not tokens[here].is_number
     )
     if is_nth and (before.low in _BEFORE_NTH or after_weekday):
         if tokens[after].low in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
@@ -521,13 +554,6 @@ def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday:
         days = _dates(number, month, today)
         return Dated(tuple(days), here + 1) if days else None
     return Dated(_of_day(number, today), after) if after_weekday else None
-
-
-_PHRASES = frozenset(
-    "day date morgen new christmas heiligabend heiligen silvester nye leap schalttag in end ende last letzten letzter month "
-    "monatsende".split()
-)
-"""The words by which a day in several words begins."""
 
 
 def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:

@@ -32,6 +32,7 @@ _MOST_DIGITS = 1000
 _NO_LIMIT = 10**9
 _FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single", "anderthalb"))
 """Words by which a number in words begins, beside long ones with ``NUMBER_STEMS``."""
+_NO_NUMBERS = STARTS - _FIRST
 _CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
 _MILLIONS = {**SCALES, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}
 _NO_CENTS = re.compile(r"[.,](?:-{1,2}|00)(?!\d)")
@@ -213,7 +214,7 @@ def read_amounts_and_numbers(tokens: Tokens, taken: "list[tuple[int, int]]") -> 
     closed = _Places(taken)
     done = 0
     for place in tokens.begins:
-        if place < done or (figure := read_number(tokens, place)) is None:
+        if place < done or tokens.lows[place] in _NO_NUMBERS or (figure := read_number(tokens, place)) is None:
             continue
         mentions = _mentions(tokens, place, figure, closed)
         yield from mentions

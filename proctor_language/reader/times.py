@@ -1,11 +1,13 @@
 """Times of day and spans: ``3:20pm``, ``15.20 Uhr``, ``half past three``, ``halb vier``, ``2-3:30 pm``, ``14:00 (45 min)``."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from proctor_language.reader.days import DAY_WORDS
 from proctor_language.reader.mentions import Mention
 from proctor_language.reader.numbers import read_number
 from proctor_language.reader.tokens import Tokens
-from proctor_language.reader.words import AFTERNOON, FORENOON, MIDNIGHT, NOON, ONES, TENS, WEEKDAYS, number_of
+from proctor_language.reader.words import AFTERNOON, FORENOON, MIDNIGHT, NOON, ONES, STARTS, TENS, WEEKDAYS, number_of
 
 _AT = frozenset(
     "at by from until till til before after around about um ab von bis gegen vor nach @ between zwischen to since past "
@@ -25,6 +27,10 @@ _NOUNS_AFTER_HOUR = frozenset(
 _DURATION = {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60, "stunde": 60, "stunden": 60, "std": 60,
              "min": 1, "mins": 1, "minute": 1, "minutes": 1, "minuten": 1}  # fmt: skip
 _NIGHT_HOUR, _NOON_HOUR = 7, 12
+_HOURS_IN_WORDS = frozenset(word for word in STARTS if number_of(word) is not None and word != "three")
+"""Words for numbers, by which a time begins only beside certain words, as by figures."""
+_NO_TIMES = (DAY_WORDS | {"a", "an", "single"}) - _HOURS_IN_WORDS - {"three"}
+"""Words by which a value begins, but no time."""
 
 
 class Clock(NamedTuple):
@@ -35,6 +41,23 @@ class Clock(NamedTuple):
     is_weak: bool
     is_bare: bool = False
     half: str = ""
+
+
+def may_be_time(lows: Sequence[str], place: int) -> bool:
+    """Whether a time may begin at a word or number, by the words beside it (``Tokens.lows``)."""
+    low, after = lows[place], lows[place + 1]
+    if low.isdecimal():
+        if len(low) > 2:
+            return len(low) == 4
+        if after in (".", ":") and lows[place + 2].isdecimal():
+            return True
+    elif low not in _HOURS_IN_WORDS:
+        return low not in _NO_TIMES
+    elif after in _MINUTES_IN_WORDS:
+        return True
+    if after in (",", "("):
+        after = lows[place + 2]
+    return after in _AFTER_HOUR or lows[place - 1] in _AT
 
 
 def read_time(tokens: Tokens, place: int) -> Clock | None:
@@ -531,6 +554,11 @@ _FORENOONS = frozenset(("morgens", "vormittags", "früh", "frueh"))
 _AFTERNOONS = frozenset(("nachmittags", "abends", "tonight", "mittags"))
 _HALF_BEGINS = frozenset((*_BEFORE_HALF, *_FORENOONS, *_AFTERNOONS, "am", "pm", "a", "p", ",", "("))
 """By what the half of a day begins behind a time."""
+_AFTER_HOUR = _HALF_BEGINS.union(
+    *(_PAST, _TO, _TO_JOIN, _AND_JOIN, ("h", "hrs", "hours", "uhr", "o", "oclock", "minutes", "min", "minuten"))
+)
+"""What may follow an hour, or an hour and a comma."""
+_MINUTES_IN_WORDS = frozenset((*ONES, *TENS, "-", "oh", "hundred", "sharp", "pünktlich"))
 _GERMAN_TIME = frozenset("um halb viertel dreiviertel uhr ab bis gegen von zwischen nach vor".split())
 _GERMAN_DAYS = frozenset(
     "montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so nachmittag abend morgen vormittag "
