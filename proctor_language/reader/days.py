@@ -69,11 +69,12 @@ def may_be_day(lows: Sequence[str], place: int) -> bool:
     low, after = lows[place], lows[place + 1]
     if low in DAY_WORDS:
         return low not in _COUNTERS or after in DAYS_OF
-    if not low.isdecimal():
+    if len(low) > 2 and len(low) not in (4, _DIGITS_OF_DATE) or not low.isdecimal():
         return False
     if after == ".":
         behind = lows[place + 2]
-        return behind.isdecimal() or behind in _AFTER_FULL_STOP or lows[place - 1] in _BEFORE_FULL_STOP
+        if behind.isdecimal() or behind in _AFTER_FULL_STOP or lows[place - 1] in _BEFORE_FULL_STOP:
+            return True
     return after in _AFTER_DAY or len(low) == _DIGITS_OF_DATE
 
 
